@@ -69,7 +69,7 @@ TO_SAY := $(if $(COUNTED),$(shell $(MAKE) COUNTED= O='$(O)' $(O)/flags $(O)/obje
 COUNT = $(if $(filter-out 0 1,$(TO_SAY)),[$(words $(SAID))/$(TO_SAY)] )
 
 MAINS   := api/neapd.c api/neapctl.c
-LIB_SRC := $(filter-out $(MAINS),$(wildcard engine/*/*.c hw/*.c hw/*/*.c lua/*/*.c api/*.c api/*/*.c api/*/*/*.c))
+LIB_SRC := $(filter-out $(MAINS),$(wildcard engine/*/*.c engine/*/*/*.c hw/*.c hw/*/*.c lua/*/*.c api/*.c api/*/*.c api/*/*/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o)
 PROGS   := $(patsubst api/%.c,$(O)/%,$(wildcard $(MAINS)))
 T_SRC   := $(wildcard t/test_*.c)

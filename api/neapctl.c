@@ -11,8 +11,8 @@
 #include "api/ctl/base/find.h"
 #include "api/ctl/base/shell_complete.h"
 #include "api/ctl/draw/cells.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 static const struct neap_option global_options[] = {
 	{"socket", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, socket), "PATH",

@@ -17,12 +17,12 @@
 #include "api/daemon/format.h"
 #include "api/daemon/pods.h"
 #include "api/daemon/whole.h"
-#include "api/http/tokens.h"
+#include "api/http/users/tokens.h"
 #include "api/kube/kube.h"
 #include "api/schedule/schedule.h"
 #include "engine/base/clock.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "engine/machine/window.h"
 
 /* For the audit: what became of a policy. */

@@ -25,16 +25,16 @@ strdup    : engine/base/ t/ : neap_strdup
 strndup   : engine/base/ t/ : neap_strndup
 asprintf  : engine/base/ t/ : neap_asprintf
 vasprintf : engine/base/ t/ : neap_asprintf
-json_loadb : engine/base/ t/ : neap_json_parse
+json_loadb : engine/json/ t/ : neap_json_parse
 json_loads : t/            : neap_json_parse
 json_load_file : t/        : neap_json_parse
 json_dump_file : t/        : neap_json_dump
 json_dumps : t/            : neap_json_dump
-json_copy  : engine/base/ t/ : neap_json_copy
-json_deep_copy : engine/base/ t/ : neap_json_deep_copy
+json_copy  : engine/json/ t/ : neap_json_copy
+json_deep_copy : engine/json/ t/ : neap_json_deep_copy
 lua_pcall  : lua/vm/vm.c     : neap_vm_call
 lua_pcallk : lua/vm/vm.c     : neap_vm_call
-lua_tostring : lua/value/convert.c lua/vm/vm.c lua/vm/sandbox.c lua/value/timelib.c t/ : neap_lua_text, as C stops at a NUL
+lua_tostring : lua/value/convert.c lua/vm/vm.c lua/vm/sandbox.c lua/call/timelib.c t/ : neap_lua_text, as C stops at a NUL
 '
 
 # shellcheck disable=SC2046  # no file of ours has a blank in its name

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Refuses an include against the arrows: which folder may include which, and which outside libraries.
+# Refuses an include against the arrows: which folder may include which, and which outside libraries;
+# and folders that include each other in a circle.
 # Arguments: the C files to look at, relative to the root of the tree (default: all).
 set -eu
 cd "${LINT_ROOT:-$(dirname "$0")/..}"
@@ -10,17 +11,20 @@ cd "${LINT_ROOT:-$(dirname "$0")/..}"
 # "jansson" is allowed everywhere as a data type. "*" is everything.
 table='
 engine/base      : engine/base :
-engine/schema    : engine/base engine/schema : libpcre2
+engine/json      : engine/base engine/json :
+engine/log       : engine/base engine/log :
+engine/schema    : engine/base engine/json engine/schema : libpcre2
 engine/machine   : engine/base engine/machine :
-engine/object    : engine/base engine/machine engine/object :
-engine/numa      : engine/base engine/machine engine/object engine/numa :
-engine/pod       : engine/base engine/machine engine/object engine/numa engine/pod :
-engine/cluster   : engine/base engine/machine engine/object engine/numa engine/pod engine/cluster :
-engine/reserve   : engine/base engine/object engine/numa engine/pod engine/cluster engine/reserve :
+engine/cpu       : engine/base engine/machine engine/cpu :
+engine/object    : engine/base engine/json engine/machine engine/object :
+engine/numa      : engine/base engine/json engine/machine engine/cpu engine/object engine/numa :
+engine/pod       : engine/base engine/json engine/machine engine/cpu engine/object engine/numa engine/pod :
+engine/cluster   : engine/base engine/json engine/machine engine/cpu engine/object engine/numa engine/pod engine/cluster :
+engine/reserve   : engine/base engine/json engine/object engine/numa engine/pod engine/cluster engine/reserve :
 engine/decide    : engine :
 hw               : engine hw : hwloc libcgroup libseccomp
 lua              : engine lua : lua
-api/yaml         : engine/base api/yaml : libyaml
+api/yaml         : engine/base engine/json api/yaml : libyaml
 api/task         : engine/base api/task : libevent
 api/http         : engine api/http api/task : libevent openssl
 api/kube         : engine api/kube api/http api/store api/task api/yaml : libevent openssl
@@ -72,6 +76,29 @@ function has(list, word,   parts, n, i) {
 	return 0
 }
 function bad(text) { print file ":" line ": " text; failed = 1 }
+function folder(path) { return sub(/\/[^\/]*$/, "", path) ? path : "" }
+function arrow(file, header,   from, to) {
+	from = folder(file); to = folder(header)
+	if (from == to || to == "" || from ~ /^t(\/|$)/ || ((from, to) in why))
+		return
+	why[from, to] = file ": " header
+	next_of[from] = next_of[from] " " to
+}
+# Looks for a way from a folder back to one that is on the way to it.
+function walk(from, way,   list, n, i) {
+	state[from] = 1
+	n = split(next_of[from], list, " ")
+	for (i = 1; i <= n; i++) {
+		if (state[list[i]] == 1) {
+			way = way from " " list[i]
+			sub("^.*(^| )" list[i] " ", list[i] " ", way)
+			print "folders include each other: " way " (" why[from, list[i]] ")"
+			failed = 1
+		} else if (!state[list[i]])
+			walk(list[i], way from " ")
+	}
+	state[from] = 2
+}
 BEGIN {
 	rows = split(table, row, "\n")
 	for (i = 1; i <= rows; i++) {
@@ -95,6 +122,7 @@ BEGIN {
 	}
 	if (match($0, /include[ \t]*"[^"]*"/)) {
 		header = substr($0, RSTART, RLENGTH); gsub(/include[ \t]*"|"/, "", header)
+		arrow(file, header)
 		if (header !~ /\// || header ~ /(^|\/)\.\.?\//)
 			bad("\"" header "\": include paths start at the root")
 		else if (!has(may[mine], room(header) == "" ? "?" : room(header)))
@@ -106,4 +134,9 @@ BEGIN {
 			bad(mine " may not use " lib " (<" header ">)")
 	}
 }
-END { exit failed }'
+END {
+	for (from in next_of)
+		if (!state[from])
+			walk(from, "")
+	exit failed
+}'

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/rights.h"
+#include "api/kube/request/rights.h"
 #include "engine/base/mem.h"
 
 /* --- the decision --- */

@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-#include "engine/base/audit.h"
 #include "engine/base/mem.h"
+#include "engine/log/audit.h"
 
 static void fill(struct neap_audit *audit, uint64_t count)
 {

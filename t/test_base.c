@@ -18,9 +18,9 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
-#include "engine/base/json.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
+#include "engine/log/log.h"
 
 static void error_set_and_wrap(void **state)
 {

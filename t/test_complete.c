@@ -13,8 +13,8 @@
 
 #include "api/kube/rules/defaults_priv.h"
 #include "api/kube/rules/rules.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 /* JSON with ' for ". */
 static json_t *parse(const char *text)

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "engine/machine/accumulator.h"
+#include "engine/cpu/accumulator.h"
 
 static void layout_bounds(void **state)
 {

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "engine/numa/cpu_policy.h"
 #include "t/lib/patience.h"
 

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "api/yaml/yaml.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/crd_rig.h"
 
 /* What is no object at all, and members of every other type. */

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/crd_rig.h"
 
 #define FOLDER "doc/deploy/crds"

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 
 static const struct {
 	const char *name, *json, *yaml; /* yaml: NULL is only read back */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * However many policies of however many kinds mean harm, one question about a pod takes no more CPU time than
- * lua/vm/purse.h says, and one step that nothing interrupts. Of the time of this thread alone: load breaks nothing. */
+ * lua/call/purse.h says, and one step that nothing interrupts. Of the time of this thread alone: load breaks nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

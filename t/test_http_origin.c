@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "api/http/grants.h"
 #include "api/http/server.h"
+#include "api/http/users/grants.h"
 #include "t/lib/http.h"
 
 static void tell(void *arg, struct neap_http_request *request)

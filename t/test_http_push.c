@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "api/http/server.h"
-#include "api/http/tls.h"
+#include "api/http/tls/tls.h"
 #include "engine/base/mem.h"
 #include "t/lib/http.h"
 #include "t/lib/patience.h"

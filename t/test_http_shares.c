@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "api/http/grants.h"
 #include "api/http/server.h"
-#include "api/http/tokens.h"
+#include "api/http/users/grants.h"
+#include "api/http/users/tokens.h"
 #include "engine/base/mem.h"
 #include "t/lib/http.h"
 

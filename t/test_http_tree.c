@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "api/http/grants.h"
 #include "api/http/server.h"
+#include "api/http/users/grants.h"
 #include "engine/base/mem.h"
 #include "t/lib/http.h"
 #include "t/lib/patience.h"

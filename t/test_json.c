@@ -11,10 +11,10 @@
 #include <cmocka.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
-#include "engine/base/json_fast.h"
 #include "engine/base/mem.h"
 #include "engine/base/utf8.h"
+#include "engine/json/json.h"
+#include "engine/json/json_fast.h"
 
 static const char text[] =
 	"{\"a rather long name of a member, so that its token has to grow more than once\":"

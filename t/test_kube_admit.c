@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/bootstrap.h"
+#include "api/kube/serve/bootstrap.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/client_local.h"
+#include "api/kube/serve/client_local.h"
 #include "t/lib/kube_rig.h"
 #include "t/lib/patience.h"
 

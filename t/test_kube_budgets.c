@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "api/kube/loops/budget.h"
 #include "api/kube/loops/budget_loop.h"
+#include "api/kube/write/budget.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 #include "t/lib/patience.h"

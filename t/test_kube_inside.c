@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/client_local.h"
+#include "api/kube/serve/client_local.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 

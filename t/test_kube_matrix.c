@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "api/kube/discovery.h"
-#include "api/kube/kube_priv.h"
+#include "api/kube/read/discovery.h"
+#include "api/kube/request/call.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 

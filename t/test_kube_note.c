@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/events.h"
+#include "api/kube/serve/events.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 

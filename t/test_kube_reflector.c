@@ -17,8 +17,8 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/kube_rig.h"
 #include "t/lib/reflector.h"
 

@@ -18,8 +18,8 @@
 #include <cmocka.h>
 
 #include "api/kube/base/bounds.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/declared_rig.h"
 #include "t/lib/json_rig.h"
 #include "t/lib/wide_rig.h"

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "engine/base/log.h"
 #include "engine/base/quantity.h"
 #include "engine/cluster/load.h"
+#include "engine/log/log.h"
 #include "t/lib/schedule_rig.h"
 
 #define TEST(name)                                                                       \

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "engine/base/clock.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
+#include "engine/log/log.h"
 
 #define SECOND INT64_C(1000000)
 

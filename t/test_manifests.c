@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "api/kube/base/kind.h"
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 
 #define CASES "t/cases/manifests"
 

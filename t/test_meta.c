@@ -20,7 +20,7 @@
 
 #include <lauxlib.h>
 
-#include "lua/run/policy_priv.h"
+#include "lua/call/policy_priv.h"
 #include "lua/vm/sandbox.h"
 #include "lua/vm/vm_priv.h"
 

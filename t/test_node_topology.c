@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/keep_rig.h"
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, keep_teardown)

@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "api/workload/node/node_watch_priv.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 #include "t/lib/kube_rig.h"
 #include "t/lib/patience.h"
 

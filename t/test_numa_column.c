@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "engine/decide/column.h"
+#include "engine/decide/columns/column.h"
 #include "lua/place/place.h"
 #include "t/lib/cpus_rig.h"
 #include "t/lib/patience.h"

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "engine/machine/numa_hint.h"
+#include "engine/cpu/numa_hint.h"
 
 #define ROUNDS 30000
 #define LISTS  4

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "engine/numa/node_reserve.h"
 #include "engine/numa/numa_object.h"
 

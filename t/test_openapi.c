@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "api/kube/openapi/openapi.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/openapi_messages.h"
 
 /* --- kinds --- */

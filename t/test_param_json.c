@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 
 #define POLICY(params) "return { api = 1, kind = 'qos', name = 'x', params = {\n" params
 #define REST           " },\ntick = function(ctx) return {} end,\n"

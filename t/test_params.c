@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/base/base.h"
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 #include "t/lib/patience.h"
 
 static const char text[] =

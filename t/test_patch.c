@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 #include "t/lib/patch_rig.h"
 #include "t/lib/patch_tables.h"
 

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/machine/pick.h"
+#include "engine/cpu/pick.h"
 
 #define ROWS 16
 

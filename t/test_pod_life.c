@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "engine/pod/pod_life.h"
 
 #define SECOND INT64_C(1000000)

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 #include "t/lib/patience.h"
 
 #define WORKLOADS 6

@@ -14,7 +14,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 
 /* A whole policy but for the part in the middle. */
 #define POLICY(part) "return { api = 1, kind = \"qos\", name = \"x\",\n" part "\n}"

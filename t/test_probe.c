@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/probe_rig.h"
 
 static void hear(enum neap_keeper_what what, int exit_code, bool is_timeout,

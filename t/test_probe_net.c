@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/probe_rig.h"
 
 enum manner { SAYS_AND_CLOSES, SAYS_AND_STAYS, RESETS };

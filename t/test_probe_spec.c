@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/probe_rig.h"
 
 static const char ports_text[] = "[{'name':'web','containerPort':8080},"

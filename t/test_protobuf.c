@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "api/kube/openapi/protobuf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/proto_out.h"
 
 /* --- bodies --- */

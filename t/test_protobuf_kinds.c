@@ -15,8 +15,8 @@
 #include "api/kube/openapi/protobuf.h"
 #include "api/kube/openapi/protobuf_priv.h"
 #include "api/kube/types/bodies.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/proto_out.h"
 
 /* Parts of an object that are messages, amounts, lists of numbers. */

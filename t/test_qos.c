@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 
 #define POLICY(needs, body)                                                              \
 	"return { api = 1, kind = \"qos\", name = \"x\", needs = {" needs                \

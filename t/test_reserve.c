@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 #include "engine/reserve/ask.h"
 #include "engine/reserve/life.h"
 #include "engine/reserve/room.h"

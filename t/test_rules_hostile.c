@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/json_rig.h"
 #include "t/lib/rules_rig.h"
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 #include "t/lib/rules_rig.h"
 
 #define NOT_NEGATIVE "must be greater than or equal to 0"

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "engine/decide/column.h"
+#include "engine/decide/columns/column.h"
 #include "t/lib/cluster_rig.h"
 
 #define NODES 12

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 #include "lua/vm/sandbox.h"
 #include "lua/vm/vm.h"
 

@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "api/kube/client_local.h"
+#include "api/kube/serve/client_local.h"
 #include "api/schedule/view.h"
-#include "engine/base/json.h"
 #include "engine/decide/decide.h"
+#include "engine/json/json.h"
 #include "engine/machine/cpuset.h"
 #include "engine/numa/cpu_policy.h"
 #include "t/lib/patience.h"

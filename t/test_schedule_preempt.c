@@ -11,8 +11,8 @@
 #include "api/schedule/config.h"
 #include "api/schedule/policies_reserve.h"
 #include "engine/decide/decide.h"
+#include "lua/call/purse.h"
 #include "lua/run/registry.h"
-#include "lua/vm/purse.h"
 #include "t/lib/schedule_rig.h"
 
 #define TEST(name)                                                                       \

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/client_local.h"
+#include "api/kube/serve/client_local.h"
 #include "t/lib/patience.h"
 #include "t/lib/schedule_rig.h"
 

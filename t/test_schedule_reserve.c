@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
-#include "api/kube/client_local.h"
+#include "api/kube/serve/client_local.h"
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/kept.h"

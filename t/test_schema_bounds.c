@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "engine/schema/schema.h"
 #include "t/lib/schema_rig.h"
 

@@ -12,9 +12,9 @@
 
 #include "api/kube/print/columns.h"
 #include "api/kube/print/table.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 #include "t/lib/json_rig.h"
 
 #define SECOND INT64_C(1000000)

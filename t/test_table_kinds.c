@@ -14,9 +14,9 @@
 #include "api/kube/print/cells.h"
 #include "api/kube/print/columns.h"
 #include "api/kube/print/table.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 #include "t/lib/json_rig.h"
 
 /* clang-format off */

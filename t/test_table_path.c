@@ -13,8 +13,8 @@
 
 #include "api/kube/print/table.h"
 #include "api/kube/print/table_priv.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/json_rig.h"
 
 static const char things[] =

@@ -12,8 +12,8 @@
 
 #include "api/kube/print/cells.h"
 #include "api/kube/print/columns.h"
-#include "engine/base/json.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 #include "t/lib/json_rig.h"
 
 static int64_t now(void)

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "api/http/tls.h"
+#include "api/http/tls/tls.h"
 #include "engine/base/mem.h"
 #include "t/lib/tls.h"
 

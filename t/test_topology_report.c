@@ -15,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/machine/pick.h"
+#include "engine/cpu/pick.h"
+#include "engine/json/json.h"
 #include "engine/numa/numa_object.h"
 #include "engine/numa/topology_report.h"
 #include "hw/topology.h"

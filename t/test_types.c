@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "api/kube/base/kind.h"
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 
 /* Schemas that the tables have at most. */
 #define SCHEMAS 2000

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "api/daemon/daemon.h"
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 #include "lua/vm/budget.h"
 #include "lua/vm/vm.h"
 

@@ -14,8 +14,8 @@
 
 #include "api/yaml/yaml.h"
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 /* want: the array of documents as JSON, or the message. */
 struct row {

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 #include "lua/vm/zone.h"
 #include "lua/vm/zone_priv.h"
 

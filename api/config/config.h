@@ -6,9 +6,9 @@
 #ifndef NEAP_API_CONFIG_CONFIG_H
 #define NEAP_API_CONFIG_CONFIG_H
 
-#include "api/http/grants.h"
+#include "api/http/users/grants.h"
 #include "api/policy/judge.h"
-#include "engine/base/log.h"
+#include "engine/log/log.h"
 #include "engine/machine/convert.h"
 #include "engine/machine/path.h"
 #include "hw/jail.h"

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 #define LIMIT_DEFAULT 200
 #define LIMIT_MAX     1000

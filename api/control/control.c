@@ -9,8 +9,8 @@
 
 #include "api/control/topology_json.h"
 #include "api/control/version_json.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 #define NAME_MAX_BYTES    63
 #define COMMAND_WORDS_MAX 4096

@@ -6,8 +6,8 @@
 #define NEAP_API_CONTROL_CONTROL_H
 
 #include "api/http/server.h"
-#include "api/policy/live.h"
-#include "engine/base/audit.h"
+#include "api/policy/live/live.h"
+#include "engine/log/audit.h"
 #include "engine/machine/topology.h"
 
 /* JSON values in one body: bodies are commands or parameters. */

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "api/control/look_priv.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 #include "engine/reserve/book.h"
 
 struct neap_look {

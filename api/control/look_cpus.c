@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "api/control/look_priv.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cpus.h"
 #include "engine/cluster/kept.h"
+#include "engine/json/json.h"
 #include "engine/numa/node_reserve.h"
 #include "engine/numa/numa_object.h"
 

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "api/control/look_priv.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/decide/claim.h"
 #include "engine/decide/report.h"
+#include "engine/json/json.h"
 #include "engine/reserve/book.h"
 
 #define REASON_BYTES 640

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
+#include "engine/log/log.h"
 
 struct neap_metrics {
 	struct neap_http *http;

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "api/control/control.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 #define LUA_TYPE "text/x-lua"
 

@@ -8,7 +8,7 @@
 #define NEAP_API_CONTROL_POLICIES_H
 
 #include "api/http/server.h"
-#include "api/policy/live.h"
+#include "api/policy/live/live.h"
 
 struct neap_control_policies;
 

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/store/backup.h"
+#include "api/store/backup/backup.h"
 #include "engine/base/clock.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 #define IDLE_USEC ((int64_t)NEAP_CONTROL_STORE_IDLE_S * 1000000)
 

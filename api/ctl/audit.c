@@ -10,7 +10,7 @@
 #include "api/ctl/draw/cells.h"
 #include "api/ctl/draw/text.h"
 #include "api/yaml/yaml_write.h"
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 
 #define PAGE         1000 /* the most that one request gives */
 #define LIMIT        200

@@ -7,8 +7,8 @@
 
 #include "api/ctl/base/client.h"
 #include "api/ctl/draw/cells.h"
+#include "api/ctl/draw/cpus_draw.h"
 #include "api/ctl/draw/table.h"
-#include "api/ctl/look.h"
 
 #define PATH_BYTES 384
 /* Nodes that are asked for at once. */

@@ -7,9 +7,9 @@
 
 #include "api/ctl/base/client.h"
 #include "api/ctl/draw/cells.h"
+#include "api/ctl/draw/cpus_draw.h"
 #include "api/ctl/draw/table.h"
 #include "api/ctl/draw/text.h"
-#include "api/ctl/look.h"
 #include "engine/base/mem.h"
 
 #define PATH_BYTES 1024

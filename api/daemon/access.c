@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "api/daemon/whole.h"
-#include "api/http/tokens.h"
+#include "api/http/users/tokens.h"
 
 int neap_daemon_tokens_load(struct neap_daemon *daemon, struct neap_error *err)
 {

@@ -8,14 +8,14 @@
 
 #include "api/control/store.h"
 #include "api/daemon/api.h"
-#include "api/kube/bootstrap.h"
-#include "api/kube/crd/crd_loop.h"
 #include "api/kube/kube.h"
 #include "api/kube/loops/budget_loop.h"
+#include "api/kube/loops/crd_loop.h"
 #include "api/kube/loops/event_ttl.h"
 #include "api/kube/loops/gc.h"
+#include "api/kube/serve/bootstrap.h"
 #include "api/store/marker.h"
-#include "api/store/sqlite.h"
+#include "api/store/sqlite/sqlite.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 

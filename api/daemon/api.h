@@ -6,8 +6,8 @@
 
 #include "api/config/config.h"
 #include "api/http/server.h"
-#include "api/kube/crd/crd_loop.h"
-#include "engine/base/log.h"
+#include "api/kube/loops/crd_loop.h"
+#include "engine/log/log.h"
 
 struct event_base;
 struct neap_daemon_api;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/base/log.h"
+#include "engine/log/log.h"
 
 struct neap_clocks {
 	int64_t mono_usec, boot_usec, real_usec;

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "api/config/config.h"
-#include "api/policy/live.h"
+#include "api/policy/live/live.h"
 #include "api/run/node.h"
 
 /* The account that the loop runs under. */

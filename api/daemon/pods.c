@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/agent/agent.h"
 #include "api/agent/node/node_keep.h"
+#include "api/agent/pod/agent.h"
 #include "api/agent/pod/pins.h"
 #include "api/daemon/whole.h"
 #include "api/kube/log/log.h"

@@ -2,7 +2,7 @@
  *
  * What loop and hand run with, for operators: not what was meant, but what the kernel says of them. */
 #include "api/daemon/daemon.h"
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 
 static json_t *cap_names(uint64_t caps)
 {

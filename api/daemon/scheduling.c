@@ -9,7 +9,7 @@
 #include "api/config/text_file.h"
 #include "api/daemon/controllers.h"
 #include "api/daemon/whole.h"
-#include "api/kube/events.h"
+#include "api/kube/serve/events.h"
 #include "api/schedule/config.h"
 #include "api/schedule/policies.h"
 #include "api/schedule/policies_reserve.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "api/daemon/daemon.h"
-#include "api/http/tls.h"
+#include "api/http/tls/tls.h"
 #include "engine/base/mem.h"
 
 /* Files written one after the other get from one look to the next to be all there. */

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "api/daemon/whole.h"
-#include "api/kube/trail.h"
+#include "api/kube/request/trail.h"
 #include "engine/base/clock.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 struct neap_daemon_trail {
 	struct neap_daemon *daemon;

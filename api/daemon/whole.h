@@ -17,12 +17,12 @@
 #include "api/daemon/loop.h"
 #include "api/daemon/notify.h"
 #include "api/http/server.h"
-#include "api/http/tls.h"
-#include "api/policy/live.h"
+#include "api/http/tls/tls.h"
+#include "api/policy/live/live.h"
 #include "api/run/node.h"
 #include "api/task/turns.h"
 #include "hw/keeper/keeper.h"
-#include "lua/vm/purse.h"
+#include "lua/call/purse.h"
 
 struct event;
 struct neap_daemon_controllers;

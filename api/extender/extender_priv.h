@@ -9,8 +9,8 @@
 #include "api/http/server.h"
 #include "api/schedule/view.h"
 #include "engine/base/buf.h"
-#include "engine/base/log.h"
 #include "engine/decide/decide.h"
+#include "engine/log/log.h"
 
 /* Row of a node that does not exist. */
 #define EXTENDER_NO_ROW UINT32_MAX

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/utf8.h"
+#include "engine/json/json.h"
 
 #define LINES_READ ((size_t)NEAP_HISTORY_KEPT * 4) /* of a longer file the newest */
 

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/utf8.h"
+#include "engine/json/json.h"
 #include "lua/reserve/reserve.h"
 #include "lua/run/replay.h"
 #include "lua/vm/budget.h"

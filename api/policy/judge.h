@@ -15,7 +15,7 @@
 
 #include <jansson.h>
 
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 #include "lua/run/record.h"
 
 /* A text with the parameters it would run with. Borrowed by the judge. */

@@ -13,8 +13,8 @@
 #include "api/policy/history.h"
 #include "api/policy/judge.h"
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 /* A change that has a line in the history. */
 struct change {

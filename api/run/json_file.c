@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 
 int neap_json_file_read(const char *path, json_t **ret, struct neap_error *err)
 {

@@ -10,8 +10,8 @@
 
 #include <jansson.h>
 
-#include "engine/base/audit.h"
-#include "engine/base/log.h"
+#include "engine/log/audit.h"
+#include "engine/log/log.h"
 #include "hw/hand/hand.h"
 #include "hw/scan.h"
 #include "lua/run/record.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "api/run/pods_priv.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 /* --- input --- */
 

@@ -9,7 +9,7 @@
 
 #include "api/run/node_priv.h"
 #include "api/run/triggers.h"
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 
 static void set_milli(json_t *object, const char *name, double cores)
 {

@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "api/run/node.h"
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 
 #define NEAP_TRIGGER_GROUPS_MAX 64  /* of one trigger */
 #define NEAP_TRIGGERS_OPEN_MAX  256 /* in total; each takes two descriptors */

@@ -12,8 +12,8 @@
 
 #include "api/schedule/config_priv.h"
 #include "engine/base/mem.h"
-#include "engine/base/members.h"
 #include "engine/decide/queue.h"
+#include "engine/json/members.h"
 
 #define GROUP "kubescheduler.config.k8s.io/"
 

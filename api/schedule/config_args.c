@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "api/schedule/config_priv.h"
-#include "engine/base/json.h"
-#include "engine/base/members.h"
+#include "engine/json/json.h"
+#include "engine/json/members.h"
 
 #define ARGS_MAX 64
 

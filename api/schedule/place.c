@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/client_local.h"
+#include "api/kube/serve/client_local.h"
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"

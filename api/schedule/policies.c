@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "lua/call/purse.h"
 #include "lua/place/place.h"
 #include "lua/run/registry.h"
 #include "lua/vm/budget.h"
-#include "lua/vm/purse.h"
 
 #define POLICIES_MAX 64 /* of the registry */
 /* A term costs some 100 ns a node; the most that a plan can have come to this. */

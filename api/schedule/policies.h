@@ -6,8 +6,8 @@
 #ifndef NEAP_API_SCHEDULE_POLICIES_H
 #define NEAP_API_SCHEDULE_POLICIES_H
 
-#include "engine/base/log.h"
 #include "engine/decide/plugin_filters.h"
+#include "engine/log/log.h"
 
 struct neap_purse;
 struct neap_registry;

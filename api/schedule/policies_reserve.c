@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "lua/call/purse.h"
 #include "lua/reserve/reserve.h"
 #include "lua/run/registry.h"
-#include "lua/vm/purse.h"
 
 #define POLICIES_MAX 64 /* of the registry */
 

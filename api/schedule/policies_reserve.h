@@ -7,7 +7,7 @@
 #ifndef NEAP_API_SCHEDULE_POLICIES_RESERVE_H
 #define NEAP_API_SCHEDULE_POLICIES_RESERVE_H
 
-#include "engine/base/log.h"
+#include "engine/log/log.h"
 #include "engine/reserve/matcher.h"
 
 struct neap_purse;

@@ -8,7 +8,7 @@
 #include "api/schedule/config.h"
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/mem.h"
-#include "lua/vm/purse.h"
+#include "lua/call/purse.h"
 
 void scheduler_profiles_free(struct neap_decide **profiles)
 {

@@ -7,11 +7,11 @@
 #include "api/kube/base/status.h"
 #include "api/schedule/schedule.h"
 #include "api/schedule/view.h"
-#include "engine/base/log.h"
 #include "engine/cluster/cluster.h"
 #include "engine/decide/claim.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/queue.h"
+#include "engine/log/log.h"
 #include "engine/reserve/book.h"
 
 /* Bindings on their way; no more is decided until some are answered. */

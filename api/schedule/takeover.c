@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/client_local.h"
+#include "api/kube/serve/client_local.h"
 #include "api/schedule/schedule_priv.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 bool scheduler_note_taken(struct bind *bind, const struct neap_claim *claim)
 {

@@ -3,11 +3,11 @@
  * What users see: events, and the condition PodScheduled. */
 #include <string.h>
 
-#include "api/kube/client_local.h"
-#include "api/kube/events.h"
+#include "api/kube/serve/client_local.h"
+#include "api/kube/serve/events.h"
 #include "api/schedule/schedule_priv.h"
-#include "engine/base/json.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 #define GATED_MESSAGE "Scheduling is blocked due to non-empty scheduling gates"
 

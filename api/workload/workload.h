@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The controllers: what turns ReplicaSets, Deployments and Jobs into pods and keeps their status, what deals
- * with nodes whose heartbeat stops, what keeps the status of Reservations, and what tells of those that nobody works on. Each watches what it works on and writes through api/kube/client_local.h; each can
+ * with nodes whose heartbeat stops, what keeps the status of Reservations, and what tells of those that nobody works on. Each watches what it works on and writes through api/kube/serve/client_local.h; each can
  * be stopped and started at any moment, as everything that it knows stands in the objects. */
 #ifndef NEAP_API_WORKLOAD_WORKLOAD_H
 #define NEAP_API_WORKLOAD_WORKLOAD_H

@@ -9,7 +9,7 @@
 #include <strings.h>
 #include <yaml.h>
 
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 
 #define DEPTH_MAX 128
 

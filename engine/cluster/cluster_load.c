@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
 #include "engine/cluster/kept.h"
+#include "engine/json/json.h"
 #include "engine/pod/pod_priv.h"
 
 #define LIMITS_ANNOTATION "scheduling.koordinator.sh/usage-thresholds"

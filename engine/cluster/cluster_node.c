@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
 #include "engine/cluster/cpus_priv.h"
+#include "engine/json/json.h"
 #include "engine/pod/pod_priv.h"
 
 /* --- taints and images, each there once --- */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
+#include "engine/json/json.h"
 #include "engine/pod/pod_priv.h"
 
 /* --- nominations --- */

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
 #include "engine/cluster/cpus_priv.h"
 #include "engine/cluster/kept.h"
+#include "engine/json/json.h"
 
 #define REFS_MAX 64
 

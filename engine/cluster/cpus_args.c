@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "engine/base/members.h"
 #include "engine/base/selector.h"
 #include "engine/cluster/cpus.h"
+#include "engine/json/members.h"
 
 void neap_cpus_args_init(struct neap_cpus_args *args)
 {

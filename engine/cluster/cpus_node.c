@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/cluster/cluster_priv.h"
 #include "engine/cluster/cpus_priv.h"
+#include "engine/json/json.h"
 #include "engine/numa/node_reserve.h"
 #include "engine/pod/pod_priv.h"
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
-#include "engine/base/members.h"
 #include "engine/base/quantity.h"
 #include "engine/cluster/load.h"
+#include "engine/json/json.h"
+#include "engine/json/members.h"
 #include "engine/pod/pod_priv.h"
 
 #define SECONDS_MAX (INT64_C(10) * 365 * 24 * 3600)

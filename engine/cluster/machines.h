@@ -6,7 +6,7 @@
 #ifndef NEAP_ENGINE_CLUSTER_MACHINES_H
 #define NEAP_ENGINE_CLUSTER_MACHINES_H
 
-#include "engine/machine/cpu_layout.h"
+#include "engine/cpu/cpu_layout.h"
 
 /* Kinds remembered, newest first; machines of other kinds have a layout of their own. */
 #define NEAP_MACHINES_MAX 16

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A score defined by data: a weighted sum of node columns (engine/decide/column.h), each
+ * A score defined by data: a weighted sum of node columns (engine/decide/columns/column.h), each
  * mapped through a piecewise linear curve. */
 #ifndef NEAP_ENGINE_DECIDE_CURVE_H
 #define NEAP_ENGINE_DECIDE_CURVE_H
 
-#include "engine/decide/column.h"
+#include "engine/decide/columns/column.h"
 
 #define NEAP_CURVE_POINTS_MAX 16
 #define NEAP_CURVE_TERMS_MAX  32

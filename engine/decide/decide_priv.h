@@ -4,14 +4,14 @@
 #ifndef NEAP_ENGINE_DECIDE_DECIDE_PRIV_H
 #define NEAP_ENGINE_DECIDE_DECIDE_PRIV_H
 
+#include "engine/decide/columns/domains.h"
+#include "engine/decide/columns/tally.h"
 #include "engine/decide/cpus.h"
 #include "engine/decide/decide.h"
-#include "engine/decide/domains.h"
 #include "engine/decide/load.h"
 #include "engine/decide/plugin_filters.h"
 #include "engine/decide/reserve_lift.h"
 #include "engine/decide/settings.h"
-#include "engine/decide/tally.h"
 
 /* Distinct topology keys of other pods' terms that are considered; further ones are
  * ignored. */

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/members.h"
 #include "engine/base/selector.h"
 #include "engine/decide/settings.h"
+#include "engine/json/members.h"
 
 #define TRIALS_PERCENT "minCandidateNodesPercentage"
 #define TRIALS_LEAST   "minCandidateNodesAbsolute"

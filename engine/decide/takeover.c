@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/decide/claim.h"
 #include "engine/decide/decide_priv.h"
+#include "engine/json/json.h"
 
 #define KEY_MAY_BE_TAKEN "pod.koordinator.sh/is-pre-allocatable"
 #define KEY_PRIORITY     "pod.koordinator.sh/pre-allocatable-priority"

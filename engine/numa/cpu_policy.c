@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 #include "engine/numa/numa_room.h"
 
 static const char not_whole[] = "the requested CPUs must be integer";

@@ -7,8 +7,8 @@
 
 #include <jansson.h>
 
-#include "engine/machine/accumulator.h"
-#include "engine/machine/numa_hint.h"
+#include "engine/cpu/accumulator.h"
+#include "engine/cpu/numa_hint.h"
 #include "engine/object/pod_class.h"
 
 #define NEAP_KEY_RESOURCE_SPEC   "scheduling.koordinator.sh/resource-spec"

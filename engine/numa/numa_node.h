@@ -6,8 +6,8 @@
 #ifndef NEAP_ENGINE_NUMA_NUMA_NODE_H
 #define NEAP_ENGINE_NUMA_NUMA_NODE_H
 
-#include "engine/machine/accumulator.h"
-#include "engine/machine/numa_hint.h"
+#include "engine/cpu/accumulator.h"
+#include "engine/cpu/numa_hint.h"
 #include "engine/object/amounts.h"
 
 /* Resources tracked per zone; further ones are not tracked by zone. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 
 static int read_zones(const json_t *list, const json_t **ret, struct neap_error *err)
 {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/machine/pick.h"
+#include "engine/cpu/pick.h"
+#include "engine/json/json.h"
 #include "engine/numa/node_reserve.h"
 #include "engine/numa/topology_zones.h"
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 #define META_FORMAT  1
 #define META_NUMBERS 8 /* bytes: format, flags, and three counts of two bytes */

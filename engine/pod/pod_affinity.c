@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/sha256.h"
+#include "engine/json/json.h"
 #include "engine/pod/pod_priv.h"
 
 /* A copy in the pod's arena; NULL where json is missing: it takes none. */

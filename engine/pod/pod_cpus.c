@@ -3,7 +3,7 @@
  * What a pod says about CPUs of its own and NUMA nodes. Most pods say nothing: they have no such part. */
 #include <string.h>
 
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 #include "engine/pod/pod_priv.h"
 
 /* NULL: it is not there. */

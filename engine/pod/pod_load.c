@@ -3,8 +3,8 @@
  * What the load of a pod is estimated from, besides its requests. */
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 #include "engine/pod/pod_priv.h"
 
 #define PREFIX "scheduling.koordinator.sh/load-estimated-"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 #include "engine/reserve/reserve.h"
 
 #define LABEL_PRIORITY "koordinator.sh/priority"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "engine/schema/schema_parse.h"
 
 static void parse_node(struct schema_parser *parser, struct neap_schema *node,

@@ -3,8 +3,8 @@
  * Bringing objects into shape: pruning and defaults. */
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "engine/schema/schema_priv.h"
 
 /* --- pruning --- */

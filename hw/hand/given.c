@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "engine/numa/kubelet_facts.h"
 #include "hw/hand/hand_priv.h"
 

@@ -18,7 +18,7 @@
 #ifndef NEAP_HW_HAND_HAND_H
 #define NEAP_HW_HAND_HAND_H
 
-#include "engine/base/log.h"
+#include "engine/log/log.h"
 #include "engine/machine/plan.h"
 #include "hw/cgroup.h"
 #include "hw/jail.h"

@@ -12,7 +12,7 @@
 #ifndef NEAP_HW_HAND_JOURNAL_H
 #define NEAP_HW_HAND_JOURNAL_H
 
-#include "engine/base/log.h"
+#include "engine/log/log.h"
 #include "engine/machine/key.h"
 #include "engine/machine/path.h"
 

@@ -22,7 +22,7 @@
 #include <sys/types.h>
 
 #include "engine/base/error.h"
-#include "engine/base/log.h"
+#include "engine/log/log.h"
 
 /* Bytes of arguments and environment together, including NULs. */
 #define NEAP_KEEPER_TEXT_MAX   (256 * 1024)

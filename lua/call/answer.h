@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 
 struct neap_answer {
 	enum neap_tick_verdict verdict;

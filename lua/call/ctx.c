@@ -7,7 +7,7 @@
 #include <lauxlib.h>
 
 #include "engine/base/quantity.h"
-#include "lua/run/policy_priv.h"
+#include "lua/call/policy_priv.h"
 #include "lua/value/convert.h"
 #include "lua/value/objects.h"
 #include "lua/vm/sandbox.h"

@@ -7,7 +7,7 @@
 #include <lauxlib.h>
 
 #include "engine/base/mem.h"
-#include "lua/run/policy_priv.h"
+#include "lua/call/policy_priv.h"
 #include "lua/value/convert.h"
 
 static int bad_need(size_t index, struct neap_error *err, const char *what,

@@ -8,10 +8,10 @@
 
 #include <lauxlib.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/base/selector.h"
+#include "engine/json/json.h"
 #include "lua/call/params_priv.h"
 #include "lua/value/convert.h"
 #include "lua/value/objects.h"

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/base/utf8.h"
+#include "engine/json/json.h"
 #include "lua/call/params_priv.h"
 #include "lua/vm/zone.h"
 

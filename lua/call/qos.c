@@ -7,7 +7,7 @@
 
 #include <lauxlib.h>
 
-#include "lua/run/policy_priv.h"
+#include "lua/call/policy_priv.h"
 #include "lua/vm/budget.h"
 
 struct tick {

@@ -3,7 +3,7 @@
  * Calling one of the pure functions under `rules` with JSON in and out: for tests and vectors. */
 #include <lauxlib.h>
 
-#include "lua/run/policy_priv.h"
+#include "lua/call/policy_priv.h"
 #include "lua/value/convert.h"
 
 struct rule_call {

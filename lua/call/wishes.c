@@ -10,7 +10,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/machine/target.h"
-#include "lua/run/policy_priv.h"
+#include "lua/call/policy_priv.h"
 #include "lua/value/objects.h"
 
 #define KEYS_TEXT 200

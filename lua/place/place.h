@@ -6,7 +6,7 @@
 #define NEAP_LUA_PLACE_PLACE_H
 
 #include "engine/decide/curve.h"
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 
 /* Distinct reasons of one policy in one decision, and the size of one with its NUL. */
 #define NEAP_PLACE_REASONS_MAX 16

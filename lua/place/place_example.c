@@ -11,9 +11,9 @@
 
 #include <lauxlib.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cpus.h"
+#include "engine/json/json.h"
 #include "lua/place/place_priv.h"
 #include "lua/value/convert.h"
 #include "lua/vm/budget.h"

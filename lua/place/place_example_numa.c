@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "engine/numa/numa_node.h"
 #include "lua/place/place_priv.h"
 

@@ -5,7 +5,7 @@
 
 #include <lauxlib.h>
 
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 #include "lua/place/place_priv.h"
 #include "lua/value/convert.h"
 

@@ -4,8 +4,8 @@
 #ifndef NEAP_LUA_PLACE_PLACE_PRIV_H
 #define NEAP_LUA_PLACE_PLACE_PRIV_H
 
+#include "lua/call/policy_priv.h"
 #include "lua/place/place.h"
-#include "lua/run/policy_priv.h"
 
 /* The object that a field belongs to. */
 enum neap_place_of { NEAP_OF_POD, NEAP_OF_NODE, NEAP_OF_RESV };

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 #include "lua/reserve/reserve_priv.h"
 
 #define UNIX_MAX INT64_C(253402300799)

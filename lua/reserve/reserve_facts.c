@@ -6,7 +6,7 @@
 
 #include <lauxlib.h>
 
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 #include "lua/reserve/reserve_priv.h"
 #include "lua/value/objects.h"
 

@@ -13,7 +13,7 @@
 #include <lauxlib.h>
 
 #include "engine/base/mem.h"
-#include "lua/run/policy_priv.h"
+#include "lua/call/policy_priv.h"
 #include "lua/value/convert.h"
 #include "lua/vm/budget.h"
 

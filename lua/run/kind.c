@@ -3,8 +3,9 @@
  * The kinds of policies. A new kind is a row here, a file with its call, and its example runner. */
 #include <string.h>
 
+#include "lua/call/policy_priv.h"
+#include "lua/place/place_priv.h"
 #include "lua/reserve/reserve.h"
-#include "lua/run/policy_priv.h"
 #include "lua/vm/budget.h"
 
 static const char *const qos_functions[] = {"tick", NULL};
@@ -28,6 +29,7 @@ static const struct neap_kind kinds[] = {
 		.failsafe = "no new writes",
 		.is_short = true,
 		.has_shadow = true,
+		.read_needs = neap_needs_read,
 		.loader = NEAP_BY_EDITORS,
 		.made = neap_made_qos,
 		.run_example = neap_qos_run_example,
@@ -44,6 +46,7 @@ static const struct neap_kind kinds[] = {
 		.is_short = true,
 		.has_shadow = true,
 		.is_place = true,
+		.read_needs = neap_place_needs_read,
 		.loader = NEAP_BY_EDITORS,
 		.made = neap_made_place,
 		.run_example = neap_place_run_example,
@@ -60,6 +63,7 @@ static const struct neap_kind kinds[] = {
 		.is_short = true,
 		.has_shadow = true,
 		.is_place = true,
+		.read_needs = neap_place_needs_read,
 		.read = neap_filter_read,
 		.loader = NEAP_BY_EDITORS,
 		.made = neap_made_place,
@@ -76,6 +80,7 @@ static const struct neap_kind kinds[] = {
 		.failsafe = "owners alone say who uses a reservation",
 		.is_short = true,
 		.is_place = true,
+		.read_needs = neap_place_needs_read,
 		.read = neap_reserve_read,
 		.loader = NEAP_BY_TEXT,
 		.is_admins = neap_policy_replaces_owners,

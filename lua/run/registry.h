@@ -4,7 +4,7 @@
 #ifndef NEAP_LUA_RUN_REGISTRY_H
 #define NEAP_LUA_RUN_REGISTRY_H
 
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 #include "lua/run/shadow.h"
 
 struct neap_registry;

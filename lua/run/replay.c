@@ -9,7 +9,7 @@
 
 #include "engine/base/mem.h"
 #include "lua/call/answer.h"
-#include "lua/run/policy_priv.h"
+#include "lua/call/policy_priv.h"
 #include "lua/run/registry.h"
 #include "lua/vm/budget.h"
 

@@ -4,7 +4,7 @@
 #ifndef NEAP_LUA_RUN_REPLAY_H
 #define NEAP_LUA_RUN_REPLAY_H
 
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 #include "lua/run/record.h"
 
 #define NEAP_REPLAY_DIFFERENCES_MAX 20

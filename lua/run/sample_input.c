@@ -6,7 +6,7 @@
 
 #include <lauxlib.h>
 
-#include "lua/run/policy_priv.h"
+#include "lua/call/policy_priv.h"
 #include "lua/value/convert.h"
 
 #define CLASS(cpus, workloads)                                                           \

@@ -3,7 +3,7 @@
  * The topology object: a counted reference to the machine's arrays, asked by methods. */
 #include <lauxlib.h>
 
-#include "engine/machine/pick.h"
+#include "engine/cpu/pick.h"
 #include "lua/value/objects.h"
 #include "lua/vm/vm.h"
 

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/patience.h"
 #include "t/lib/strange.h"
 #include "t/lib/tls.h"

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "lua/run/policy.h"
-#include "lua/run/policy_priv.h"
+#include "lua/call/policy.h"
+#include "lua/call/policy_priv.h"
 #include "lua/vm/budget.h"
 #include "t/lib/steps.h"
 

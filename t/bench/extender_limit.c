@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "engine/base/base.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 #define TABLE_SLOTS   ((size_t)1 << 17) /* twice the nodes of a request at the least */
 #define REQUEST_MAX   ((size_t)4 * 1024 * 1024)

@@ -16,8 +16,8 @@
 #include "api/http/server.h"
 #include "api/schedule/schedule.h"
 #include "api/schedule/view.h"
-#include "api/store/sqlite.h"
-#include "engine/base/json.h"
+#include "api/store/sqlite/sqlite.h"
+#include "engine/json/json.h"
 
 #define HISTORY_USEC  (INT64_C(3600) * 1000000)
 #define HISTORY_BYTES ((size_t)64 * 1024 * 1024)

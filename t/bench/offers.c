@@ -11,10 +11,10 @@
 
 #include "api/schedule/policies_reserve.h"
 #include "engine/base/clock.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
+#include "lua/call/purse.h"
 #include "lua/run/registry.h"
-#include "lua/vm/purse.h"
 
 #define ROUNDS 51
 #define MIDDLE 25

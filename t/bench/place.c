@@ -12,9 +12,9 @@
 #include <lualib.h>
 
 #include "engine/base/clock.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/decide/curve.h"
+#include "engine/json/json.h"
 #include "lua/place/place.h"
 
 #define ROUNDS 51

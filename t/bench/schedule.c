@@ -19,16 +19,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/kube/client_local.h"
-#include "api/kube/crd/crd_loop.h"
-#include "api/kube/events.h"
+#include "api/kube/loops/crd_loop.h"
+#include "api/kube/serve/client_local.h"
+#include "api/kube/serve/events.h"
 #include "api/schedule/schedule_priv.h"
-#include "api/store/sqlite.h"
+#include "api/store/sqlite/sqlite.h"
 #include "engine/base/clock.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cpus.h"
 #include "engine/decide/decide_priv.h"
+#include "engine/json/json.h"
 
 #define HISTORY_USEC  (INT64_C(3600) * 1000000)
 #define HISTORY_BYTES ((size_t)512 * 1024 * 1024)

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 #include "t/chaos/lib/store_client.h"
 
 #define WRITERS  6

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "api/kube/kube.h"
-#include "api/store/sqlite.h"
-#include "engine/base/json.h"
+#include "api/store/sqlite/sqlite.h"
+#include "engine/json/json.h"
 
 struct served {
 	struct event_base *base;

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/store/backup.h"
-#include "api/store/sqlite.h"
-#include "engine/base/json.h"
+#include "api/store/backup/backup.h"
+#include "api/store/sqlite/sqlite.h"
+#include "engine/json/json.h"
 #include "t/fuzz/lib/fuzz.h"
 
 /* Its files have no names any more. */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
-#include "engine/base/json_fast.h"
+#include "engine/json/json.h"
+#include "engine/json/json_fast.h"
 #include "t/fuzz/lib/fuzz.h"
 
 static void compare(const char *text, size_t len, size_t flags)

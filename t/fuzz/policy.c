@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "engine/base/buf.h"
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 #include "t/fuzz/lib/fuzz.h"
 
 static void check_tells(const struct neap_policy *policy, struct neap_policy *again)

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "api/http/bearer.h"
-#include "api/http/route.h"
+#include "api/http/serve/route.h"
 #include "api/http/server.h"
 #include "api/http/url.h"
+#include "api/http/users/bearer.h"
 #include "t/fuzz/lib/fuzz.h"
 
 #define PAIRS 16

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "lua/call/answer.h"
+#include "lua/call/policy.h"
 #include "lua/call/result.h"
-#include "lua/run/policy.h"
 #include "t/fuzz/lib/fuzz.h"
 
 static const char policy_text[] =

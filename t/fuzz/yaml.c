@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "api/yaml/yaml.h"
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 #include "t/fuzz/lib/fuzz.h"
 
 /* How deep a value is; counts what is in it. */

@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-#include "api/agent/agent.h"
+#include "api/agent/pod/agent.h"
 #include "t/lib/keeper_rig.h"
 #include "t/lib/kube_rig.h"
 #include "t/lib/pods_rig.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "api/store/backup.h"
+#include "api/store/backup/backup.h"
 
 #define PIECE 1000 /* bytes, so that lines are cut */
 

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/cluster_book_priv.h"
 
 static json_t *parse(const char *text)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "api/http/grants.h"
+#include "api/http/users/grants.h"
 #include "api/schedule/view.h"
 #include "t/lib/patience.h"
 

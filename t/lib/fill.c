@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "api/kube/kube.h"
-#include "api/store/sqlite.h"
-#include "engine/base/json.h"
+#include "api/store/sqlite/sqlite.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 #define TIME       "2026-11-01T00:00:00Z"
 #define WRITES_MAX 256

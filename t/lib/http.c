@@ -24,7 +24,7 @@
 
 #include <cmocka.h>
 
-#include "api/http/tls.h"
+#include "api/http/tls/tls.h"
 #include "engine/base/mem.h"
 
 #define CLIENTS_MAX 16384 /* descriptors that are looked at */

@@ -19,11 +19,11 @@
 
 #include <cmocka.h>
 
-#include "api/http/grants.h"
-#include "api/http/tokens.h"
+#include "api/http/users/grants.h"
+#include "api/http/users/tokens.h"
 #include "api/kube/base/target.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 #define ANSWER_MAX ((size_t)64 * 1024 * 1024)
 /* Longer than the delays of controllers, but for those after failures. */

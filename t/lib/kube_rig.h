@@ -6,8 +6,8 @@
 #ifndef NEAP_T_LIB_KUBE_RIG_H
 #define NEAP_T_LIB_KUBE_RIG_H
 
-#include "api/kube/crd/crd_loop.h"
 #include "api/kube/kube.h"
+#include "api/kube/loops/crd_loop.h"
 #include "api/kube/loops/gc.h"
 #include "engine/base/buf.h"
 #include "t/lib/store_rig.h"

@@ -5,7 +5,7 @@
 #ifndef NEAP_T_LIB_LIVE_RIG_H
 #define NEAP_T_LIB_LIVE_RIG_H
 
-#include "api/policy/live_priv.h"
+#include "api/policy/live/live_priv.h"
 
 struct event_base;
 

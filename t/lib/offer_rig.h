@@ -5,8 +5,8 @@
 #define NEAP_T_LIB_OFFER_RIG_H
 
 #include "api/schedule/policies_reserve.h"
+#include "lua/call/purse.h"
 #include "lua/run/registry.h"
-#include "lua/vm/purse.h"
 
 #define OFFER_NOW INT64_C(1700000000000000)
 

@@ -6,8 +6,8 @@
 
 #include "api/schedule/policies.h"
 #include "engine/decide/decide.h"
+#include "lua/call/purse.h"
 #include "lua/run/registry.h"
-#include "lua/vm/purse.h"
 #include "t/lib/cluster_rig.h"
 
 struct place_rig {

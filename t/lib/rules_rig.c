@@ -14,8 +14,8 @@
 #include "api/kube/rules/rules.h"
 #include "api/yaml/yaml.h"
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/json_rig.h"
 #include "t/lib/rules_rig.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/base/log.h"
+#include "engine/log/log.h"
 #include "t/lib/patience.h"
 
 #define TRIES (PATIENCE_MS / 5)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Choosing CPUs a second time, by plain loops over lists of CPUs that follow the words of the rules and know nothing
- * of slots and words: what engine/machine/accumulator.h is held against. */
+ * of slots and words: what engine/cpu/accumulator.h is held against. */
 #ifndef NEAP_T_LIB_SLOW_CPUS_H
 #define NEAP_T_LIB_SLOW_CPUS_H
 
-#include "engine/machine/accumulator.h"
+#include "engine/cpu/accumulator.h"
 
 #define SLOW_CPUS  160
 #define SLOW_PARTS 32

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lua/run/policy.h"
-#include "lua/run/policy_priv.h"
+#include "lua/call/policy.h"
+#include "lua/call/policy_priv.h"
 #include "lua/vm/budget.h"
 #include "lua/vm/sandbox.h"
 #include "t/lib/steps_rows.h"

@@ -4,7 +4,7 @@
 #ifndef NEAP_T_LIB_STORE_RIG_H
 #define NEAP_T_LIB_STORE_RIG_H
 
-#include "api/store/sqlite.h"
+#include "api/store/sqlite/sqlite.h"
 
 struct store_rig {
 	char dir[64], file[96];

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "api/http/tls.h"
+#include "api/http/tls/tls.h"
 #include "engine/base/mem.h"
 
 #define BIG TLS_RIG_BIG

@@ -5,7 +5,7 @@
 #ifndef NEAP_T_LIB_TLS_RIG_H
 #define NEAP_T_LIB_TLS_RIG_H
 
-#include "api/http/grants.h"
+#include "api/http/users/grants.h"
 #include "t/lib/tls.h"
 
 /* Bytes of GET /big. */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/client_local.h"
+#include "api/kube/serve/client_local.h"
 #include "api/schedule/schedule_priv.h"
 #include "api/workload/workload.h"
 #include "t/lib/cpus_rig.h"

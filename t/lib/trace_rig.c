@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/client_local.h"
+#include "api/kube/serve/client_local.h"
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/mem.h"
 #include "engine/decide/queue.h"

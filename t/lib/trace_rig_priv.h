@@ -4,7 +4,7 @@
 #ifndef NEAP_T_LIB_TRACE_RIG_PRIV_H
 #define NEAP_T_LIB_TRACE_RIG_PRIV_H
 
-#include "api/kube/client_local.h"
+#include "api/kube/serve/client_local.h"
 #include "t/lib/trace_rig.h"
 
 #define TRACE_TOPOLOGIES   "noderesourcetopologies.topology.node.k8s.io"

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "api/kube/client_local.h"
-#include "engine/base/json.h"
+#include "api/kube/serve/client_local.h"
+#include "engine/json/json.h"
 #include "t/lib/trace_rig_priv.h"
 
 uint32_t trace_roll(struct trace *trace, uint32_t below)

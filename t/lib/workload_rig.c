@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/client_local.h"
+#include "api/kube/serve/client_local.h"
 #include "engine/base/clock.h"
 #include "engine/base/quantity.h"
 

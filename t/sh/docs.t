@@ -72,7 +72,7 @@ policy_checks()
 	check "every kind" all_named "$(section $POLICY '# KINDS')" '`%s`' 1 \
 		$(sed -nE 's/^\t\t\.name = "([a-z]+)".*/\1/p' lua/run/kind.c)
 	check "every field of the table" all_named "$(section $POLICY '# THE TABLE')" '`%s`' 8 \
-		$({ sed -n '/table_keys\[\]/,/;/p' lua/run/policy.c; sed -n '/^static const char /,/;/p' lua/run/kind.c; } |
+		$({ sed -n '/table_keys\[\]/,/;/p' lua/call/policy.c; sed -n '/^static const char /,/;/p' lua/run/kind.c; } |
 			grep -oE '"[a-z]+"' | tr -d '"')
 	check "every parameter type" all_named "$(section $POLICY '# PARAMETERS')" '`%s`' 8 \
 		$(sed -nE 's/^\t\[NEAP_PARAM_[A-Z]+\] = \{"([a-z]+)".*/\1/p' lua/call/param_value.c)

@@ -10,7 +10,8 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/neap-lint-t.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 n=0
 
-# row NAME PART ok|bad FILE [WORDS that the finding must have]; the file comes on standard input.
+# row NAME PART ok|bad FILE [WORDS that the finding must have]; the file comes on standard input. Where beside is set it
+# names a second file, which includes beside_has.
 row()
 {
 	local name=$1 part=$2 want=$3 file=$4 words=${5:-} got out tool
@@ -30,6 +31,10 @@ row()
 	mkdir -p "$tmp/tree/$(dirname "$file")"
 	cp .clang-format .clang-tidy .luacheckrc "$tmp/tree/"
 	cat >"$tmp/tree/$file"
+	if [ -n "${beside:-}" ]; then
+		mkdir -p "$tmp/tree/$(dirname "$beside")"
+		printf '#include "%s"\n' "$beside_has" >"$tmp/tree/$beside"
+	fi
 	out=$(LINT_ROOT=$tmp/tree "$root/t/lint.sh" "$part" 2>&1) && got=ok || got=bad
 	if [ "$got" = "$want" ] && { [ "$want" = ok ] || grep -qF -- "$words" <<<"$out"; }; then
 		echo "ok $n - $name"
@@ -55,6 +60,11 @@ C
 row 'engine may not use Lua' layers bad engine/machine/x.c 'may not use lua' <<'C'
 #  include <lua.h>
 C
+beside=api/http/x/y.h beside_has=api/http/z.h
+row 'two folders that include each other' layers bad api/http/x.c 'folders include each other: api/http' <<'C'
+#include "api/http/x/y.h"
+C
+beside=
 row 'include paths start at the root' layers bad engine/base/x.c 'start at the root' <<'C'
 #include "base.h"
 C

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "api/agent/pod/pins.h"
-#include "api/kube/client_local.h"
+#include "api/kube/serve/client_local.h"
 #include "api/run/node_priv.h"
 #include "t/lib/keep_rig.h"
 #include "t/torture/torture.h"

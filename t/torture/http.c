@@ -16,7 +16,7 @@
 #include "api/control/control.h"
 #include "api/control/metrics.h"
 #include "api/control/policies.h"
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 #include "t/lib/live_rig.h"
 #include "t/torture/torture.h"
 

@@ -6,8 +6,8 @@
 
 #include "api/kube/crd/crd.h"
 #include "api/yaml/yaml.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/rules_rig.h"
 #include "t/torture/torture.h"
 

@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 #include "t/lib/patience.h"
 #include "t/torture/failmalloc.h"
 #include "t/torture/torture.h"

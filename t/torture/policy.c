@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "api/policy/judge.h"
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 #include "lua/run/replay.h"
 #include "lua/run/shadow.h"
 #include "lua/value/convert.h"

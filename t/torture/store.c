@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/store/backup.h"
-#include "engine/base/json.h"
+#include "api/store/backup/backup.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "t/lib/backup_rig.h"
 #include "t/torture/torture.h"
 

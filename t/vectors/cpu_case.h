@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "engine/machine/accumulator.h"
+#include "engine/cpu/accumulator.h"
 
 struct cpu_case {
 	struct neap_topology *topology;

@@ -3,7 +3,7 @@
  * Area numa-hints: what several say is merged. */
 #include <string.h>
 
-#include "engine/machine/numa_hint.h"
+#include "engine/cpu/numa_hint.h"
 #include "t/vectors/vectors.h"
 
 #define HINTS_MAX 64

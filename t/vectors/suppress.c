@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 #include "t/vectors/vectors.h"
 
 #define POLICY "qos/cpu-suppress.lua"

@@ -12,12 +12,12 @@
 
 #include "api/agent/node/node_keep_priv.h"
 #include "api/agent/node/node_topology.h"
-#include "api/kube/client_local.h"
-#include "api/kube/events.h"
+#include "api/kube/serve/client_local.h"
+#include "api/kube/serve/events.h"
 #include "engine/base/clock.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 #include "engine/machine/window.h"
 
 #define SECOND        1000000LL

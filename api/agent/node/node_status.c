@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "api/agent/node/node_keep_priv.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 #include "engine/numa/node_reserve.h"
 
 /* Limits of a kubelet, but for the disk: a tenth of a large one is no shortage. */

@@ -10,7 +10,7 @@
 
 #include "api/agent/pod/agent_priv.h"
 #include "api/agent/pod/pins.h"
-#include "api/kube/events.h"
+#include "api/kube/serve/events.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 

@@ -5,7 +5,7 @@
 #ifndef NEAP_API_AGENT_POD_AGENT_PRIV_H
 #define NEAP_API_AGENT_POD_AGENT_PRIV_H
 
-#include "api/agent/agent.h"
+#include "api/agent/pod/agent.h"
 #include "api/agent/pod/probe.h"
 #include "engine/base/map.h"
 #include "engine/object/object.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "api/agent/pod/agent_priv.h"
-#include "api/kube/client_local.h"
-#include "engine/base/json.h"
+#include "api/kube/serve/client_local.h"
+#include "engine/json/json.h"
 
 #define PAUSE_USEC     500000
 #define PAUSE_MAX_USEC 30000000

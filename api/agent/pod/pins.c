@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/events.h"
-#include "engine/base/json.h"
+#include "api/kube/serve/events.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "engine/numa/cpu_policy.h"
 #include "engine/numa/node_reserve.h"
 #include "engine/object/object.h"

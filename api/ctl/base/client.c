@@ -13,8 +13,8 @@
 
 #include "api/ctl/base/find.h"
 #include "api/ctl/base/secure.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 #define CONNECT_MSEC 5000L
 #define GET_MSEC     10000L

@@ -14,7 +14,7 @@
 #include "api/ctl/base/find.h"
 #include "api/ctl/draw/text.h"
 #include "api/yaml/yaml_write.h"
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 
 void neap_ctl_place(struct neap_ctl *ctl)
 {

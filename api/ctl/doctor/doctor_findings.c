@@ -8,8 +8,8 @@
 #include "api/ctl/base/ctl.h"
 #include "api/ctl/doctor/doctor.h"
 #include "api/ctl/draw/text.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 #define LEFT 11 /* columns before the text */
 

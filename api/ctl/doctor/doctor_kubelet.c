@@ -9,8 +9,8 @@
 #include <yaml.h>
 
 #include "api/ctl/doctor/doctor.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "engine/machine/cpuset.h"
 
 #define FILE_MAX (256 * 1024)

@@ -12,9 +12,9 @@
 
 #include "api/ctl/base/files.h"
 #include "api/ctl/doctor/doctor.h"
-#include "api/store/backup.h"
+#include "api/store/backup/backup.h"
 #include "api/store/marker.h"
-#include "api/store/sqlite.h"
+#include "api/store/sqlite/sqlite.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 

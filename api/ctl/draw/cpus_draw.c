@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "api/ctl/draw/cells.h"
+#include "api/ctl/draw/cpus_draw.h"
 #include "api/ctl/draw/text.h"
-#include "api/ctl/look.h"
 #include "engine/base/mem.h"
 
 /* "  core 1234  " */

@@ -7,7 +7,7 @@
 #include "api/ctl/base/ctl.h"
 #include "api/ctl/draw/cells.h"
 #include "api/ctl/draw/text.h"
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 
 struct check_values {
 	enum neap_output output;

@@ -8,7 +8,7 @@
 #include "api/ctl/draw/table.h"
 #include "api/ctl/draw/text.h"
 #include "api/ctl/policy/policy_priv.h"
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 
 struct list_values {
 	enum neap_output output;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "api/ctl/base/ctl.h"
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 
 struct template
 {

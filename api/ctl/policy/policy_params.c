@@ -10,9 +10,9 @@
 #include "api/ctl/draw/cells.h"
 #include "api/ctl/draw/text.h"
 #include "api/ctl/policy/policy_priv.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 struct params_values {
 	enum neap_output output;

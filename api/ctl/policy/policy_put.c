@@ -7,7 +7,7 @@
 #include "api/ctl/base/files.h"
 #include "api/ctl/draw/text.h"
 #include "api/ctl/policy/policy_priv.h"
-#include "lua/run/policy.h"
+#include "lua/call/policy.h"
 
 struct put_values {
 	bool is_dry_run, is_shadow;

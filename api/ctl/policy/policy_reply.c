@@ -10,7 +10,7 @@
 #include "api/ctl/draw/table.h"
 #include "api/ctl/draw/text.h"
 #include "api/ctl/policy/policy_priv.h"
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 
 const char *neap_ctl_red(void)
 {

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "engine/base/json.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 #define SUFFIX_LEN   5
 #define NAME_MADE    63 /* of a name with a suffix */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/utf8.h"
+#include "engine/json/json.h"
 
 #define RESOURCE_SIZE 256
 

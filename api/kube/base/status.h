@@ -7,6 +7,8 @@
 
 #include "api/kube/base/kind.h"
 
+struct neap_object;
+
 enum neap_kube_reason {
 	NEAP_KUBE_BAD_REQUEST,
 	NEAP_KUBE_UNAUTHORIZED,
@@ -82,5 +84,9 @@ json_t *neap_kube_refusal(int status, const struct neap_error *err);
 
 /* Why a change of an object that is not the newest is refused. */
 extern const char neap_kube_modified[];
+
+/* object, borrowed: as it is now and durable (the last state of one that is gone); or NULL, and failure. */
+typedef void neap_kube_told(void *arg, struct neap_object *object,
+			    const struct neap_kube_failure *failure);
 
 #endif

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/kube/kube_priv.h"
 #include "api/kube/log/log_read.h"
-#include "api/kube/slow.h"
+#include "api/kube/request/call.h"
+#include "api/kube/request/slow.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 

@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "api/kube/base/meta.h"
-#include "api/kube/loops/budget.h"
 #include "api/kube/loops/gc_priv.h"
+#include "api/kube/write/budget.h"
 #include "api/task/task.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 #define BUDGETS "poddisruptionbudgets.policy"
 /* Microseconds between a change and the count, and between counts of everything. */

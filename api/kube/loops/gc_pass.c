@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "api/kube/base/meta.h"
-#include "api/kube/events.h"
 #include "api/kube/loops/gc_priv.h"
+#include "api/kube/serve/events.h"
 #include "api/task/task.h"
 #include "engine/base/mem.h"
 

@@ -4,8 +4,8 @@
 #ifndef NEAP_API_KUBE_LOOPS_GC_PRIV_H
 #define NEAP_API_KUBE_LOOPS_GC_PRIV_H
 
-#include "api/kube/kube_priv.h"
 #include "api/kube/loops/gc.h"
+#include "api/kube/request/call.h"
 #include "engine/base/map.h"
 
 /* Where something was that has gone. */
@@ -84,16 +84,5 @@ bool neap_collect_may_write(const struct neap_kube_collect *collect);
 /* Callback and argument for the next write: neap_collect_write counts it, neap_collect_told takes its answer. */
 neap_kube_told neap_collect_told;
 struct collect_writes *neap_collect_write(struct neap_kube_collect *collect);
-
-/* delete.c: deletes the newest state as a client would who wants it in the background. told: see client_local.h; may be NULL. */
-void neap_kube_remove(struct neap_kube *kube, const struct neap_kube_kind *kind,
-		      struct neap_object *object, neap_kube_told *told, void *arg);
-/* ... and at once, whatever there was to wait for. */
-void neap_kube_end(struct neap_kube *kube, const struct neap_kube_kind *kind,
-		   const struct neap_object *newest, neap_kube_told *told, void *arg);
-/* Stores tree as a change of newest. Finalizers that have run out end it. */
-void neap_kube_change_take(struct neap_kube *kube, const struct neap_kube_kind *kind,
-			   json_t *tree, const struct neap_object *newest,
-			   neap_kube_told *told, void *arg);
 
 #endif

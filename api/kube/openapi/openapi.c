@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "api/kube/openapi/openapi_priv.h"
-#include "engine/base/json.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 /* Nesting of schemas without a name; those of a CustomResourceDefinition are no deeper. */
 #define DEPTH_MAX (NEAP_SCHEMA_DEPTH_MAX + 2)

@@ -12,9 +12,9 @@
 #include "api/kube/base/kind.h"
 #include "api/kube/openapi/protobuf_priv.h"
 #include "api/kube/types/bodies.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/utf8.h"
+#include "engine/json/json.h"
 
 #define SHOWN_BYTES 64 /* of a kind in a message */
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "api/kube/print/table_priv.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 struct walk {
 	const struct neap_kube_path *path;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api/kube/rules/defaults_priv.h"
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 
 const char *neap_kube_text(const json_t *object, const char *name)
 {

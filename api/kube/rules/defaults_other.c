@@ -5,8 +5,8 @@
 
 #include "api/kube/rules/defaults_priv.h"
 #include "api/kube/rules/rules.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 bool neap_kube_complete_node(json_t *object)
 {

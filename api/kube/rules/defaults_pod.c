@@ -6,8 +6,8 @@
 
 #include "api/kube/rules/defaults_priv.h"
 #include "api/kube/rules/rules.h"
-#include "engine/base/json.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 /* Sets NAME by the tag of what IMAGE names, where it is missing, or empty as templates of manifests leave it. */
 static bool complete_policy(json_t *object, const char *image, const char *name)

@@ -6,7 +6,7 @@
 
 #include "api/kube/rules/defaults_priv.h"
 #include "api/kube/rules/rules.h"
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 
 static bool complete_template(const json_t *object)
 {

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "api/store/store.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 #define REPORTS "nodemetrics.slo.koordinator.sh"
 /* Seconds that averages are over, where the NodeMetric does not say, and at least. */

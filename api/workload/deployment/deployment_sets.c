@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "api/workload/deployment/deployments_priv.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 /* Bytes of the annotation that tells earlier revisions. */
 #define HISTORY_MAX 2000

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/events.h"
+#include "api/kube/serve/events.h"
 #include "api/workload/deployment/deployments_priv.h"
 #include "engine/base/clock.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 /* Nobody means more. */
 #define PERCENT_MAX 1000000

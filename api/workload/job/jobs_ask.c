@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/client_local.h"
-#include "api/kube/events.h"
+#include "api/kube/serve/client_local.h"
+#include "api/kube/serve/events.h"
 #include "api/workload/job/jobs_priv.h"
 #include "api/workload/loop/feed.h"
 #include "engine/base/clock.h"

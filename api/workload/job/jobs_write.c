@@ -6,9 +6,9 @@
 
 #include "api/workload/job/jobs_priv.h"
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 /* Of generated names, which get five characters more; as Kubernetes has it. */
 #define PREFIX_MAX   58

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "api/workload/loop/tree.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 /* --- making --- */
 

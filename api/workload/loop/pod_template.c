@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 #include "engine/schema/schema.h"
 
 /* Members whose empty object is as none at all. An empty labelSelector, say, is not. */

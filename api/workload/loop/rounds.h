@@ -7,7 +7,7 @@
 #ifndef NEAP_API_WORKLOAD_LOOP_ROUNDS_H
 #define NEAP_API_WORKLOAD_LOOP_ROUNDS_H
 
-#include "api/kube/client_local.h"
+#include "api/kube/serve/client_local.h"
 #include "api/workload/loop/feed.h"
 
 struct neap_rounds;

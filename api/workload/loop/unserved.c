@@ -4,7 +4,7 @@
  * them. One that none of those has seen a while after it was made says so by an event, again and again. */
 #include <stdlib.h>
 
-#include "api/kube/events.h"
+#include "api/kube/serve/events.h"
 #include "api/workload/loop/feed.h"
 #include "api/workload/loop/tree.h"
 #include "engine/base/clock.h"

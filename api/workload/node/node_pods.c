@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/client_local.h"
-#include "api/kube/events.h"
+#include "api/kube/serve/client_local.h"
+#include "api/kube/serve/events.h"
 #include "api/workload/node/node_watch_priv.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "api/workload/node/node_watch_priv.h"
-#include "engine/base/json.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 #define PREFIX "node.kubernetes.io/"
 

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/client_local.h"
-#include "api/kube/events.h"
+#include "api/kube/serve/client_local.h"
+#include "api/kube/serve/events.h"
 #include "api/workload/node/node_watch_priv.h"
 #include "engine/base/clock.h"
-#include "engine/base/json.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
+#include "engine/log/log.h"
 
 #define NODES    "nodes"
 #define LEASES   "leases.coordination.k8s.io"

@@ -7,9 +7,9 @@
 
 #include "api/workload/loop/tree.h"
 #include "api/workload/reservation/reservations_priv.h"
-#include "engine/base/json.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 bool reservation_index_init(struct reservation_index *index)
 {

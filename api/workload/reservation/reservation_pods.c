@@ -7,7 +7,7 @@
 
 #include "api/workload/loop/tree.h"
 #include "api/workload/reservation/reservations_priv.h"
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 
 #define CURRENT_OWNER "scheduling.koordinator.sh/reservation-current-owner"
 /* After a write: by then it is there, or it failed and is asked for again. */

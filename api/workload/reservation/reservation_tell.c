@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "api/kube/events.h"
+#include "api/kube/serve/events.h"
 #include "api/workload/loop/tree.h"
 #include "api/workload/reservation/reservations_priv.h"
 #include "engine/base/mem.h"

@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "engine/base/json.h"
+#include "engine/json/json.h"
 
 pid_t store_client_server;
 

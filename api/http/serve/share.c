@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is shared out among users: connections, watches, requests, bytes of requests being read. One user has at
+ * most its share. When connections are used up by several, the user with most of them gives way to one with fewer,
+ * so that any number of users who take all they can leave the others as much as they have themselves. Admins have no
+ * share, and places above those of users; root and the daemon's own user, over the unix socket, have more above
+ * these. So whatever users, and admins by mistake, hold: freeze and release come through. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "api/http/serve/guard_priv.h"
+#include "engine/base/map.h"
+#include "engine/base/mem.h"
+
+/* "1:alice" */
+#define KEY_SIZE (NEAP_GUARD_KEY + 2)
+
+static const char *const rank_names[NEAP_HTTP_RANK_COUNT] = {
+	[NEAP_HTTP_RANK_STRANGER] = "stranger",
+	[NEAP_HTTP_RANK_USER] = "user",
+	[NEAP_HTTP_RANK_ADMIN] = "admin",
+	[NEAP_HTTP_RANK_LOCAL] = "local",
+};
+
+/* And the option that says how many of them one user may have. */
+static const struct {
+	const char *name, *option;
+	size_t max;
+} things[NEAP_HTTP_THING_COUNT] = {
+	[NEAP_HTTP_CONNECTIONS] = {"connections", "--user-connections",
+				   NEAP_HTTP_USER_CONNECTIONS},
+	[NEAP_HTTP_WATCHES] = {"watches", "--user-watches", NEAP_HTTP_USER_WATCHES},
+	[NEAP_HTTP_REQUESTS] = {"requests", "--user-requests", NEAP_HTTP_USER_REQUESTS},
+};
+
+const char *neap_http_rank_name(enum neap_http_rank rank)
+{
+	return rank_names[rank];
+}
+
+const char *neap_http_thing_name(enum neap_http_thing thing)
+{
+	return things[thing].name;
+}
+
+enum neap_http_rank neap_guard_rank(const struct neap_guard *guard)
+{
+	return guard->share ? guard->share->rank : NEAP_HTTP_RANK_STRANGER;
+}
+
+static enum neap_http_rank rank_of(const struct neap_guard *guard,
+				   enum neap_http_role role)
+{
+	const struct neap_http_peer *peer = &guard->peer;
+
+	if (peer->is_unix && (peer->uid == 0 || peer->uid == guard->guards->own_uid))
+		return NEAP_HTTP_RANK_LOCAL;
+	return role == NEAP_HTTP_ADMIN ? NEAP_HTTP_RANK_ADMIN : NEAP_HTTP_RANK_USER;
+}
+
+/* --- shares --- */
+
+static void make_key(const struct neap_share *share, char *key)
+{
+	(void)snprintf(key, KEY_SIZE, "%d%s", (int)share->rank, share->name);
+}
+
+/* With a reference. NULL without memory. */
+static struct neap_share *share_ref(struct neap_guards *guards, enum neap_http_rank rank,
+				    const char *name)
+{
+	size_t size = strnlen(name, NEAP_GUARD_KEY - 1) + 1;
+	struct neap_share *share = neap_alloc(sizeof(*share) + size), *there;
+	char key[KEY_SIZE];
+
+	if (!share)
+		return NULL;
+	share->rank = rank;
+	share->refs = 1;
+	(void)neap_strcopy(share->name, size, name);
+	make_key(share, key);
+	there = neap_map_find(guards->shares, key);
+	if (there || !neap_map_set(guards->shares, key, share)) {
+		free(share);
+		share = there;
+		if (there)
+			there->refs++;
+	}
+	return share;
+}
+
+static void share_unref(struct neap_guards *guards, struct neap_share *share)
+{
+	char key[KEY_SIZE];
+
+	if (!share || --share->refs)
+		return;
+	make_key(share, key);
+	(void)neap_map_remove(guards->shares, key);
+	free(share);
+}
+
+/* by: 1 or -1 */
+static void count(struct neap_guard *guard, enum neap_http_thing thing, int by)
+{
+	guard->guards->facts.held[neap_guard_rank(guard)][thing] += (size_t)by;
+	if (guard->share)
+		guard->share->held[thing] += (size_t)by;
+}
+
+void neap_guard_count_in(struct neap_guard *guard)
+{
+	guard->is_counted = true;
+	count(guard, NEAP_HTTP_CONNECTIONS, 1);
+}
+
+void neap_guard_end_request(struct neap_guard *guard)
+{
+	if (guard->has_request)
+		count(guard, NEAP_HTTP_REQUESTS, -1);
+	guard->has_request = false;
+}
+
+void neap_guard_count_out(struct neap_guard *guard)
+{
+	neap_guard_end_request(guard);
+	if (guard->is_counted)
+		count(guard, NEAP_HTTP_CONNECTIONS, -1);
+	guard->is_counted = false;
+}
+
+void neap_guard_leave(struct neap_guard *guard)
+{
+	neap_guard_count_out(guard);
+	if (guard->is_of_tree)
+		count(guard, NEAP_HTTP_WATCHES, -1);
+	guard->is_of_tree = false;
+	share_unref(guard->guards, guard->share);
+	guard->share = NULL;
+}
+
+size_t neap_guards_known(const struct neap_guards *guards)
+{
+	size_t known = 0;
+
+	for (int rank = NEAP_HTTP_RANK_USER; rank < NEAP_HTTP_RANK_COUNT; rank++)
+		known += guards->facts.held[rank][NEAP_HTTP_CONNECTIONS];
+	return known;
+}
+
+struct neap_guard *neap_guards_find_greedy(struct neap_guards *guards,
+					   enum neap_http_rank rank, size_t more_than)
+{
+	const struct neap_share *greedy = NULL;
+	struct neap_guard *guard;
+
+	for (size_t i = 0; i < neap_map_count(guards->shares); i++) {
+		const struct neap_share *share = neap_map_at(guards->shares, i, NULL);
+
+		if (share->rank == rank &&
+		    share->held[NEAP_HTTP_CONNECTIONS] > more_than) {
+			more_than = share->held[NEAP_HTTP_CONNECTIONS];
+			greedy = share;
+		}
+	}
+	if (!greedy)
+		return NULL;
+	TAILQ_FOREACH(guard, &guards->list, next)
+	if (guard->share == greedy && !guard->is_busy && !guard->is_refused)
+		return guard;
+	return NULL;
+}
+
+/* --- limits --- */
+
+void neap_guard_note_refused(struct neap_guard *guard, enum neap_http_thing thing)
+{
+	guard->guards->facts.refused[neap_guard_rank(guard)][thing]++;
+}
+
+bool neap_guard_may_have(struct neap_guard *guard, enum neap_http_thing thing,
+			 struct neap_error *err)
+{
+	size_t max = guard->guards->facts.user_max[thing];
+
+	if (neap_guard_rank(guard) != NEAP_HTTP_RANK_USER ||
+	    guard->share->held[thing] < max)
+		return true;
+	neap_guard_note_refused(guard, thing);
+	(void)neap_error_set(err, NEAP_EUNAVAILABLE,
+			     "%.100s has %zu %s open, as many as one user may have: end "
+			     "some, or raise %s of neapd",
+			     guard->share->name, guard->share->held[thing],
+			     things[thing].name, things[thing].option);
+	return false;
+}
+
+/* A place among the connections, or it has to go. */
+static void keep(struct neap_guard *guard)
+{
+	struct neap_guards *guards = guard->guards;
+	const struct neap_share *share = guard->share;
+	size_t max = guards->facts.all_max[share->rank];
+	struct neap_guard *greedy;
+	struct neap_error err;
+
+	if (neap_guards_known(guards) <= max)
+		return;
+	greedy = share->rank == NEAP_HTTP_RANK_USER
+			 ? neap_guards_find_greedy(guards, NEAP_HTTP_RANK_USER,
+						   share->held[NEAP_HTTP_CONNECTIONS])
+			 : NULL;
+	neap_guard_note_refused(greedy ? greedy : guard, NEAP_HTTP_CONNECTIONS);
+	if (greedy) {
+		neap_guard_refuse(greedy);
+		return;
+	}
+	(void)neap_error_set(&err, NEAP_EUNAVAILABLE,
+			     "too many connections are open: %zu", max);
+	neap_guard_tell(guard, "503 Service Unavailable", "Retry-After: 1\r\n", &err);
+	neap_guard_refuse(guard);
+}
+
+void neap_guard_join(struct neap_guard *guard, const struct neap_http_user *user,
+		     enum neap_http_role role)
+{
+	enum neap_http_rank rank = rank_of(guard, role);
+	struct neap_guards *guards = guard->guards;
+	bool was_counted = guard->is_counted;
+	size_t unfinished = guard->unfinished;
+	char address[NEAP_GUARD_ACCOUNT];
+	const char *name = user->name;
+	struct neap_share *share;
+	struct neap_error err;
+
+	/* Everybody over plain TCP, where that has a role. */
+	if (user == &neap_http_anonymous) {
+		neap_guard_address(guard, address, sizeof(address));
+		name = address;
+	}
+	if (guard->share && guard->share->rank == rank &&
+	    strncmp(guard->share->name, name, NEAP_GUARD_KEY - 1) == 0)
+		return;
+	share = share_ref(guards, rank, name);
+	if (!share)
+		return; /* it stays with strangers, and their limits */
+	neap_guard_set_unfinished(guard, 0);
+	neap_guard_leave(guard);
+	guard->share = share;
+	neap_guard_set_unfinished(guard, unfinished);
+	explicit_bzero(guard->line, sizeof(guard->line)); /* it may hold the token */
+	if (!was_counted)
+		return;
+	if (!neap_guard_may_have(guard, NEAP_HTTP_CONNECTIONS, &err)) {
+		neap_guard_tell(guard, "429 Too Many Requests", "Retry-After: 1\r\n",
+				&err);
+		neap_guard_refuse(guard);
+		return;
+	}
+	neap_guard_count_in(guard);
+	keep(guard);
+}
+
+bool neap_guard_take_request(struct neap_guard *guard, struct neap_error *err)
+{
+	if (!neap_guard_may_have(guard, NEAP_HTTP_REQUESTS, err))
+		return false;
+	if (guard->is_counted && !guard->has_request) {
+		guard->has_request = true;
+		count(guard, NEAP_HTTP_REQUESTS, 1);
+	}
+	return true;
+}
+
+static int all_taken(struct neap_error *err, size_t max)
+{
+	(void)neap_error_set(err, NEAP_EUNAVAILABLE, "too many streams are open: %zu",
+			     max);
+	return 503;
+}
+
+/* Admins have some more. */
+static size_t streams_max(const struct neap_guard *guard, size_t max, size_t reserve)
+{
+	return neap_guard_rank(guard) > NEAP_HTTP_RANK_USER ? max + reserve : max;
+}
+
+static size_t count_streams(const struct neap_guard *of)
+{
+	const struct neap_guard *guard;
+	bool is_user = neap_guard_rank(of) == NEAP_HTTP_RANK_USER;
+	size_t held = 0;
+
+	TAILQ_FOREACH(guard, &of->guards->list, next)
+	if (!guard->is_refused && guard->is_stream && !guard->is_of_tree)
+		held += is_user ? guard->share == of->share
+				: neap_guard_is_same_peer(guard, of);
+	return held;
+}
+
+int neap_guard_take_stream(struct neap_guard *guard, const struct neap_http_tree *tree,
+			   struct neap_error *err)
+{
+	struct neap_guards *guards = guard->guards;
+	size_t max;
+
+	if (guard->is_refused)
+		return all_taken(err, 0);
+	if (tree && guard->share) {
+		max = streams_max(guard, tree->streams_max, NEAP_HTTP_RESERVE);
+		if (!neap_guard_may_have(guard, NEAP_HTTP_WATCHES, err))
+			return 429;
+		if (guards->tree_streams >= max) {
+			neap_guard_note_refused(guard, NEAP_HTTP_WATCHES);
+			return all_taken(err, max);
+		}
+		guard->is_of_tree = true;
+		guards->tree_streams++;
+		count(guard, NEAP_HTTP_WATCHES, 1);
+	} else {
+		max = streams_max(guard, NEAP_HTTP_STREAMS_MAX,
+				  NEAP_HTTP_STREAMS_RESERVE);
+		if (guards->streams >= max)
+			return all_taken(err, max);
+		if (count_streams(guard) >= NEAP_HTTP_STREAMS_PEER_MAX) {
+			(void)neap_error_set(
+				err, NEAP_EUNAVAILABLE,
+				"too many streams of one client are open: %d",
+				NEAP_HTTP_STREAMS_PEER_MAX);
+			return 429;
+		}
+		guards->streams++;
+	}
+	guard->is_stream = true;
+	return 0;
+}
+
+static size_t min(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Each connection is a descriptor, and others need some, too: half of them are not for connections. */
+void neap_guards_set_limits(struct neap_guards *guards,
+			    const struct neap_http_limits *limits)
+{
+	struct neap_http_shares *facts = &guards->facts;
+	struct rlimit limit = {.rlim_cur = 0};
+	size_t room, reserve, known;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		limit.rlim_cur = limit.rlim_cur == RLIM_INFINITY ? 1 << 20 : 256;
+	room = (size_t)limit.rlim_cur / 2;
+	room -= min(NEAP_HTTP_OTHER_FDS, room / 4);
+	known = limits->known_max ? limits->known_max : NEAP_HTTP_KNOWN_MAX;
+	facts->all_max[NEAP_HTTP_RANK_STRANGER] =
+		min(min(NEAP_HTTP_CONNECTIONS_MAX, known), room / 4);
+	reserve = min(min(NEAP_HTTP_RESERVE, known), room / 8);
+	known = min(known, room - facts->all_max[NEAP_HTTP_RANK_STRANGER] - reserve);
+	facts->all_max[NEAP_HTTP_RANK_USER] = known;
+	facts->all_max[NEAP_HTTP_RANK_ADMIN] = known + reserve / 2;
+	facts->all_max[NEAP_HTTP_RANK_LOCAL] = known + reserve;
+	for (int thing = 0; thing < NEAP_HTTP_THING_COUNT; thing++)
+		facts->user_max[thing] = limits->user_max[thing] ? limits->user_max[thing]
+								 : things[thing].max;
+}

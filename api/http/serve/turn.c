@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whose request is worked on. One alone is handed to its handler at once. Where the loop has been busy with requests
+ * for long enough in this turn, others wait, each user in a row of his own, so that whoever asks for much at a
+ * time delays himself. */
+#include "api/http/serve/server_priv.h"
+#include "api/task/task.h"
+
+/* Of bodies that wait: beyond it a request is worked on at once, as no more may be held for its peer. */
+#define BYTES_MAX ((size_t)8 * 1024 * 1024)
+
+/* Of one that waits no more. */
+static void leave(struct neap_http_request *request)
+{
+	neap_task_free(request->task);
+	request->task = NULL;
+	request->turns->bytes -= request->body_len;
+}
+
+static void client_gone(void *arg)
+{
+	struct neap_http_request *request = arg;
+
+	if (request->task)
+		leave(request);
+}
+
+static enum neap_task_next its_turn(void *arg)
+{
+	struct neap_http_request *request = arg;
+
+	leave(request);
+	request->handler(request->handler_arg, request);
+	return NEAP_TASK_IS_OVER;
+}
+
+void neap_http_turn_run(struct neap_http_turns *turns, struct neap_http_request *request,
+			const struct neap_http_route *route, void *arg)
+{
+	/* What is open to everybody is asked for by those who look whether neapd lives. */
+	bool is_open = route->role == NEAP_HTTP_ANYBODY;
+
+	if (is_open || neap_tasks_enter(turns->tasks)) {
+		route->handler(arg, request);
+		if (!is_open)
+			neap_tasks_leave(turns->tasks);
+		return;
+	}
+	if (request->body_len <= BYTES_MAX - turns->bytes)
+		request->task = neap_task_new(turns->tasks, request->peer.user->name,
+					      its_turn, request);
+	if (!request->task) {
+		route->handler(arg, request);
+		return;
+	}
+	request->turns = turns;
+	request->handler = route->handler;
+	request->handler_arg = arg;
+	turns->bytes += request->body_len;
+	/* Not deferred: one that has said all and closed its side is answered, as it is where nobody waits. */
+	neap_http_hold(request, client_gone, request);
+	neap_task_wake(request->task);
+}

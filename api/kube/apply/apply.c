@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Server-side apply: PATCH with application/apply-patch+yaml. What a manager says an
+ * object should have is merged into it; what it said before and does not say any more
+ * goes, unless somebody else owns it; what others own and it would change is a conflict.
+ * From there on it is a write like all others. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/apply/apply_priv.h"
+#include "api/kube/base/meta.h"
+#include "api/kube/request/slow.h"
+#include "engine/json/json.h"
+
+bool call_is_apply(const struct call *call)
+{
+	static const char type[] = NEAP_KUBE_APPLY_TYPE;
+	const char *said = call->request
+				   ? neap_http_header_find(call->request, "Content-Type")
+				   : NULL;
+
+	return said && strncmp(said, type, strlen(type)) == 0 &&
+	       (said[strlen(type)] == '\0' || said[strlen(type)] == ';');
+}
+
+/* --- what is applied --- */
+
+struct unknown {
+	char path[200];
+};
+
+static void note_unknown(void *arg, const char *path)
+{
+	struct unknown *unknown = arg;
+
+	if (!unknown->path[0])
+		(void)neap_strcopy(unknown->path, sizeof(unknown->path), path);
+}
+
+static int refuse_config(struct call *call, const char *field, const char *why)
+{
+	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+			      "failed to create typed patch object: .%s: %s", field, why);
+}
+
+/* Must fit the schema as far as it names fields; what it names becomes apply->set. */
+static int read_config(struct call *call, json_t *config, struct apply *apply)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+	const json_t *meta = json_object_get(config, "metadata");
+	const json_t *name = json_object_get(meta, "name");
+	const char *manager = call_query(call, "fieldManager");
+	const char *ns = neap_kube_meta_text(config, "namespace");
+	json_auto_t *alone = NULL;
+	struct unknown unknown = {{0}};
+	struct neap_error err = {0};
+
+	if (json_is_null(meta)) { /* as if it were not there */
+		(void)json_object_del(config, "metadata");
+		meta = NULL;
+	}
+	if (meta && !json_is_object(meta))
+		return refuse_config(call, "metadata", "must be an object");
+	if (json_is_null(name)) /* which takes it away */
+		return call_check_named(call, config);
+	if (kind->is_namespaced && *ns && strcmp(ns, call->target.ns) != 0)
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"the namespace of the object (%.63s) does not match the "
+			"namespace on the request (%s)",
+			ns, call->target.ns);
+	if (json_is_array(json_object_get(meta, "managedFields")))
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "metadata.managedFields must be nil");
+	if (call_check_bounds(call, config, NULL) < 0)
+		return -1;
+	if (!neap_schema_prune(kind->schema, config, note_unknown, &unknown))
+		return call_nomem(call);
+	if (unknown.path[0])
+		return refuse_config(call, unknown.path, "field not declared in schema");
+	if (manager && strcmp(manager, "kubectl") == 0 &&
+	    apply_annotation(config, &apply->annotation) < 0)
+		return call_nomem(call);
+	switch (apply_set_of(kind->schema, config, APPLY_NAMED, &apply->set, &err)) {
+	case 0:
+		break;
+	case -NEAP_EINVAL:
+		return refuse_config(call, err.field, err.msg);
+	default:
+		return call_nomem(call);
+	}
+	apply_strip(kind, apply_part(call), apply->set);
+	/* It would be told in the end, too, after all the work. */
+	alone = json_pack("[{s:O}]", "fieldsV1", apply->set);
+	if (!alone)
+		return call_nomem(call);
+	return apply_is_too_large(config, alone) ? apply_refuse_large(call) : 0;
+}
+
+/* --- what becomes of it --- */
+
+static int create_take(struct call *call, json_t *config)
+{
+	const char *uid = neap_kube_meta_text(config, "uid");
+	char why[160];
+
+	(void)snprintf(why, sizeof(why),
+		       "uid mismatch: the provided object specified uid %.60s, and no "
+		       "existing object was found",
+		       uid);
+	if (call_check_named(call, config) < 0)
+		; /* which says why */
+	else if (call->target.sub[0])
+		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
+					     call->target.name);
+	else if (*uid)
+		(void)neap_kube_fail_conflict(&call->failure, call->target.kind,
+					      call->target.name, why);
+	else if (call_permit(call, "create", NULL, config) == 0 &&
+		 call_permit_object(call, "create", NULL, config) == 0) {
+		call_create_take(call, config);
+		return 0;
+	}
+	json_decref(config);
+	return -1;
+}
+
+/* The object with config in it, and without what only this manager had. Its name is said
+ * by every apply patch, so that the metadata stays when nothing else of it is. */
+static int merge(struct call *call, const json_t *before, json_t *config, json_t *object)
+{
+	const struct neap_schema *schema = call->target.kind->schema;
+	json_auto_t *kept = neap_json_deep_copy(call->apply->set);
+	json_auto_t *name = kube_set_of_path(".metadata.name");
+	const json_t *last = NULL;
+	struct neap_error err = {0};
+
+	(void)json_object_del(json_object_get(object, "metadata"), "managedFields");
+	if (!kept || !name || apply_set_add(kept, name) < 0 ||
+	    apply_last(call, before, &last, kept) < 0 ||
+	    apply_merge(schema, object, config, &err) < 0 ||
+	    (last && apply_prune(schema, object, last, kept, &err) < 0))
+		return call_nomem(call);
+	return 0;
+}
+
+static int change(struct call *call, json_t *config, const struct neap_object *newest)
+{
+	json_t *before = neap_object_tree(newest);
+	json_t *object = neap_json_deep_copy(before);
+
+	if (!object) {
+		json_decref(before);
+		return call_nomem(call);
+	}
+	if (merge(call, before, config, object) < 0) {
+		json_decref(object);
+		json_decref(before);
+		return -1;
+	}
+	call_change_take(call, object, before, newest);
+	json_decref(before);
+	return 0;
+}
+
+void call_apply(struct call *call)
+{
+	const struct neap_object *newest = neap_store_newest(
+		call->kube->store, call->resource, call->target.ns, call->target.name);
+	struct apply apply = {.is_forced = call_flag(call, "force")};
+	json_t *config = NULL;
+	int rc;
+
+	call->apply = &apply;
+	rc = body_apply(call, &config);
+	if (rc == 0)
+		rc = read_config(call, config, &apply);
+	if (rc == 0)
+		rc = newest ? change(call, config, newest)
+			    : create_take(call, json_incref(config));
+	if (rc < 0)
+		call_fail(call);
+	call->apply = NULL;
+	json_decref(config);
+	json_decref(apply.set);
+	free(apply.annotation);
+}

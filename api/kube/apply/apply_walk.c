@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From objects to sets of fields. Both walks cost as much as the objects have values, and
+ * what the names of items cost. */
+#include <string.h>
+
+#include "api/kube/apply/apply_priv.h"
+
+struct walk {
+	enum apply_set_how how;
+	struct neap_error *err;
+};
+
+static int set_new(struct walk *walk, json_t *node, const char *name, json_t *child)
+{
+	return json_object_set_new_nocheck(node, name, child) < 0
+		       ? neap_error_nomem(walk->err)
+		       : 0;
+}
+
+/* Puts child, which is taken and may be NULL, under the name of a member. */
+static int set_member_take(struct walk *walk, json_t *node, const char *name,
+			   json_t *child)
+{
+	neap_auto_free char *text = child ? neap_asprintf("f:%s", name) : NULL;
+
+	if (!child)
+		return 0;
+	if (text)
+		return set_new(walk, node, text, child);
+	json_decref(child);
+	return neap_error_nomem(walk->err);
+}
+
+/* Where in the object; err may hold the place below already. */
+static int at(struct walk *walk, int rc, const char *name)
+{
+	if (rc == -NEAP_EINVAL)
+		(void)neap_error_infield(walk->err, "%.80s", name);
+	return rc;
+}
+
+/* --- all of one object --- */
+
+static int node_of(struct walk *walk, const struct apply_place *place,
+		   const json_t *value, unsigned depth, json_t **ret);
+
+static int members_of(struct walk *walk, const struct apply_place *place,
+		      const json_t *value, unsigned depth, json_t *node)
+{
+	const char *name;
+	json_t *member;
+
+	json_object_foreach ((json_t *)(uintptr_t)value, name, member) {
+		struct apply_place inner = apply_place_member(place, name);
+		json_t *child = NULL;
+		int rc = node_of(walk, &inner, member, depth + 1, &child);
+
+		if (rc == 0)
+			rc = set_member_take(walk, node, name, child);
+		if (rc < 0)
+			return at(walk, rc, name);
+	}
+	return 0;
+}
+
+static int items_of(struct walk *walk, const struct apply_place *place,
+		    const json_t *value, unsigned depth, json_t *node)
+{
+	struct apply_place inner = apply_place_item(place);
+	json_auto_t *index = NULL;
+	const char *name;
+	json_t *item;
+	int rc = apply_index(place, value, &index, walk->err);
+
+	if (rc == 0 && walk->how == APPLY_NAMED)
+		return -NEAP_EINVAL;
+	if (rc <= 0)
+		return rc;
+	json_object_foreach (index, name, item) {
+		json_t *child = NULL;
+
+		rc = node_of(walk, &inner, item, depth + 1, &child);
+		if (rc == 0)
+			rc = set_new(walk, node, name, child);
+		if (rc < 0)
+			return at(walk, rc, "[]");
+	}
+	return 0;
+}
+
+static int node_of(struct walk *walk, const struct apply_place *place,
+		   const json_t *value, unsigned depth, json_t **ret)
+{
+	json_auto_t *node = json_object();
+	bool has = !place->is_field || (walk->how == APPLY_WHOLE && !place->is_struct);
+	int rc = 0;
+
+	if (!node)
+		return neap_error_nomem(walk->err);
+	if (depth < APPLY_DEPTH_MAX && apply_are_maps(place, value, value))
+		rc = members_of(walk, place, value, depth, node);
+	else if (depth < APPLY_DEPTH_MAX && apply_are_lists(place, value, value))
+		rc = items_of(walk, place, value, depth, node);
+	if (rc == 0 && has && json_object_size(node) > 0)
+		rc = set_new(walk, node, ".", json_object());
+	if (rc == 0)
+		*ret = neap_steal(node);
+	return rc;
+}
+
+int apply_set_of(const struct neap_schema *schema, const json_t *object,
+		 enum apply_set_how how, json_t **ret, struct neap_error *err)
+{
+	struct walk walk = {how, err};
+	struct apply_place root = apply_place_root(schema);
+
+	return node_of(&walk, &root, object, 0, ret);
+}
+
+/* --- what differs --- */
+
+/* NULL where nothing is: most of an object. */
+struct difference {
+	json_t *changed, *removed;
+};
+
+static int differ(struct walk *walk, const struct apply_place *place,
+		  const json_t *before, const json_t *after, unsigned depth,
+		  struct difference *ret);
+
+/* Takes what child has; node's members are made when there is something to put in. */
+static int difference_take(struct walk *walk, struct difference *to, const char *name,
+			   bool is_member, struct difference *child)
+{
+	json_t **nodes[] = {&to->changed, &to->removed};
+	json_t *children[] = {child->changed, child->removed};
+	int rc = 0;
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(nodes); i++) {
+		if (children[i] && !*nodes[i])
+			*nodes[i] = json_object();
+		if (rc < 0 || (children[i] && !*nodes[i])) {
+			json_decref(children[i]);
+			rc = neap_error_nomem(walk->err);
+		} else if (children[i] && is_member) {
+			rc = set_member_take(walk, *nodes[i], name, children[i]);
+		} else if (children[i]) {
+			rc = set_new(walk, *nodes[i], name, children[i]);
+		}
+	}
+	return rc;
+}
+
+/* One of the two may be missing. */
+static int differ_child(struct walk *walk, const struct apply_place *place,
+			const json_t *before, const json_t *after, unsigned depth,
+			struct difference *ret)
+{
+	if (before && after)
+		return differ(walk, place, before, after, depth, ret);
+	if (after)
+		return node_of(walk, place, after, depth, &ret->changed);
+	ret->removed = json_object();
+	return ret->removed ? 0 : neap_error_nomem(walk->err);
+}
+
+/* Over two maps, or two lists as they are indexed. */
+static int differ_all(struct walk *walk, const struct apply_place *place, bool is_map,
+		      const json_t *before, const json_t *after, unsigned depth,
+		      struct difference *ret)
+{
+	const json_t *sides[] = {before, after};
+	struct apply_place inner = apply_place_item(place);
+	const char *name;
+	json_t *value;
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(sides); i++)
+		json_object_foreach ((json_t *)(uintptr_t)sides[i], name, value) {
+			const json_t *other = json_object_get(sides[1 - i], name);
+			struct difference child = {NULL, NULL};
+			int rc;
+
+			if (i == 1 && other)
+				continue;
+			if (is_map)
+				inner = apply_place_member(place, name);
+			rc = differ_child(walk, &inner, i == 0 ? value : NULL,
+					  i == 0 ? other : value, depth + 1, &child);
+			if (rc == 0) {
+				rc = difference_take(walk, ret, name, is_map, &child);
+			} else {
+				json_decref(child.changed);
+				json_decref(child.removed);
+			}
+			if (rc < 0)
+				return rc;
+		}
+	return 0;
+}
+
+/* 1: both lists have names for their items, and were looked at. */
+static int differ_lists(struct walk *walk, const struct apply_place *place,
+			const json_t *before, const json_t *after, unsigned depth,
+			struct difference *ret)
+{
+	json_auto_t *left = NULL, *right = NULL;
+	int rc = apply_index(place, before, &left, walk->err);
+
+	if (rc > 0)
+		rc = apply_index(place, after, &right, walk->err);
+	if (rc <= 0)
+		return rc;
+	rc = differ_all(walk, place, false, left, right, depth, ret);
+	return rc < 0 ? rc : 1;
+}
+
+static int differ(struct walk *walk, const struct apply_place *place,
+		  const json_t *before, const json_t *after, unsigned depth,
+		  struct difference *ret)
+{
+	int rc;
+
+	if (depth < APPLY_DEPTH_MAX && apply_are_maps(place, before, after))
+		return differ_all(walk, place, true, before, after, depth, ret);
+	if (depth < APPLY_DEPTH_MAX && apply_are_lists(place, before, after)) {
+		rc = differ_lists(walk, place, before, after, depth, ret);
+		if (rc != 0)
+			return rc < 0 ? rc : 0;
+	}
+	if (json_equal(before, after))
+		return 0;
+	/* What it had within it before is nobody's any more. */
+	if (json_is_object(before) || json_is_array(before)) {
+		ret->removed = json_object();
+		if (!ret->removed)
+			return neap_error_nomem(walk->err);
+	}
+	return node_of(walk, place, after, depth, &ret->changed);
+}
+
+int apply_compare(const struct neap_schema *schema, const json_t *before,
+		  const json_t *after, json_t **ret_changed, json_t **ret_removed,
+		  struct neap_error *err)
+{
+	struct walk walk = {APPLY_WHOLE, err};
+	struct apply_place root = apply_place_root(schema);
+	struct difference all = {json_object(), json_object()};
+	int rc = all.changed && all.removed
+			 ? differ_all(&walk, &root, true, before, after, 0, &all)
+			 : neap_error_nomem(err);
+
+	if (rc < 0) {
+		json_decref(all.changed);
+		json_decref(all.removed);
+		return rc;
+	}
+	*ret_changed = all.changed;
+	*ret_removed = all.removed;
+	return 0;
+}

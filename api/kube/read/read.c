@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading one object, and lists of them: whole, in pages that all show the state of the first, or as
+ * Tables. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/request/continue_token.h"
+#include "api/kube/request/slow.h"
+#include "api/kube/types/metrics.h"
+#include "engine/base/mem.h"
+
+/* Of one list: a hundred thousand objects of 2 KB, and some. */
+#define LIST_MAX ((size_t)512 * 1024 * 1024)
+
+/* Of a kind that is made when somebody asks. */
+static struct neap_object *make_object(struct call *call)
+{
+	const struct neap_kube_target *target = &call->target;
+	struct neap_kube_making *making = target->kind->make(
+		call->kube->store, *target->ns ? target->ns : NULL, target->name);
+	struct neap_object *const *list = NULL;
+	struct neap_object *object = NULL;
+	struct neap_error err;
+	size_t count = 0;
+	int more = making ? 1 : neap_error_nomem(&err);
+
+	/* One report at most, of which one pod is looked at more closely. */
+	while (more > 0)
+		more = neap_kube_making_step(making, &err);
+	if (more < 0)
+		(void)neap_kube_fail_error(&call->failure, target->kind, target->name,
+					   &err);
+	else
+		list = neap_kube_making_get(making, &count);
+	if (count)
+		object = neap_object_ref(list[0]);
+	neap_kube_making_free(making);
+	return object;
+}
+
+/* A new reference; NULL when there is none, or with call->failure when memory was short. */
+static struct neap_object *find_object(struct call *call)
+{
+	const struct neap_kube_target *target = &call->target;
+	struct neap_object *object;
+
+	if (target->kind->make)
+		return make_object(call);
+	object = neap_store_find(call->kube->store, call->resource, target->ns,
+				 target->name);
+	return object ? neap_object_ref(object) : NULL;
+}
+
+void call_get(struct call *call)
+{
+	const struct neap_kube_target *target = &call->target;
+	struct neap_object *object = NULL;
+	neap_auto_buf struct neap_buf out = {0};
+	int64_t version;
+
+	neap_buf_init(&out, LIST_MAX);
+	/* What is there now is newer than any version that there was. */
+	if (call_version(call, &version) == 0 && call_check_version(call, version) == 0)
+		object = find_object(call);
+	if (!object && call->failure.message[0]) {
+		call_fail(call);
+		return;
+	}
+	if (!object) {
+		(void)neap_kube_fail_missing(&call->failure, target->kind, target->name);
+		call_fail(call);
+		return;
+	}
+	if (call->shape != SHAPE_TABLE)
+		shape_object(call, object, &out);
+	else if (!shape_table(call, object, true, &out))
+		out.failed = true;
+	(void)neap_object_unref(object);
+	call_answer_buf(call, 200, &out);
+}
+
+/* {"resourceVersion":"7","continue":"..."} */
+static void add_metadata(const struct neap_store_place *place, bool has_more,
+			 struct neap_buf *out)
+{
+	char token[NEAP_KUBE_CONTINUE_SIZE];
+
+	neap_buf_addf(out, "{\"resourceVersion\":\"%lld\"", (long long)place->version);
+	if (has_more)
+		neap_buf_addf(out, ",\"continue\":\"%s\"",
+			      neap_kube_continue_format(place, token));
+	neap_buf_addc(out, '}');
+}
+
+void call_answer_page_take(struct call *call, const struct neap_store_place *place,
+			   bool has_more, struct neap_object **objects, size_t count)
+{
+	neap_auto_buf struct neap_buf metadata = {0};
+
+	neap_buf_init(&metadata, NEAP_BUF_LINE);
+	add_metadata(place, has_more, &metadata);
+	if (neap_buf_failed(&metadata)) {
+		objects_free(call->kube, objects, 0, count);
+		call_fail_nomem(call);
+	} else if (call->shape == SHAPE_TABLE) {
+		call_answer_table_take(call, metadata.data, objects, count);
+	} else {
+		call_answer_list_take(call, metadata.data, objects, count);
+	}
+}
+
+static int fail_expired(struct call *call, bool is_token)
+{
+	return neap_kube_fail(
+		&call->failure, NEAP_KUBE_EXPIRED, "%s",
+		is_token ? "The provided continue parameter is too old to display a "
+			   "consistent list result. You must start a new list "
+			   "without the continue parameter."
+			 : "The resourceVersion for the provided list is too old.");
+}
+
+int call_check_version(struct call *call, int64_t version)
+{
+	int64_t newest = neap_store_version(call->kube->store);
+	struct neap_causes *causes = &call->kube->causes;
+
+	if (version <= newest)
+		return 0;
+	neap_causes_clear(causes);
+	neap_causes_add(causes, "ResourceVersionTooLarge", "",
+			"Too large resource version");
+	(void)neap_kube_fail(&call->failure, NEAP_KUBE_TIMEOUT,
+			     "Too large resource version: %lld, current: %lld",
+			     (long long)version, (long long)newest);
+	call->failure.retry_after_s = 1;
+	call->failure.causes = causes;
+	return -1;
+}
+
+static int bad_match(struct call *call, const char *why)
+{
+	return neap_kube_fail(&call->failure, NEAP_KUBE_INVALID,
+			      "ListOptions.meta.k8s.io \"\" is invalid: "
+			      "resourceVersionMatch: %s",
+			      why);
+}
+
+int call_check_match(struct call *call, bool is_watch)
+{
+	const char *match = call_query(call, "resourceVersionMatch");
+	const char *version = call_query(call, "resourceVersion");
+	const char *token = call_query(call, "continue");
+	bool is_exact;
+
+	if (!match || !*match)
+		return 0;
+	is_exact = strcmp(match, "Exact") == 0;
+	if (!is_exact && strcmp(match, "NotOlderThan") != 0)
+		return bad_match(call, "Unsupported value: supported values: "
+				       "\"Exact\", \"NotOlderThan\", \"\"");
+	if (is_watch)
+		return is_exact ? bad_match(call, "Forbidden: a watch takes "
+						  "\"NotOlderThan\" alone")
+				: 0;
+	if (token && *token)
+		return bad_match(call,
+				 "Forbidden: resourceVersionMatch is forbidden when "
+				 "continue is provided");
+	if (!version || !*version)
+		return bad_match(call, "Forbidden: resourceVersionMatch is forbidden "
+				       "unless resourceVersion is provided");
+	if (is_exact && strcmp(version, "0") == 0)
+		return bad_match(call, "Forbidden: resourceVersionMatch \"exact\" is "
+				       "forbidden for resourceVersion \"0\"");
+	return 0;
+}
+
+/* Where the list starts: the beginning now, a page that was begun, or a version that is asked for. */
+static int find_place(struct call *call, struct neap_store_place *ret,
+		      bool *ret_is_newest)
+{
+	const char *token = call_query(call, "continue");
+	const char *match = call_query(call, "resourceVersionMatch");
+	int64_t version, newest = neap_store_version(call->kube->store);
+	struct neap_error err;
+
+	*ret = (struct neap_store_place){0};
+	if (call_check_match(call, false) < 0)
+		return -1;
+	if (token && *token) {
+		if (neap_kube_continue_parse(token, ret, &err) < 0)
+			return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+					      "invalid continue token: %s", err.msg);
+		/* Of another past, as before a restored copy: as good as forgotten. */
+		return ret->version > newest ? fail_expired(call, true) : 0;
+	}
+	if (call_version(call, &version) < 0 || call_check_version(call, version) < 0)
+		return -1;
+	*ret_is_newest = !match || strcmp(match, "Exact") != 0;
+	ret->version = *ret_is_newest ? newest : version;
+	return 0;
+}
+
+/* --- a list --- */
+
+/* One page on its way. */
+struct page {
+	struct slow slow;
+	struct gather gather;
+	bool is_of_token;
+};
+
+static void page_free(struct page *page)
+{
+	gather_done(&page->gather);
+	slow_done(&page->slow);
+	free(page);
+}
+
+static void client_gone(void *arg)
+{
+	page_free(arg);
+}
+
+static void page_end(struct slow *slow)
+{
+	slow_refuse_end(slow);
+	page_free((struct page *)slow);
+}
+
+static enum neap_task_next page_step(void *arg)
+{
+	struct page *page = arg;
+	struct gather *gather = &page->gather;
+	struct call *call = &page->slow.call;
+	struct neap_error err;
+	bool has_more = false;
+	int more = gather_step(call, page->slow.task, gather, &has_more, &err);
+
+	if (more > 0)
+		return NEAP_TASK_GOES_ON;
+	if (more == -NEAP_EGONE)
+		(void)fail_expired(call, page->is_of_token);
+	else if (more < 0)
+		(void)neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
+	if (more < 0) {
+		call_fail(call);
+	} else {
+		struct neap_object **objects = gather->objects;
+
+		gather->objects = NULL;
+		call_answer_page_take(call, &gather->place, has_more, objects,
+				      gather->count);
+	}
+	page_free(page);
+	return NEAP_TASK_IS_OVER;
+}
+
+void call_list(struct call *call)
+{
+	struct page *page = neap_alloc(sizeof(*page));
+
+	if (!page) {
+		call_fail_nomem(call);
+		return;
+	}
+	if (find_place(call, &page->gather.place, &page->gather.is_newest) < 0 ||
+	    call_number(call, "limit", 0, &page->gather.limit) < 0 ||
+	    choice_parse(call, &page->gather.choice) < 0) {
+		call_fail(call);
+		page_free(page);
+		return;
+	}
+	if (page->gather.limit < 0)
+		page->gather.limit = 0; /* all */
+	page->is_of_token = page->gather.place.name[0];
+	page->gather.is_shown = shape_is_other(call);
+	if (!slow_begin(&page->slow, call, page_step, page_end)) {
+		call_fail_nomem(call);
+		page_free(page);
+		return;
+	}
+	neap_http_defer(call->request, client_gone, page);
+	call->request = NULL;
+	neap_task_go(page->slow.task);
+}

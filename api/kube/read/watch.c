@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Watches: what is there, where a client asks for it, then every change, a line each.
+ *
+ * A watcher is only ever given as much as its connection takes: what waits for it are events that the
+ * store remembers anyway, for all watchers together. One that falls behind what the store remembers is
+ * told so (410) and lists anew. */
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/read/watch_priv.h"
+#include "api/task/task.h"
+#include "engine/base/mem.h"
+
+/* Events between two looks at the time. */
+#define EVENTS_A_LOOK 16
+/* Without a wish of the client's: an hour. Clients then come again, from where they were. */
+#define TIMEOUT_S     3600
+#define TIMEOUT_S_MAX (24 * 3600)
+#define BOOKMARK_S    60
+
+/* What a client asks for. */
+struct wish {
+	int64_t version, seconds;
+	bool is_listing;   /* what is there comes first */
+	bool is_asked_for; /* ... by name, so that its end is told */
+};
+
+static void watcher_free(struct watcher *watcher)
+{
+	*watcher->prev = watcher->next;
+	if (watcher->next)
+		watcher->next->prev = watcher->prev;
+	watcher->call.kube->watcher_count--;
+	kube_tidy_later(watcher->call.kube);
+	if (watcher->watch)
+		neap_store_watch_free(watcher->watch);
+	if (watcher->end)
+		event_free(watcher->end);
+	if (watcher->bookmark)
+		event_free(watcher->bookmark);
+	neap_task_free(watcher->task);
+	choice_done(&watcher->choice);
+	(void)neap_kube_kind_unref(watcher->call.target.kind);
+	free(watcher);
+}
+
+static void client_gone(void *arg)
+{
+	watcher_free(arg);
+}
+
+static void watcher_end(struct watcher *watcher)
+{
+	neap_http_stream_end(watcher->stream);
+	watcher_free(watcher);
+}
+
+void call_watch_end(struct watcher *watcher)
+{
+	watcher_end(watcher);
+}
+
+void kube_watch_end(struct neap_kube *kube, const struct neap_kube_kind *kind)
+{
+	struct watcher *next;
+
+	for (struct watcher *watcher = kube->watchers; watcher; watcher = next) {
+		next = watcher->next;
+		if (watcher->call.target.kind == kind)
+			watcher_end(watcher);
+	}
+}
+
+/* --- what is told of a change --- */
+
+static bool is_mine(const struct watcher *watcher, const struct neap_object *object)
+{
+	const char *ns = watcher->call.target.ns, *name = watcher->call.target.name;
+
+	return object && (!*ns || strcmp(object->ns, ns) == 0) &&
+	       (!*name || strcmp(object->name, name) == 0) &&
+	       choice_has(&watcher->choice, object);
+}
+
+/* False: nothing. To a watcher with a selector an object appears when it starts to match, and is gone when
+ * it stops to. */
+static bool what_of(const struct watcher *watcher, const struct neap_store_event *event,
+		    enum neap_store_what *ret)
+{
+	bool is_now = is_mine(watcher, event->object);
+	bool was = is_mine(watcher, event->before);
+
+	*ret = event->what;
+	if (event->what == NEAP_STORE_MODIFIED)
+		*ret = !was     ? NEAP_STORE_ADDED
+		       : is_now ? NEAP_STORE_MODIFIED
+				: NEAP_STORE_DELETED;
+	return is_now || was;
+}
+
+/* --- giving --- */
+
+struct listing {
+	struct watcher *watcher;
+	struct piece *piece;
+	size_t seen;
+	bool failed;
+};
+
+static bool take_listed(void *arg, struct neap_object *object)
+{
+	struct listing *listing = arg;
+
+	if (piece_is_full(listing->piece, PIECE_BYTES) ||
+	    (listing->seen && !neap_task_has_time(listing->watcher->task)))
+		return false;
+	listing->seen++;
+	if (is_mine(listing->watcher, object) &&
+	    !piece_add_frame(listing->watcher, NEAP_STORE_ADDED, object, listing->piece))
+		listing->failed = true;
+	return !listing->failed;
+}
+
+/* True: go on with events. */
+static bool take_listing(struct watcher *watcher, struct piece *piece)
+{
+	struct listing listing = {.watcher = watcher, .piece = piece};
+	const char *ns = watcher->call.target.ns;
+	struct neap_error err;
+	int more = neap_store_list(watcher->call.kube->store, watcher->call.resource,
+				   *ns ? ns : NULL, &watcher->place, take_listed,
+				   &listing, &err);
+
+	if (more < 0)
+		piece_add_expired(watcher, watcher->place.version, piece);
+	watcher->is_over = more < 0 || listing.failed;
+	if (more || watcher->is_over)
+		return false;
+	watcher->is_listing = false;
+	if (watcher->wants_initial_end)
+		piece_add_bookmark(watcher, watcher->place.version, true, piece);
+	return true;
+}
+
+/* False: nothing is left for now. */
+static bool take_events(struct watcher *watcher, struct piece *piece)
+{
+	for (size_t i = 1; !piece_is_full(piece, watcher->piece_bytes) &&
+			   (i % EVENTS_A_LOOK || neap_task_has_time(watcher->task));
+	     i++) {
+		struct neap_store_event *event;
+		enum neap_store_what what;
+		struct neap_error err;
+		int ret = neap_store_watch_next(watcher->watch, &event, &err);
+
+		if (ret < 0) {
+			piece_add_expired(watcher, watcher->told, piece);
+			watcher->is_over = true;
+		}
+		if (ret <= 0)
+			return false;
+		if (event->version <= watcher->after || !what_of(watcher, event, &what))
+			continue;
+		if (!piece_add_frame(watcher, what, event->object, piece)) {
+			watcher->is_over = true;
+			return false;
+		}
+		watcher->told = event->version;
+	}
+	return true;
+}
+
+void watcher_has_room(void *arg)
+{
+	struct watcher *watcher = arg;
+
+	watcher->waits = false;
+	neap_task_go(watcher->task);
+}
+
+/* A piece. Ends the watcher when there is nothing more to say. */
+static enum neap_task_next step(void *arg)
+{
+	struct watcher *watcher = arg;
+	bool has_more = true;
+	struct piece piece;
+	int pushed;
+
+	if (watcher->waits)
+		return NEAP_TASK_WAITS;
+	piece_init(&piece);
+	if (!watcher->is_over && (!watcher->is_listing || take_listing(watcher, &piece)))
+		has_more = take_events(watcher, &piece);
+	pushed = piece_push(watcher, &piece);
+	if (pushed < 0 || watcher->is_over) {
+		watcher_end(watcher); /* what was sent still arrives */
+		return NEAP_TASK_IS_OVER;
+	}
+	return has_more && !watcher->waits ? NEAP_TASK_GOES_ON : NEAP_TASK_WAITS;
+}
+
+static void store_ready(void *arg)
+{
+	struct watcher *watcher = arg;
+
+	neap_task_go(watcher->task);
+}
+
+/* Says how far the watcher is where nothing that it asked for happened, so that it need not list when it
+ * comes again. False: its stream is broken. */
+static bool say_version(struct watcher *watcher)
+{
+	int64_t version = neap_store_watch_version(watcher->watch);
+	struct piece piece;
+
+	if (!watcher->wants_bookmarks || watcher->is_listing || watcher->waits ||
+	    version <= watcher->told)
+		return true;
+	piece_init(&piece);
+	piece_add_bookmark(watcher, version, false, &piece);
+	watcher->told = version;
+	return piece_push(watcher, &piece) >= 0;
+}
+
+static void time_is_up(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	(void)say_version(arg);
+	watcher_end(arg);
+}
+
+static void bookmark_due(int fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	if (!say_version(arg))
+		watcher_end(arg);
+}
+
+/* --- starting --- */
+
+static bool start_timers(struct watcher *watcher, int64_t seconds)
+{
+	struct event_base *base = watcher->call.kube->base;
+	struct timeval end = {.tv_sec = seconds}, each = {.tv_sec = BOOKMARK_S};
+
+	watcher->end = event_new(base, -1, 0, time_is_up, watcher);
+	if (!watcher->end || event_add(watcher->end, &end) < 0)
+		return false;
+	if (!watcher->wants_bookmarks)
+		return true;
+	watcher->bookmark = event_new(base, -1, EV_PERSIST, bookmark_due, watcher);
+	return watcher->bookmark && event_add(watcher->bookmark, &each) == 0;
+}
+
+static struct watcher *watcher_new(struct call *call, const struct wish *wish)
+{
+	struct watcher *watcher = watcher_alloc(call);
+	struct neap_kube *kube = call->kube;
+
+	if (watcher)
+		watcher->task = neap_task_new(
+			kube->tasks, neap_http_peer_get(call->request)->user->name, step,
+			watcher);
+	if (!watcher || !watcher->task) {
+		free(watcher);
+		return NULL;
+	}
+	watcher->call = *call;
+	(void)neap_kube_kind_ref(call->target.kind);
+	watcher->call.request = NULL;
+	watcher->wants_bookmarks = call_flag(call, "allowWatchBookmarks");
+	watcher->piece_bytes = PIECE_FIRST;
+	watcher->is_listing = wish->is_listing;
+	watcher->wants_initial_end = watcher->wants_bookmarks && wish->is_asked_for;
+	watcher->told = wish->version ? wish->version : neap_store_version(kube->store);
+	watcher->place.version = neap_store_version(kube->store);
+	watcher->after = wish->is_listing || !wish->version ? watcher->place.version
+							    : wish->version;
+	watcher->next = kube->watchers;
+	if (watcher->next)
+		watcher->next->prev = &watcher->next;
+	watcher->prev = &kube->watchers;
+	kube->watchers = watcher;
+	kube->watcher_count++;
+	return watcher;
+}
+
+static void refuse(struct call *call, enum neap_code code, const char *what)
+{
+	struct neap_error err;
+
+	(void)neap_error_set(&err, code, "%s", what);
+	(void)neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
+	call_fail(call);
+}
+
+/* As a kube-apiserver tells it: the watch begins, and ends with its first frame. */
+static void end_expired(struct watcher *watcher, int64_t version)
+{
+	struct piece piece;
+
+	piece_init(&piece);
+	piece_add_expired(watcher, version, &piece);
+	(void)piece_push(watcher, &piece);
+	watcher_end(watcher); /* what was sent still arrives */
+}
+
+/* "timeoutSeconds=300". What clients send with every request, as kubectl does
+ * "timeout=5s" for --request-timeout, is no matter of watches: they keep to it by
+ * themselves. */
+static int parse_timeout(struct call *call, int64_t *ret)
+{
+	if (call_number(call, "timeoutSeconds", 0, ret) < 0)
+		return -1;
+	if (!*ret)
+		*ret = TIMEOUT_S;
+	if (*ret > TIMEOUT_S_MAX)
+		*ret = TIMEOUT_S_MAX;
+	if (*ret < 0)
+		*ret = 0; /* over before it began */
+	return 0;
+}
+
+/* From where on, and whether what is there comes first. */
+static int parse_wish(struct call *call, struct wish *ret)
+{
+	const char *initial = call_query(call, "sendInitialEvents");
+	const char *match = call_query(call, "resourceVersionMatch");
+
+	if (call_version(call, &ret->version) < 0 ||
+	    parse_timeout(call, &ret->seconds) < 0 || call_check_match(call, true) < 0)
+		return -1;
+	ret->is_asked_for = call_flag(call, "sendInitialEvents");
+	ret->is_listing = initial ? ret->is_asked_for : !ret->version;
+	/* What there is must not be older than that. */
+	if (ret->is_asked_for && match && *match)
+		return call_check_version(call, ret->version);
+	return 0;
+}
+
+void call_watch(struct call *call)
+{
+	struct watcher *watcher;
+	struct neap_error err;
+	struct wish wish;
+	int ret;
+
+	if (parse_wish(call, &wish) < 0) {
+		call_fail(call);
+		return;
+	}
+	watcher = watcher_new(call, &wish);
+	if (!watcher) {
+		refuse(call, NEAP_ENOMEM, "no memory for a watch");
+		return;
+	}
+	if (choice_parse(call, &watcher->choice) < 0) {
+		watcher_free(watcher);
+		call_fail(call);
+		return;
+	}
+	ret = neap_store_watch_new(call->kube->store, call->resource, watcher->after,
+				   store_ready, watcher, &watcher->watch, &err);
+	if ((ret < 0 && ret != -NEAP_EGONE) || !start_timers(watcher, wish.seconds)) {
+		watcher_free(watcher);
+		refuse(call, NEAP_ENOMEM, "no memory for a watch");
+		return;
+	}
+	watcher->stream = neap_http_stream_start_take(call->request, "application/json",
+						      client_gone, watcher);
+	call->request = NULL;
+	if (!watcher->stream)
+		watcher_free(watcher);
+	else if (ret == -NEAP_EGONE)
+		end_expired(watcher, wish.version);
+	else
+		neap_task_go(watcher->task);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Requests and what those who make them may. */
+#include <string.h>
+
+#include "api/kube/base/meta.h"
+#include "api/kube/request/call.h"
+#include "api/kube/request/rights.h"
+#include "engine/base/map.h"
+
+/* As Kubernetes calls what a method does here. */
+static const char *verb_of(struct call *call, const char *method)
+{
+	bool is_collection = !call->target.name[0];
+
+	if (call->target.is_watch)
+		return "watch";
+	if (strcmp(method, "GET") == 0 && is_collection)
+		return call_flag(call, "watch") ? "watch" : "list";
+	if (strcmp(method, "GET") == 0)
+		return "get";
+	if (strcmp(method, "POST") == 0)
+		return "create";
+	if (strcmp(method, "PUT") == 0)
+		return "update";
+	if (strcmp(method, "PATCH") == 0)
+		return "patch";
+	return is_collection ? "deletecollection" : "delete";
+}
+
+static int permit(struct call *call, const char *verb, const char *name,
+		  const json_t *before, const json_t *after)
+{
+	const struct neap_http_peer *peer = neap_http_peer_get(call->request);
+	const struct neap_kube_target *target = &call->target;
+	const struct neap_access_ask ask = {
+		.role = peer->role,
+		.user = peer->user->name,
+		.verb = verb,
+		.group = target->group,
+		.resource = target->plural,
+		.sub = target->sub,
+		.ns = target->ns,
+		.name = name,
+		.before = before,
+		.after = after,
+		.runs_pods = call->kube->runs_pods,
+	};
+	const char *why;
+
+	if (neap_kube_may(&ask, &why))
+		return 0;
+	return neap_kube_fail_denied(&call->failure, target->kind, target->ns,
+				     target->name, target->sub, peer->user->name, verb,
+				     why);
+}
+
+int call_permit(struct call *call, const char *verb, const json_t *before,
+		const json_t *after)
+{
+	return permit(call, verb, call->target.name, before, after);
+}
+
+static bool is_node(const struct call *call)
+{
+	return neap_http_peer_get(call->request)->role == NEAP_HTTP_NODE;
+}
+
+int call_permit_request(struct call *call, const char *method)
+{
+	const char *verb = verb_of(call, method);
+	json_t *before = NULL;
+	struct neap_error err;
+	int ret;
+
+	/* Its name stands in the object: what could be its own comes through (call_create asks again). */
+	if (is_node(call) && strcmp(verb, "create") == 0 && !call->target.name[0])
+		return permit(
+			call, verb,
+			neap_kube_node_of(neap_http_peer_get(call->request)->user->name),
+			NULL, NULL);
+	if (is_node(call) && call->target.name[0]) {
+		const struct neap_object *newest =
+			neap_store_newest(call->kube->store, call->resource,
+					  call->target.ns, call->target.name);
+
+		before = newest ? neap_object_tree(newest) : NULL;
+		if (newest && !before) {
+			(void)neap_error_nomem(&err);
+			return neap_kube_fail_error(&call->failure, call->target.kind,
+						    call->target.name, &err);
+		}
+	}
+	ret = call_permit(call, verb, before, NULL);
+	json_decref(before);
+	return ret;
+}
+
+static const json_t *owners_of(const json_t *object)
+{
+	return json_object_get(json_object_get(object, "metadata"), "ownerReferences");
+}
+
+static bool is_blocking(const json_t *owner)
+{
+	return json_is_true(json_object_get(owner, "blockOwnerDeletion"));
+}
+
+/* uid: a reference of which the owner has to wait already. NULL without memory. */
+static struct neap_map *find_blocking(const json_t *object)
+{
+	struct neap_map *uids = neap_map_new();
+	json_t *owner;
+	size_t i;
+
+	json_array_foreach ((json_t *)(uintptr_t)owners_of(object), i, owner) {
+		const char *uid = json_string_value(json_object_get(owner, "uid"));
+
+		if (uid && is_blocking(owner) && uids &&
+		    !neap_map_set(uids, uid, owner)) {
+			neap_map_free(uids);
+			return NULL;
+		}
+	}
+	return uids;
+}
+
+static bool was_so(const struct neap_map *uids, const json_t *owner)
+{
+	const char *uid = json_string_value(json_object_get(owner, "uid"));
+	const json_t *was = uid ? neap_map_find(uids, uid) : NULL;
+
+	return was && json_equal(was, owner);
+}
+
+static bool may_block(struct call *call, const json_t *owner)
+{
+	const struct neap_http_peer *peer = neap_http_peer_get(call->request);
+	const char *name = json_string_value(json_object_get(owner, "name"));
+	const struct neap_kube_kind *kind;
+	struct neap_access_ask ask = {.role = peer->role,
+				      .user = peer->user->name,
+				      .verb = "update",
+				      .sub = "finalizers",
+				      .name = name ? name : "",
+				      .runs_pods = call->kube->runs_pods};
+
+	/* Of a kind that is not served nobody knows who may; the one that says it has no owner to hold up. */
+	kind = kube_owner_kind(call->kube, owner);
+	if (!kind)
+		return true;
+	ask.group = kind->group;
+	ask.resource = kind->plural;
+	ask.ns = kind->is_namespaced ? call->target.ns : "";
+	return neap_kube_may(&ask, NULL);
+}
+
+/* An owner with such a dependent stays until that has gone: only who could keep it himself may say so. */
+static int permit_blocking(struct call *call, const json_t *before, const json_t *after)
+{
+	struct neap_map *blocking;
+	struct neap_error err;
+	const json_t *owner;
+	bool may_all = true;
+	size_t i;
+
+	if (json_array_size(owners_of(after)) == 0)
+		return 0;
+	blocking = find_blocking(before);
+	if (!blocking) {
+		(void)neap_error_nomem(&err);
+		return neap_kube_fail_error(&call->failure, call->target.kind,
+					    neap_kube_meta_text(after, "name"), &err);
+	}
+	json_array_foreach (owners_of(after), i, owner)
+		may_all = may_all && (!is_blocking(owner) || was_so(blocking, owner) ||
+				      may_block(call, owner));
+	neap_map_free(blocking);
+	if (may_all)
+		return 0;
+	return neap_kube_fail_refused(
+		&call->failure, call->target.kind, neap_kube_meta_text(after, "name"),
+		"cannot set blockOwnerDeletion if an ownerReference refers to a resource "
+		"you can't set finalizers on");
+}
+
+int call_permit_object(struct call *call, const char *verb, const json_t *before,
+		       const json_t *after)
+{
+	if (!call->request)
+		return 0;
+	if (is_node(call) && call_permit(call, verb, before, after) < 0)
+		return -1;
+	return permit_blocking(call, before, after);
+}
+
+int call_refuse_impersonation(struct call *call)
+{
+	const char *user = neap_http_header_find(call->request, "Impersonate-User");
+	const char *other = neap_http_header_find(call->request, "Impersonate-Group");
+
+	if (!other)
+		other = neap_http_header_find(call->request, "Impersonate-Uid");
+	if (!user && !other)
+		return 0;
+	return neap_kube_fail(
+		&call->failure, NEAP_KUBE_FORBIDDEN,
+		"%s \"%.200s\" is forbidden: User \"%s\" cannot impersonate resource \"%s\" in "
+		"API group \"\" at the cluster scope: nobody can here",
+		user ? "users" : "groups", user ? user : other,
+		neap_http_peer_get(call->request)->user->name, user ? "users" : "groups");
+}

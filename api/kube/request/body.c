@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What clients send: objects, patches, options of a deletion. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/base/bounds.h"
+#include "api/kube/base/meta.h"
+#include "api/kube/crd/crd.h"
+#include "api/kube/openapi/protobuf.h"
+#include "api/kube/request/call.h"
+#include "api/yaml/yaml.h"
+
+/* The media type without its parameters. A missing or empty one is JSON: kubectl 1.20
+ * sends none with some. */
+static void media_type(const struct call *call, char *buf, size_t size)
+{
+	const char *type = neap_http_header_find(call->request, "Content-Type");
+	size_t len;
+
+	type = type ? type + strspn(type, " \t") : "";
+	if (!*type)
+		type = "application/json";
+	len = strcspn(type, "; \t");
+	if (len >= size)
+		len = size - 1;
+	for (size_t i = 0; i < len; i++)
+		buf[i] = type[i] >= 'A' && type[i] <= 'Z' ? type[i] | 0x20 : type[i];
+	buf[len] = '\0';
+}
+
+static int parse_json(struct call *call, json_t **ret)
+{
+	size_t len;
+	const char *text = neap_http_body_get(call->request, &len);
+
+	return body_json(call, text, len, ret);
+}
+
+static int parse_yaml(struct call *call, json_t **ret)
+{
+	size_t len;
+	const char *text = neap_http_body_get(call->request, &len);
+	struct neap_error err;
+
+	if (len > NEAP_YAML_BODY_MAX)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,
+				      "a body of YAML may have at most %d bytes; send "
+				      "JSON",
+				      NEAP_YAML_BODY_MAX);
+	switch (neap_yaml_parse_one(text, len, NEAP_KUBE_VALUES_MAX, ret, &err)) {
+	case 0:
+		return 0;
+	case -NEAP_ETOOLARGE:
+		return neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE, "%s", err.msg);
+	case -NEAP_ENOMEM:
+		return neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
+	default:
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "the body is no YAML: %s", err.msg);
+	}
+}
+
+static int parse_protobuf(struct call *call, json_t **ret)
+{
+	size_t len;
+	const char *body = neap_http_body_get(call->request, &len);
+	struct neap_error err;
+
+	switch (neap_protobuf_decode(body, len, ret, &err)) {
+	case 0:
+		return 0;
+	case -NEAP_EUNSUPPORTED:
+		return neap_kube_fail(&call->failure, NEAP_KUBE_UNSUPPORTED_MEDIA_TYPE,
+				      "%s", err.msg);
+	default:
+		return neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
+	}
+}
+
+static int unsupported(struct call *call, const char *type, const char *accepted)
+{
+	return neap_kube_fail(
+		&call->failure, NEAP_KUBE_UNSUPPORTED_MEDIA_TYPE,
+		"the body of the request was in an unknown format (%s) - accepted "
+		"media types include: %s",
+		type, accepted);
+}
+
+static bool is_in(const char *word, const char *const *list)
+{
+	for (; *list; list++)
+		if (strcmp(*list, word) == 0)
+			return true;
+	return false;
+}
+
+/* What the body says it is must be what is expected. kind, versions NULL: any. reason:
+ * of the refusal. */
+static int check_type(struct call *call, const json_t *object, const char *kind,
+		      const char *const *versions, enum neap_kube_reason reason)
+{
+	static const char *const members[] = {"apiVersion", "kind"};
+	const char *said_version =
+		json_string_value(json_object_get(object, "apiVersion"));
+	const char *said_kind = json_string_value(json_object_get(object, "kind"));
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(members); i++) {
+		const json_t *value = json_object_get(object, members[i]);
+
+		if (value && !json_is_null(value) && !json_is_string(value))
+			return neap_kube_fail(&call->failure, reason,
+					      "%s: it must be a text", members[i]);
+	}
+	if (said_version && *said_version && versions && !is_in(said_version, versions))
+		return neap_kube_fail(
+			&call->failure, reason,
+			"the API version in the data (%.100s) does not match the "
+			"expected API version (%s)",
+			said_version, versions[0]);
+	if (kind && said_kind && *said_kind && strcmp(said_kind, kind) != 0)
+		return neap_kube_fail(
+			&call->failure, reason,
+			"the kind in the data (%.100s) does not match the expected "
+			"kind (%s)",
+			said_kind, kind);
+	return 0;
+}
+
+/* Nothing decodes an object of a declared kind by its kind, so a wrong one is invalid
+ * like any other member. */
+static int check_declared_kind(struct call *call, const json_t *object)
+{
+	const json_t *said = json_object_get(object, "kind");
+	const struct neap_kube_kind *kind = call->target.kind;
+	struct neap_causes *causes = &call->kube->causes;
+
+	if (strcmp(json_string_value(said), kind->kind) == 0)
+		return 0;
+	neap_causes_clear(causes);
+	neap_causes_invalid(causes, "kind", said, "must be %s", kind->kind);
+	return neap_kube_fail_invalid(&call->failure, kind,
+				      neap_kube_meta_text(object, "name"), causes);
+}
+
+/* Of a declared kind both have to be said: nothing else there says what it is. */
+static int check_object_type(struct call *call, const json_t *object,
+			     enum neap_kube_reason reason)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+	const char *const versions[] = {call->api_version, NULL};
+	const char *missing = !json_string_length(json_object_get(object, "kind"))
+				      ? "kind"
+			      : !json_string_length(json_object_get(object, "apiVersion"))
+				      ? "apiVersion"
+				      : NULL;
+	/* What a patch makes of both is not looked at there. */
+	bool is_any = call->is_patch && call_is_declared_status(call);
+
+	if (check_type(call, object, kind->is_custom ? NULL : kind->kind,
+		       is_any ? NULL : versions, reason) < 0)
+		return -1;
+	if (!kind->is_custom)
+		return 0;
+	if (!missing)
+		return call_is_declared_status(call) ? 0
+						     : check_declared_kind(call, object);
+	return neap_kube_fail(&call->failure, reason,
+			      "%s in version \"%s\" cannot be handled as a %s: "
+			      "'%s' is missing",
+			      kind->kind, call->target.version, kind->kind, missing);
+}
+
+/* Of a part: it must not be meant for another. */
+static int check_place(struct call *call, const json_t *body)
+{
+	const char *name = neap_kube_meta_text(body, "name");
+	const char *ns = neap_kube_meta_text(body, "namespace");
+	const struct neap_kube_target *target = &call->target;
+
+	if (target->name[0] && *name && strcmp(name, target->name) != 0)
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"the name of the object (%.253s) does not match the name on "
+			"the URL (%s)",
+			name, target->name);
+	if (target->name[0] && *ns && strcmp(ns, target->ns) != 0)
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"the namespace of the provided object does not match the "
+			"namespace sent on the request");
+	return 0;
+}
+
+/* A wrong body is BadRequest. A patch that makes the object wrong is Invalid. */
+static enum neap_kube_reason reason_of(const struct call *call)
+{
+	return call->is_patch ? NEAP_KUBE_INVALID : NEAP_KUBE_BAD_REQUEST;
+}
+
+static int need_object(struct call *call, const json_t *body, const char *what)
+{
+	if (json_is_object(body))
+		return 0;
+	return neap_kube_fail(&call->failure, reason_of(call), "the body must be %s",
+			      what);
+}
+
+/* body is taken; it becomes *ret, or is gone. */
+static int decode_take(struct call *call, const struct neap_kube_body *what, json_t *body,
+		       json_t **ret)
+{
+	*ret = NULL;
+	if (need_object(call, body, "a JSON object") == 0 &&
+	    check_type(call, body, what->kind, what->versions, reason_of(call)) == 0 &&
+	    call_decode(call, what->kind,
+			what->versions ? what->versions[0] : call->api_version,
+			what->schema, false, body) == 0 &&
+	    check_place(call, body) == 0) {
+		*ret = body;
+		return 0;
+	}
+	json_decref(body);
+	return -1;
+}
+
+/* null says nothing: it is as good as what is empty. Takes both; nothing is what that is. */
+static int nothing_take(struct call *call, json_t **ret, json_t *nothing)
+{
+	struct neap_error err;
+
+	if (!json_is_null(*ret)) {
+		json_decref(nothing);
+		return 0;
+	}
+	*ret = nothing;
+	if (nothing)
+		return 0;
+	(void)neap_error_nomem(&err);
+	return neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
+}
+
+/* Whatever JSON it is. */
+static int body_any(struct call *call, json_t **ret)
+{
+	char type[128];
+
+	*ret = NULL;
+	media_type(call, type, sizeof(type));
+	if (strcmp(type, NEAP_PROTOBUF_MEDIA_TYPE) == 0)
+		return parse_protobuf(call, ret);
+	if (strcmp(type, "application/yaml") == 0)
+		return parse_yaml(call, ret);
+	if (strcmp(type, "application/json") != 0)
+		return unsupported(call, type, "application/json, application/yaml");
+	if (parse_json(call, ret) < 0)
+		return -1;
+	return nothing_take(call, ret, json_object());
+}
+
+int body_object(struct call *call, json_t **ret)
+{
+	if (body_any(call, ret) < 0)
+		return -1;
+	if (need_object(call, *ret, "a JSON object") == 0 &&
+	    check_object_type(call, *ret, NEAP_KUBE_BAD_REQUEST) == 0)
+		return 0;
+	json_decref(*ret);
+	*ret = NULL;
+	return -1;
+}
+
+int body_check_patched(struct call *call, const json_t *object)
+{
+	return json_is_object(object) ? check_object_type(call, object, NEAP_KUBE_INVALID)
+				      : 0; /* which is refused with what it should be */
+}
+
+int body_part(struct call *call, const struct neap_kube_body *what, json_t **ret)
+{
+	json_t *body;
+
+	*ret = NULL;
+	return body_any(call, &body) < 0 ? -1 : decode_take(call, what, body, ret);
+}
+
+int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret)
+{
+	const char *accepted =
+		call->target.kind->is_custom
+			? "application/json-patch+json, application/merge-patch+json, " NEAP_KUBE_APPLY_TYPE
+			: "application/json-patch+json, application/merge-patch+json, "
+			  "application/strategic-merge-patch+json, " NEAP_KUBE_APPLY_TYPE;
+	char type[128];
+
+	*ret = NULL;
+	media_type(call, type, sizeof(type));
+	if (!neap_patch_type_parse(type, ret_type) ||
+	    (*ret_type == NEAP_PATCH_STRATEGIC && call->target.kind->is_custom))
+		return unsupported(call, type, accepted);
+	if (parse_json(call, ret) < 0)
+		return -1;
+	/* Go's merge patches know no null. */
+	if (*ret_type == NEAP_PATCH_MERGE && json_is_null(*ret))
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "Invalid JSON Patch: null");
+	return nothing_take(call, ret,
+			    *ret_type == NEAP_PATCH_JSON ? json_array() : json_object());
+}
+
+/* kubectl sends JSON under the name of YAML, which it is, too. */
+static int parse_either(struct call *call, json_t **ret)
+{
+	size_t len;
+	const char *text = neap_http_body_get(call->request, &len);
+
+	if (memchr(text, '{', len < 64 ? len : 64) &&
+	    body_json(call, text, len, ret) == 0)
+		return 0;
+	return parse_yaml(call, ret);
+}
+
+int body_apply(struct call *call, json_t **ret)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+	const char *version, *said;
+
+	*ret = NULL;
+	/* There the fields have other names than those that are stored. */
+	if (kind->view || neap_kube_kind_body(kind, call->target.version) != kind->schema)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_UNSUPPORTED_MEDIA_TYPE,
+				      "server-side apply of this kind is served in "
+				      "another version, %s",
+				      neap_kube_kind_stored(kind)->versions[0]);
+	if (parse_either(call, ret) < 0)
+		return -1;
+	version = json_string_value(json_object_get(*ret, "apiVersion"));
+	said = json_string_value(json_object_get(*ret, "kind"));
+	if (!json_is_object(*ret) && !json_is_null(*ret))
+		(void)neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				     "the body must be an object");
+	else if (!version || strcmp(version, call->api_version) != 0)
+		(void)neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				     "Incorrect version specified in apply patch. "
+				     "Specified patch version: %.100s, expected: %s",
+				     version ? version : "", call->api_version);
+	else if (!said || strcmp(said, kind->kind) != 0)
+		(void)neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"the kind in the data (%.100s) does not match the expected "
+			"kind (%s)",
+			said ? said : "", kind->kind);
+	else
+		return 0;
+	json_decref(*ret);
+	*ret = NULL;
+	return -1;
+}
+
+int body_options(struct call *call, json_t **ret)
+{
+	json_t *body;
+	size_t len;
+
+	*ret = NULL;
+	(void)neap_http_body_get(call->request, &len);
+	if (!len) {
+		*ret = json_object();
+		return 0;
+	}
+	return body_any(call, &body) < 0
+		       ? -1
+		       : decode_take(call, &neap_kube_body_delete_options, body, ret);
+}
+
+int body_patched(struct call *call, const struct neap_kube_body *what,
+		 const json_t *shown, json_t **ret)
+{
+	enum neap_patch_type type;
+	struct neap_error err;
+	bool is_apply = call_is_apply(call);
+	json_t *patch, *body;
+	int code;
+
+	*ret = NULL;
+	if (is_apply)
+		type = NEAP_PATCH_MERGE;
+	if ((is_apply ? parse_either(call, &patch) : body_patch(call, &type, &patch)) < 0)
+		return -1;
+	/* Without lists that merge, a strategic patch is a merge patch. */
+	if (type == NEAP_PATCH_STRATEGIC)
+		type = NEAP_PATCH_MERGE;
+	code = neap_patch_apply(type, NULL, shown, patch, &body, &err);
+	json_decref(patch);
+	if (code == 0)
+		return decode_take(call, what, body, ret);
+	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
+				    &err);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Requests that need more than a moment: they run in slices (api/task), and the loop
+ * serves others between them. Each is a struct that starts with a struct slow. */
+#ifndef NEAP_API_KUBE_REQUEST_SLOW_H
+#define NEAP_API_KUBE_REQUEST_SLOW_H
+
+#include "api/kube/request/call.h"
+#include "api/task/task.h"
+
+struct slow {
+	struct slow *next, **prev; /* of kube->slow */
+	struct call call;          /* its own copy, with a reference to the kind */
+	/* owned by the client's peer; its step receives the struct */
+	struct neap_task *task;
+	/* neapd ends: answers the request if it is pending, and frees it. */
+	void (*end)(struct slow *slow);
+};
+
+/* slow must be zero. False without memory, with nothing to undo. */
+bool slow_begin(struct slow *slow, const struct call *call, neap_task_step *step,
+		void (*end)(struct slow *slow));
+/* Call before its memory is freed, also if it did not begin. */
+void slow_done(struct slow *slow);
+/* Returns the peer of a pending call; "": neapd itself. */
+const char *slow_peer(const struct call *call);
+/* Answers that neapd is ending. */
+void slow_refuse_end(struct slow *slow);
+void call_fail_nomem(struct call *call);
+/* Sets call->failure only; returns -1. */
+int call_nomem(struct call *call);
+
+/* gather.c: the objects of a collection at one version. */
+struct gather {
+	struct neap_kube *kube;
+	struct choice choice;
+	struct neap_store_place place;
+	int64_t limit;  /* 0: none */
+	bool is_shown;  /* in the shown form, where they are stored as another kind */
+	bool is_newest; /* may start over when its version leaves the history */
+	/* Collected so far, with references. */
+	struct neap_object **objects;
+	size_t count, size;
+	int tries;
+	bool is_short_of_memory;
+};
+
+/* Runs a slice. Returns 1 when there is more to examine; 0 at the end, with *ret_more
+ * whether more exist than the limit allows; -NEAP_EGONE, -NEAP_ENOMEM with err. task
+ * NULL: all at once. */
+int gather_step(struct call *call, const struct neap_task *task, struct gather *gather,
+		bool *ret_more, struct neap_error *err);
+/* Adds an object if it is selected. False: no memory. */
+bool gather_take(struct call *call, struct gather *gather, struct neap_object *object);
+void gather_done(struct gather *gather);
+/* Releases references from index from on, and frees the array; many are released in
+ * slices. */
+void objects_free(struct neap_kube *kube, struct neap_object **objects, size_t from,
+		  size_t count);
+
+#endif

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From a request to its verb. */
+#include <event2/event.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/kube/base/meta.h"
+#include "api/kube/read/discovery.h"
+#include "api/kube/read/review.h"
+#include "api/kube/request/slow.h"
+#include "engine/base/mem.h"
+
+/* Free memory is given back when it is more than so much, and than a part of what is used. */
+#define TIDY_S         5
+#define TIDY_MIN_BYTES ((size_t)2 * 1024 * 1024)
+#define TIDY_PART      20
+
+typedef void call_fn(struct call *call);
+
+/* What can be done with a collection, with an object, and with its parts. A verb that discovery tells of is
+ * one that stands here. */
+static const struct {
+	const char *method;
+	const char *sub; /* NULL: none; "status" */
+	bool is_collection;
+	call_fn *fn;
+} verbs[] = {
+	{"GET", NULL, true, call_list},
+	{"POST", NULL, true, call_create},
+	{"DELETE", NULL, true, call_delete_collection},
+	{"GET", NULL, false, call_get},
+	{"PUT", NULL, false, call_update},
+	{"PATCH", NULL, false, call_patch},
+	{"DELETE", NULL, false, call_delete},
+	{"GET", "status", false, call_get},
+	{"PUT", "status", false, call_update},
+	{"PATCH", "status", false, call_patch},
+	{"POST", "binding", false, call_bind},
+	{"POST", "eviction", false, call_evict},
+	{"PUT", "finalize", false, call_finalize},
+	{"GET", "scale", false, call_scale_get},
+	{"PUT", "scale", false, call_scale_set},
+	{"PATCH", "scale", false, call_scale_set},
+	{"GET", "log", false, call_log},
+};
+
+static call_fn *find_verb(struct call *call, const char *method)
+{
+	bool is_collection = !call->target.name[0];
+	const char *sub = call->target.sub;
+
+	if (call->target.is_watch)
+		return strcmp(method, "GET") == 0 && !call->target.kind->make ? call_watch
+									      : NULL;
+	if (call->target.kind->is_named_only && strcmp(method, "GET") != 0)
+		return NULL;
+	if (call->target.kind->make &&
+	    (strcmp(method, "GET") != 0 || call_flag(call, "watch")))
+		return NULL;
+	if (is_collection && call->target.kind->is_deleted_singly &&
+	    strcmp(method, "DELETE") == 0)
+		return NULL;
+	/* All namespaces together are only read. */
+	if (is_collection && call->target.kind->is_namespaced && !call->target.ns[0] &&
+	    strcmp(method, "GET") != 0)
+		return NULL;
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(verbs); i++)
+		if (strcmp(verbs[i].method, method) == 0 &&
+		    verbs[i].is_collection == is_collection &&
+		    strcmp(verbs[i].sub ? verbs[i].sub : "", sub) == 0)
+			return verbs[i].fn;
+	return NULL;
+}
+
+static void name_target(struct call *call)
+{
+	const struct neap_kube_target *target = &call->target;
+
+	neap_kube_kind_resource(neap_kube_kind_stored(target->kind), call->resource,
+				sizeof(call->resource));
+	(void)snprintf(call->api_version, sizeof(call->api_version), "%s%s%s",
+		       target->group, target->group[0] ? "/" : "", target->version);
+}
+
+static void not_allowed(struct call *call)
+{
+	(void)neap_kube_fail(&call->failure, NEAP_KUBE_METHOD_NOT_ALLOWED,
+			     "the server does not allow this method on the requested "
+			     "resource");
+	call_fail(call);
+}
+
+/* Of a version that is not to be used any more. */
+static void warn(const struct call *call)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+	const char *text = NULL;
+	char warning[1024] = "299 - \"";
+	size_t len = strlen(warning);
+
+	for (size_t i = 0; kind->warnings && kind->versions[i]; i++)
+		if (strcmp(kind->versions[i], call->target.version) == 0)
+			text = kind->warnings[i];
+	if (!text)
+		return;
+	for (; *text && len + 4 < sizeof(warning); text++) {
+		if (*text == '"' || *text == '\\')
+			warning[len++] = '\\';
+		warning[len++] = *text;
+	}
+	warning[len++] = '"';
+	warning[len] = '\0';
+	/* Without it only less is told. */
+	(void)neap_http_header_add(call->request, "Warning", warning);
+}
+
+static void serve(struct neap_kube *kube, struct neap_http_request *request, bool is_core,
+		  const char *method)
+{
+	struct call call = {.kube = kube, .request = request};
+	struct neap_error err;
+	call_fn *verb;
+
+	if (call_refuse_impersonation(&call) < 0) {
+		call_fail(&call);
+		return;
+	}
+	if (neap_kube_target_parse(kube->registry, is_core, neap_http_rest_get(request),
+				   &call.target, &err) < 0) {
+		/* Those that are asked for as they should are routes of their own. */
+		if (!is_core && neap_kube_is_review(neap_http_rest_get(request))) {
+			not_allowed(&call);
+			return;
+		}
+		(void)neap_kube_fail(&call.failure, NEAP_KUBE_NOT_FOUND, "%s", err.msg);
+		call_fail(&call);
+		return;
+	}
+	if (!call.target.kind && strcmp(method, "GET") != 0) {
+		not_allowed(&call);
+		return;
+	}
+	if (!call.target.kind) {
+		neap_kube_discover(kube->registry, request, call.target.group,
+				   call.target.version);
+		return;
+	}
+	name_target(&call);
+	verb = find_verb(&call, method);
+	call.is_patch = strcmp(method, "PATCH") == 0;
+	if (call.target.sub[0] &&
+	    !neap_kube_has_part(call.target.kind, call.target.sub)) {
+		(void)neap_kube_fail(&call.failure, NEAP_KUBE_NOT_FOUND,
+				     "the server could not find the requested resource");
+		call_fail(&call);
+		return;
+	}
+	if (!verb) {
+		not_allowed(&call);
+		return;
+	}
+	/* What was printed is text, whatever else would be taken. */
+	if (call_permit_request(&call, method) < 0 ||
+	    (verb != call_log && shape_parse(&call) < 0) ||
+	    (strcmp(method, "GET") != 0 && call_parse_options(&call) < 0)) {
+		call_fail(&call);
+		return;
+	}
+	warn(&call);
+	if (verb == call_list && call_flag(&call, "watch"))
+		verb = call_watch;
+	if (verb == call_list && call.target.kind->make)
+		verb = call_make;
+	verb(&call);
+}
+
+/* One function a method and tree, as a route does not tell its handler which it was. */
+#define SERVE(name, is_core, method)                                                     \
+	static void name(void *arg, struct neap_http_request *request)                   \
+	{                                                                                \
+		serve(arg, request, is_core, method);                                    \
+	}
+SERVE(core_get, true, "GET")
+SERVE(core_post, true, "POST")
+SERVE(core_put, true, "PUT")
+SERVE(core_patch, true, "PATCH")
+SERVE(core_delete, true, "DELETE")
+SERVE(group_get, false, "GET")
+SERVE(group_post, false, "POST")
+SERVE(group_put, false, "PUT")
+SERVE(group_patch, false, "PATCH")
+SERVE(group_delete, false, "DELETE")
+
+static void serve_versions(void *arg, struct neap_http_request *request)
+{
+	struct neap_kube *kube = arg;
+
+	neap_kube_discover_versions(kube->registry, request);
+}
+
+static void serve_groups(void *arg, struct neap_http_request *request)
+{
+	struct neap_kube *kube = arg;
+
+	neap_kube_discover_groups(kube->registry, request);
+}
+
+static void serve_document(void *arg, struct neap_http_request *request)
+{
+	kube_document(arg, request);
+}
+
+static void serve_paths(void *arg, struct neap_http_request *request)
+{
+	struct neap_kube *kube = arg;
+
+	neap_kube_discover_paths(kube->registry, request);
+}
+
+/* The older form of POST pods/NAME/binding: which pod says the body. */
+static void bind_by_body(void *arg, struct neap_http_request *request)
+{
+	struct call call = {.kube = arg, .request = request};
+	struct neap_kube_target *target = &call.target;
+	json_t *binding = NULL;
+
+	target->kind = neap_kube_registry_find(call.kube->registry, "", "v1", "pods");
+	(void)neap_strcopy(target->version, sizeof(target->version), "v1");
+	(void)neap_strcopy(target->plural, sizeof(target->plural), "pods");
+	(void)neap_strcopy(target->sub, sizeof(target->sub), "binding");
+	if (!target->kind || !neap_strcopy(target->ns, sizeof(target->ns),
+					   neap_http_segment_get(request, 0))) {
+		(void)neap_kube_fail(&call.failure, NEAP_KUBE_NOT_FOUND,
+				     "the server could not find the requested resource");
+		call_fail(&call);
+		return;
+	}
+	name_target(&call);
+	if (call_refuse_impersonation(&call) < 0 || shape_parse(&call) < 0 ||
+	    body_part(&call, &neap_kube_body_binding, &binding) < 0) {
+		call_fail(&call);
+		return;
+	}
+	if (!neap_strcopy(target->name, sizeof(target->name),
+			  neap_kube_meta_text(binding, "name")) ||
+	    !target->name[0])
+		(void)neap_kube_fail(&call.failure, NEAP_KUBE_BAD_REQUEST,
+				     "metadata.name: the pod has to be named");
+	if (!target->name[0] || call_permit_request(&call, "POST") < 0 ||
+	    call_parse_options(&call) < 0)
+		call_fail(&call);
+	else
+		call_bind_with(&call, binding);
+	json_decref(binding);
+}
+
+/* Everybody who is known comes through; what he may is asked when it is known what for (authorize.c). */
+static const struct neap_http_route routes[] = {
+	{"GET", "/api", NEAP_HTTP_READER, serve_versions},
+	{"GET", "/apis", NEAP_HTTP_READER, serve_groups},
+	{"GET", "/", NEAP_HTTP_READER, serve_paths},
+	{"GET", "/api/", NEAP_HTTP_READER, serve_versions},
+	{"GET", "/apis/", NEAP_HTTP_READER, serve_groups},
+	{"GET", "/openapi/v2", NEAP_HTTP_READER, serve_document},
+	{"POST", "/api/v1/namespaces/{namespace}/bindings", NEAP_HTTP_READER,
+	 bind_by_body},
+	{"GET", "/api/*", NEAP_HTTP_READER, core_get},
+	{"POST", "/api/*", NEAP_HTTP_READER, core_post},
+	{"PUT", "/api/*", NEAP_HTTP_READER, core_put},
+	{"PATCH", "/api/*", NEAP_HTTP_READER, core_patch},
+	{"DELETE", "/api/*", NEAP_HTTP_READER, core_delete},
+	{"GET", "/apis/*", NEAP_HTTP_READER, group_get},
+	{"POST", "/apis/*", NEAP_HTTP_READER, group_post},
+	{"PUT", "/apis/*", NEAP_HTTP_READER, group_put},
+	{"PATCH", "/apis/*", NEAP_HTTP_READER, group_patch},
+	{"DELETE", "/apis/*", NEAP_HTTP_READER, group_delete},
+	{NULL, NULL, NEAP_HTTP_UNSET, NULL},
+};
+
+static const char *const tree_paths[] = {"/api", "/apis", "/openapi", "/version", NULL};
+
+/* A kube-apiserver takes bodies of 3 MiB. */
+static const struct neap_http_tree tree = {
+	.paths = tree_paths,
+	.body_max = (size_t)3 * 1024 * 1024,
+	.streams_max = NEAP_KUBE_WATCHES_MAX,
+	.refusal = neap_kube_refusal,
+};
+
+/* What a crowd of watchers leaves behind lies between what stays, and the allocator keeps it. */
+static void tidy(evutil_socket_t fd, short what, void *arg)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	(void)fd;
+	(void)what;
+	(void)arg;
+	if (info.fordblks > TIDY_MIN_BYTES && info.fordblks > info.uordblks / TIDY_PART)
+		(void)malloc_trim(0); /* nothing to give back is fine */
+}
+
+void kube_tidy_later(struct neap_kube *kube)
+{
+	static const struct timeval later = {.tv_sec = TIDY_S};
+
+	if (!event_pending(kube->tidy, EV_TIMEOUT, NULL))
+		(void)event_add(kube->tidy, &later); /* without memory another time */
+}
+
+static int64_t clock_now(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int neap_kube_new(const struct neap_kube_config *config, struct neap_kube **ret,
+		  struct neap_error *err)
+{
+	struct neap_kube *kube = neap_alloc(sizeof(*kube));
+
+	*ret = kube;
+	if (!kube)
+		return neap_error_nomem(err);
+	kube->base = config->base;
+	kube->store = config->store;
+	kube->registry = config->registry;
+	kube->now = config->now ? config->now : clock_now;
+	kube->runs_pods = config->runs_pods;
+	kube->cpu_refs_max = config->cpu_refs_max > 1 ? config->cpu_refs_max : 1;
+	kube->tidy = event_new(kube->base, -1, 0, tidy, kube);
+	kube->tasks = neap_tasks_new(kube->base);
+	if (kube->tidy && kube->tasks)
+		return 0;
+	if (kube->tidy)
+		event_free(kube->tidy);
+	neap_tasks_free(kube->tasks);
+	free(kube);
+	*ret = NULL;
+	return neap_error_nomem(err);
+}
+
+void neap_kube_free(struct neap_kube *kube)
+{
+	if (!kube)
+		return;
+	while (kube->watchers)
+		call_watch_end(kube->watchers);
+	while (kube->slow)
+		kube->slow->end(kube->slow);
+	kube_logs_free(kube->logs);
+	if (kube->tidy)
+		event_free(kube->tidy);
+	free(kube->document.text);
+	neap_kube_shown_done(&kube->shown);
+	kube_notes_free(kube->notes);
+	kube_cpus_free(kube->cpus);
+	kube_trash_free(kube);
+	neap_tasks_free(kube->tasks);
+	free(kube);
+}
+
+void neap_kube_announce(struct neap_http *http)
+{
+	neap_http_set_tree(http, &tree, false);
+}
+
+int neap_kube_serve(struct neap_kube *kube, struct neap_http *http,
+		    struct neap_error *err)
+{
+	kube->http = http;
+	neap_http_set_tree(http, &tree, true);
+	if (neap_kube_reviews_serve(kube, http, err) < 0)
+		return -(int)err->code;
+	return neap_http_add_routes(http, routes, kube, err);
+}

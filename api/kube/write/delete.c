@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Deleting. An object goes at once, unless somebody has to do something first: a finalizer, the kubelet of
+ * a pod that runs, a namespace that is not empty. Then it is marked, and goes when that is done. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/base/meta.h"
+#include "api/kube/request/call.h"
+#include "api/kube/request/slow.h"
+#include "api/kube/write/delete_priv.h"
+#include "engine/base/mem.h"
+#include "engine/base/quantity.h"
+
+#define GRACE_DEFAULT_S 30
+
+/* -1: not said. The query counts where the body says nothing. */
+static int orphans_of(struct call *call, const json_t *options)
+{
+	const json_t *orphan = json_object_get(options, "orphanDependents");
+
+	if (json_is_boolean(orphan))
+		return json_is_true(orphan);
+	return call_query(call, "orphanDependents") ? call_flag(call, "orphanDependents")
+						    : -1;
+}
+
+static int parse_propagation(struct call *call, const json_t *options,
+			     enum propagation *ret)
+{
+	int orphan = orphans_of(call, options);
+	const char *policy =
+		json_string_value(json_object_get(options, "propagationPolicy"));
+
+	if (!policy)
+		policy = call_query(call, "propagationPolicy");
+	if (policy && orphan >= 0)
+		return call_refuse_option(
+			call, "FieldValueInvalid", "propagationPolicy",
+			"Invalid value: \"%.40s\": orphanDependents and "
+			"deletionPropagation cannot be both set",
+			policy);
+	*ret = orphan > 0 ? ORPHAN : BACKGROUND;
+	if (!policy || strcmp(policy, "Background") == 0)
+		return 0;
+	*ret = ORPHAN;
+	if (strcmp(policy, "Orphan") == 0)
+		return 0;
+	if (strcmp(policy, "Foreground") != 0)
+		return call_refuse_option(
+			call, "FieldValueNotSupported", "propagationPolicy",
+			"Unsupported value: \"%.40s\": supported values: "
+			"\"Background\", \"Orphan\"",
+			policy);
+	return neap_kube_fail(
+		&call->failure, NEAP_KUBE_BAD_REQUEST,
+		"propagationPolicy Foreground is not served here; use "
+		"Background or Orphan (kubectl delete --cascade=background)");
+}
+
+static int parse_options(struct call *call, json_t *options, struct wish *ret)
+{
+	const json_t *grace = json_object_get(options, "gracePeriodSeconds");
+	const json_t *dry;
+	size_t i;
+
+	*ret = (struct wish){.options = options, .grace_s = -1};
+	if (parse_propagation(call, options, &ret->propagation) < 0)
+		return -1;
+	json_array_foreach (json_object_get(options, "dryRun"), i, dry)
+		if (call_parse_dry(call, json_string_value(dry)) < 0)
+			return -1;
+	if (json_is_integer(grace))
+		ret->grace_s = json_integer_value(grace);
+	else if (call_number(call, "gracePeriodSeconds", -1, &ret->grace_s) < 0)
+		return -1;
+	if (ret->grace_s < -1)
+		ret->grace_s = 1;
+	return 0;
+}
+
+int remove_parse(struct call *call, struct wish *ret)
+{
+	json_t *options;
+
+	*ret = (struct wish){.grace_s = -1};
+	if (body_options(call, &options) < 0)
+		return -1;
+	return parse_options(call, options, ret);
+}
+
+int remove_check(struct call *call, const struct wish *wish,
+		 const struct neap_object *object)
+{
+	const json_t *conditions = json_object_get(wish->options, "preconditions");
+	const char *uid = json_string_value(json_object_get(conditions, "uid"));
+	const char *version =
+		json_string_value(json_object_get(conditions, "resourceVersion"));
+	char why[256];
+	int64_t number;
+
+	if (!conditions)
+		uid = call_query(call, "uid");
+	if (uid && strcmp(uid, object->uid) != 0) {
+		(void)snprintf(
+			why, sizeof(why),
+			"Precondition failed: UID in precondition: %.64s, UID in object "
+			"meta: %s",
+			uid, object->uid);
+		return neap_kube_fail_conflict(&call->failure, call->target.kind,
+					       object->name, why);
+	}
+	if (version &&
+	    (neap_int_parse(version, &number, NULL) < 0 || number != object->version))
+		return neap_kube_fail_conflict(&call->failure, call->target.kind,
+					       object->name, neap_kube_modified);
+	return 0;
+}
+
+static bool is_pod(const struct call *call)
+{
+	return strcmp(call->resource, "pods") == 0;
+}
+
+/* Seconds until it goes: of a pod on a node that still runs, as its kubelet has to stop it. */
+static int64_t find_grace(const struct call *call, const struct wish *wish,
+			  const json_t *tree)
+{
+	const json_t *spec = json_object_get(tree, "spec");
+	const char *node = json_string_value(json_object_get(spec, "nodeName"));
+	const char *phase = json_string_value(
+		json_object_get(json_object_get(tree, "status"), "phase"));
+	const json_t *grace = json_object_get(spec, "terminationGracePeriodSeconds");
+
+	if (!is_pod(call) || !node || !*node ||
+	    (phase && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)))
+		return 0;
+	if (wish->grace_s >= 0)
+		return wish->grace_s;
+	if (!json_is_integer(grace))
+		return GRACE_DEFAULT_S;
+	return json_integer_value(grace) < 0 ? 1 : json_integer_value(grace);
+}
+
+static bool add_orphan_finalizer(json_t *tree)
+{
+	json_t *meta = json_object_get(tree, "metadata");
+	json_t *list = json_object_get(meta, "finalizers");
+	const json_t *value;
+	size_t i;
+
+	if (!list) {
+		if (json_object_set_new(meta, "finalizers", json_array()) < 0)
+			return false;
+		list = json_object_get(meta, "finalizers");
+	}
+	json_array_foreach (list, i, value)
+		if (strcmp(json_string_value(value) ? json_string_value(value) : "",
+			   "orphan") == 0)
+			return true;
+	return json_array_append_new(list, json_string("orphan")) == 0;
+}
+
+/* What a namespace holds goes first. */
+static bool terminate_namespace(json_t *tree)
+{
+	json_t *status = json_object_get(tree, "status");
+
+	if (!json_is_object(status) &&
+	    json_object_set_new(tree, "status", (status = json_object())) < 0)
+		return false;
+	return json_object_set_new(status, "phase", json_string("Terminating")) == 0;
+}
+
+static bool stays(const struct call *call, const json_t *tree, int64_t grace_s)
+{
+	return grace_s > 0 || neap_kube_meta_has_finalizers(tree) ||
+	       strcmp(call->resource, "namespaces") == 0;
+}
+
+static void nomem_take(struct call *call, json_t *tree)
+{
+	json_decref(tree);
+	call_fail_nomem(call);
+}
+
+/* A second deletion may only shorten the time. */
+static bool is_sooner(const struct call *call, const json_t *tree, int64_t grace_s)
+{
+	const json_t *left = json_object_get(json_object_get(tree, "metadata"),
+					     "deletionGracePeriodSeconds");
+
+	return is_pod(call) && grace_s < json_integer_value(left);
+}
+
+void remove_take(struct call *call, const struct wish *wish, json_t *tree,
+		 const struct neap_object *newest, int status)
+{
+	int64_t grace_s = find_grace(call, wish, tree);
+	int64_t now = call->kube->now();
+
+	if (wish->propagation == ORPHAN && !neap_kube_meta_is_deleting(tree) &&
+	    !add_orphan_finalizer(tree)) {
+		nomem_take(call, tree);
+		return;
+	}
+	if (call->evicts && !neap_kube_meta_is_deleting(tree) &&
+	    !call_tell_evicted(call, tree)) {
+		nomem_take(call, tree);
+		return;
+	}
+	if (!neap_kube_meta_is_deleting(tree) && !call_mark_definition(call, tree)) {
+		nomem_take(call, tree);
+		return;
+	}
+	if (!stays(call, tree, grace_s)) {
+		/* The last of a pod that is seen says that it was deleted, and without
+		 * grace. */
+		if (is_pod(call) && !neap_kube_meta_is_deleting(tree) &&
+		    !neap_kube_meta_delete(tree, now, 0)) {
+			nomem_take(call, tree);
+			return;
+		}
+		call->answers_deleted = !call->target.kind->shows_deleted;
+		if (call->is_dry)
+			call_answer_dry_take(call, status, tree);
+		else
+			call_store_take(call, status, NEAP_STORE_DELETE, tree,
+					newest->version);
+		return;
+	}
+	if ((!neap_kube_meta_is_deleting(tree) || is_sooner(call, tree, grace_s)) &&
+	    !neap_kube_meta_delete(tree, now, grace_s)) {
+		nomem_take(call, tree);
+		return;
+	}
+	if (strcmp(call->resource, "namespaces") == 0 && !terminate_namespace(tree)) {
+		nomem_take(call, tree);
+		return;
+	}
+	if (call->is_dry)
+		call_answer_dry_take(call, status, tree);
+	else
+		call_store_take(call, status, NEAP_STORE_UPDATE, tree, newest->version);
+}
+
+static void remove_with(struct call *call, const struct wish *wish,
+			struct neap_object *newest, int status)
+{
+	json_t *tree;
+
+	if (remove_check(call, wish, newest) < 0) {
+		call_fail(call);
+		return;
+	}
+	tree = neap_object_tree(newest);
+	if (!tree) {
+		nomem_take(call, NULL);
+	} else if (call_admit(call, ADMIT_DELETE, tree, NULL) < 0) {
+		json_decref(tree);
+		call_fail(call);
+	} else {
+		remove_take(call, wish, tree, newest, status);
+	}
+}
+
+void call_delete_with(struct call *call, json_t *options, struct neap_object *newest,
+		      int status)
+{
+	struct wish wish;
+
+	if (parse_options(call, options, &wish) < 0)
+		call_fail(call);
+	else
+		remove_with(call, &wish, newest, status);
+}
+
+void call_delete(struct call *call)
+{
+	struct neap_object *newest = neap_store_newest(
+		call->kube->store, call->resource, call->target.ns, call->target.name);
+	struct wish wish;
+
+	if (!newest) {
+		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
+					     call->target.name);
+		call_fail(call);
+		return;
+	}
+	if (remove_parse(call, &wish) < 0)
+		call_fail(call);
+	else
+		remove_with(call, &wish, newest, 200);
+	json_decref(wish.options);
+}
+
+/* --- without a client --- */
+
+static void call_begin(struct neap_kube *kube, const struct neap_kube_kind *kind,
+		       const struct neap_object *object, neap_kube_told *told, void *arg,
+		       struct call *ret)
+{
+	*ret = (struct call){.kube = kube, .told = told, .told_arg = arg};
+	ret->target.kind = kind;
+	(void)neap_strcopy(ret->target.ns, sizeof(ret->target.ns), object->ns);
+	(void)neap_strcopy(ret->target.name, sizeof(ret->target.name), object->name);
+	neap_kube_kind_resource(kind, ret->resource, sizeof(ret->resource));
+}
+
+void neap_kube_remove(struct neap_kube *kube, const struct neap_kube_kind *kind,
+		      struct neap_object *object, neap_kube_told *told, void *arg)
+{
+	struct wish wish = {.grace_s = -1};
+	struct neap_object *newest;
+	struct call call;
+	json_t *tree;
+
+	call_begin(kube, kind, object, told, arg, &call);
+	newest = neap_store_newest(kube->store, call.resource, object->ns, object->name);
+	if (!newest || strcmp(newest->uid, object->uid) != 0) {
+		call_tell(&call, object); /* it has gone */
+		return;
+	}
+	tree = neap_object_tree(newest);
+	if (tree)
+		remove_take(&call, &wish, tree, newest, 200);
+	else
+		call_fail_nomem(&call);
+}
+
+void neap_kube_end(struct neap_kube *kube, const struct neap_kube_kind *kind,
+		   const struct neap_object *newest, neap_kube_told *told, void *arg)
+{
+	struct call call;
+
+	call_begin(kube, kind, newest, told, arg, &call);
+	call_store_take(&call, 200, NEAP_STORE_DELETE, NULL, newest->version);
+}
+
+void neap_kube_change_take(struct neap_kube *kube, const struct neap_kube_kind *kind,
+			   json_t *tree, const struct neap_object *newest,
+			   neap_kube_told *told, void *arg)
+{
+	bool is_end = newest->has_finalizers && neap_kube_meta_may_end(tree);
+	struct call call;
+
+	neap_kube_meta_tidy(tree);
+	call_begin(kube, kind, newest, told, arg, &call);
+	call_store_take(&call, 200, is_end ? NEAP_STORE_DELETE : NEAP_STORE_UPDATE, tree,
+			newest->version);
+}

@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Creating and changing: from what a client sent to an object that is whole and right, to the store, and
+ * when it is durable to the answer. Everything up to the store happens at once and against the newest
+ * accepted state, so that two changes never pass each other. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kube/base/meta.h"
+#include "api/kube/base/view.h"
+#include "api/kube/request/call.h"
+#include "api/kube/request/slow.h"
+#include "api/kube/rules/rules.h"
+#include "engine/base/mem.h"
+#include "engine/base/quantity.h"
+#include "engine/json/json.h"
+
+/* A write that is not durable yet. request is NULL once its client has gone. */
+struct pending {
+	struct call call;
+	int status;
+};
+
+static void client_gone(void *arg)
+{
+	struct pending *pending = arg;
+
+	pending->call.request = NULL;
+}
+
+static void write_done(void *arg, struct neap_object *object,
+		       const struct neap_error *err)
+{
+	struct pending *pending = arg;
+	struct call *call = &pending->call;
+
+	if (call->request && object) {
+		call_answer_object(call, pending->status, object);
+	} else if (object) {
+		call_tell(call, object);
+	} else {
+		(void)neap_kube_fail_error(&call->failure, call->target.kind,
+					   call->target.name, err);
+		call_fail(call);
+	}
+	(void)neap_kube_kind_unref(call->target.kind);
+	free(pending);
+}
+
+void call_store_take(struct call *call, int status, enum neap_store_verb verb,
+		     json_t *object, int64_t version)
+{
+	struct pending *pending = neap_alloc(sizeof(*pending));
+	struct neap_store_write write = {
+		.verb = verb,
+		.resource = call->resource,
+		.ns = call->target.ns,
+		.name = call->target.name,
+		.object = object,
+		.fields = neap_kube_kind_stored(call->target.kind)->fields,
+		.version = version,
+		.done = write_done,
+		.arg = pending,
+	};
+	struct neap_error err;
+
+	if (!pending || !kube_managers_last(object)) {
+		free(pending);
+		json_decref(object);
+		(void)neap_error_nomem(&err);
+		(void)neap_kube_fail_error(&call->failure, call->target.kind,
+					   call->target.name, &err);
+		call_fail(call);
+		return;
+	}
+	pending->call = *call;
+	pending->call.apply = NULL; /* its caller's */
+	pending->status = status;
+	(void)neap_kube_kind_ref(call->target.kind);
+	if (neap_store_write_take(call->kube->store, &write, &err) < 0) {
+		(void)neap_kube_kind_unref(call->target.kind);
+		free(pending);
+		(void)neap_kube_fail_error(&call->failure, call->target.kind,
+					   call->target.name, &err);
+		call_fail(call);
+		return;
+	}
+	kube_cpus_note(call);
+	if (call->request)
+		neap_http_defer(call->request, client_gone, pending);
+	call->request = NULL;
+	call->told = NULL; /* the write has it */
+}
+
+/* --- creating --- */
+
+int call_check_ending(struct call *call, const char *name)
+{
+	struct neap_causes *causes = &call->kube->causes;
+	const char *ns = call->target.ns;
+	const struct neap_object *place =
+		neap_store_newest(call->kube->store, "namespaces", "", ns);
+	char why[128];
+
+	if (!place || !place->is_deleting)
+		return 0;
+	(void)snprintf(why, sizeof(why),
+		       "unable to create new content in namespace %s because it is being "
+		       "terminated",
+		       ns);
+	(void)neap_kube_fail_refused(&call->failure, call->target.kind, name, why);
+	neap_causes_clear(causes);
+	neap_causes_add(causes, "NamespaceTerminating", "metadata.namespace",
+			"namespace %s is being terminated", ns);
+	call->failure.causes = causes;
+	return -1;
+}
+
+/* What a new object is called where it is refused before it has a name. */
+static const char *name_to_be(const json_t *object)
+{
+	const char *name = neap_kube_meta_text(object, "name");
+
+	if (!*name)
+		name = neap_kube_meta_text(object, "generateName");
+	return *name ? name : "Unknown";
+}
+
+static int check_namespace(struct call *call, const json_t *object)
+{
+	const char *ns = neap_kube_meta_text(object, "namespace");
+	const struct neap_kube_kind *kind;
+
+	if (!call->target.kind->is_namespaced) {
+		/* It says nothing of what is in none. */
+		(void)json_object_del(json_object_get(object, "metadata"), "namespace");
+		return 0;
+	}
+	if (*ns && strcmp(ns, call->target.ns) != 0)
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"the namespace of the provided object does not match the "
+			"namespace sent on the request");
+	kind = neap_kube_registry_find(call->kube->registry, "", NULL, "namespaces");
+	if (kind &&
+	    !neap_store_newest(call->kube->store, "namespaces", "", call->target.ns))
+		return neap_kube_fail_missing(&call->failure, kind, call->target.ns);
+	return call_check_ending(call, name_to_be(object));
+}
+
+static int make_new(struct call *call, json_t *object)
+{
+	const char *version;
+
+	if (call_need_metadata(call, object) < 0 || check_namespace(call, object) < 0 ||
+	    call_check_declared(call) < 0)
+		return -1;
+	json_decref(kube_managers_take(object)); /* those of another object */
+	version = neap_kube_meta_text(object, "resourceVersion");
+	if (*version && strcmp(version, "0") != 0)
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"resourceVersion should not be set on objects to be created");
+	/* What the server sets is decoded before it goes, and set before what is made of name and uid. */
+	if (call_take_in(call, object, NULL) < 0)
+		return -1;
+	if (!neap_kube_meta_begin(call->target.kind, object, call->target.ns,
+				  call->kube->now()))
+		return call_nomem(call);
+	if (call_fill_in(call, object, NULL) < 0 ||
+	    kube_managers_begin(call, object) < 0 ||
+	    call_admit(call, ADMIT_CREATE, object, NULL) < 0)
+		return -1;
+	if (call_check(call, object, NULL) < 0 ||
+	    call_check_quota(call, object, NULL) < 0 ||
+	    call_check_cpus(call, object, NULL) < 0)
+		return -1;
+	call_warn_definition(call, object);
+	return 0;
+}
+
+void call_create_take(struct call *call, json_t *object)
+{
+	if (make_new(call, object) < 0) {
+		json_decref(object);
+		call_fail(call);
+		return;
+	}
+	(void)neap_strcopy(call->target.name, sizeof(call->target.name),
+			   neap_kube_meta_text(object, "name"));
+	if (call->request)
+		neap_http_note_set(call->request, call->target.name);
+	if (call->is_dry) {
+		if (neap_store_newest(call->kube->store, call->resource, call->target.ns,
+				      call->target.name)) {
+			(void)neap_kube_fail_exists(&call->failure, call->target.kind,
+						    call->target.name);
+			json_decref(object);
+			call_fail(call);
+			return;
+		}
+		call_answer_dry_take(call, 201, object);
+		return;
+	}
+	call_store_take(call, 201, NEAP_STORE_CREATE, object, 0);
+}
+
+void call_create(struct call *call)
+{
+	json_t *object;
+
+	if (body_object(call, &object) < 0) {
+		call_fail(call);
+		return;
+	}
+	if (call_permit_object(call, "create", NULL, object) < 0) {
+		json_decref(object);
+		call_fail(call);
+		return;
+	}
+	call_create_take(call, object);
+}
+
+/* --- changing --- */
+
+/* Of the metadata of a status only what the kind says counts. */
+static bool keep_metadata(const struct neap_kube_kind *kind, json_t *object,
+			  const json_t *before)
+{
+	static const char *const members[] = {"labels", "annotations"};
+	const json_t *meta = json_object_get(object, "metadata");
+	json_auto_t *kept = neap_json_deep_copy(json_object_get(before, "metadata"));
+
+	if (!kept)
+		return false;
+	for (size_t i = 0; kind->status_has_labels && i < NEAP_ARRAY_LEN(members); i++) {
+		json_t *value = json_object_get(meta, members[i]);
+
+		if (value && json_object_set(kept, members[i], value) < 0)
+			return false;
+	}
+	return json_object_set(object, "metadata", kept) == 0;
+}
+
+/* Of /status only status counts, of all else that stays as it was: call_fill_in took the
+ * rest from the stored object. */
+static bool keep_part(const struct call *call, json_t *object, const json_t *before)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+	json_t *status = json_object_get(before, "status");
+
+	if (!kind->has_status)
+		return true;
+	if (call_is_status(call))
+		return keep_metadata(kind, object, before);
+	(void)json_object_del(object, "status");
+	return !status || json_object_set(object, "status", status) == 0;
+}
+
+int call_check_named(struct call *call, const json_t *object)
+{
+	const char *name = neap_kube_meta_text(object, "name");
+
+	if (!*name)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "the name of the object (%s based on URL) was "
+				      "undeterminable: name must be provided",
+				      call->target.name);
+	if (strcmp(name, call->target.name) == 0)
+		return 0;
+	return neap_kube_fail(
+		&call->failure, NEAP_KUBE_BAD_REQUEST,
+		"the name of the object (%.253s) does not match the name on the URL (%s)",
+		name, call->target.name);
+}
+
+/* A status that is not told is one that says nothing. */
+static bool need_status(const struct call *call, json_t *object)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+
+	return kind->is_custom || !call_is_status(call) ||
+	       json_object_get(object, "status") ||
+	       json_object_set_new(object, "status", json_object()) == 0;
+}
+
+/* Before as it would be stored today: zero values that an older version kept, and what it
+ * did not fill in, are no change. What is stored and does not fit stays as it is. */
+static bool renew(const struct call *call, const json_t *object, json_t *before)
+{
+	const struct neap_kube_kind *stored = neap_kube_kind_stored(call->target.kind);
+
+	if (stored->is_custom || !neap_kube_meta_wants_other(stored, object, before))
+		return true;
+	(void)neap_schema_decode(stored->schema, before, NULL);
+	return !stored->complete || stored->complete(before);
+}
+
+static int make_changed(struct call *call, json_t *object, json_t *before,
+			const struct neap_object *newest, const json_t *managers)
+{
+	if (call_need_metadata(call, object) < 0 ||
+	    call_take_in(call, object, before) < 0 ||
+	    call_check_named(call, object) < 0 ||
+	    change_check_version(call, object, newest) < 0)
+		return -1;
+	if (!need_status(call, object))
+		return call_nomem(call);
+	if (call_fill_in(call, object, before) < 0)
+		return -1;
+	if (!renew(call, object, before))
+		return call_nomem(call);
+	/* It says nothing of what is in none, but that of a Namespace is its name. */
+	if (strcmp(call->resource, "namespaces") == 0 &&
+	    *neap_kube_meta_text(object, "namespace") &&
+	    strcmp(neap_kube_meta_text(object, "namespace"), newest->name) != 0)
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"the namespace of the object (%.63s) does not match the "
+			"namespace on the request (%s)",
+			neap_kube_meta_text(object, "namespace"), newest->name);
+	if (!*newest->ns)
+		(void)json_object_del(json_object_get(object, "metadata"), "namespace");
+	if (*newest->ns && !*neap_kube_meta_text(object, "namespace") &&
+	    json_object_set_new(json_object_get(object, "metadata"), "namespace",
+				json_string(newest->ns)) < 0)
+		return call_nomem(call);
+	if (*newest->ns &&
+	    strcmp(neap_kube_meta_text(object, "namespace"), newest->ns) != 0)
+		return neap_kube_fail(
+			&call->failure, NEAP_KUBE_BAD_REQUEST,
+			"the namespace of the object (%.63s) does not match the "
+			"namespace on the request (%s)",
+			neap_kube_meta_text(object, "namespace"), newest->ns);
+	if (change_check_meta(call, object, before) < 0)
+		return -1;
+	if (!keep_part(call, object, before) ||
+	    !neap_kube_meta_keep(call->target.kind, object, before))
+		return call_nomem(call);
+	if (kube_managers_change(call, object, before, managers) < 0 ||
+	    call_admit(call, ADMIT_UPDATE, object, before) < 0 ||
+	    call_check(call, object, before) < 0 ||
+	    call_check_quota(call, object, newest) < 0 ||
+	    call_check_cpus(call, object, before) < 0)
+		return -1;
+	call_warn_definition(call, object);
+	return 0;
+}
+
+void call_change_take(struct call *call, json_t *object, json_t *before,
+		      const struct neap_object *newest)
+{
+	json_auto_t *managers = kube_managers_take(object);
+	bool is_end;
+
+	if (make_changed(call, object, before, newest, managers) < 0 ||
+	    call_permit_object(call, call->is_patch ? "patch" : "update", before,
+			       object) < 0) {
+		json_decref(object);
+		call_fail(call);
+		return;
+	}
+	/* The last finalizer of an object that is being deleted has gone: so does the object. */
+	is_end = newest->has_finalizers && neap_kube_meta_may_end(object);
+	if (call->is_dry)
+		call_answer_dry_take(call, 200, object);
+	else
+		call_store_take(call, 200, is_end ? NEAP_STORE_DELETE : NEAP_STORE_UPDATE,
+				object, newest->version);
+}
+
+/* One by its uid, which is not there any more. */
+static void fail_gone(struct call *call)
+{
+	(void)neap_kube_fail_conflict(
+		&call->failure, call->target.kind, call->target.name,
+		"Precondition failed: UID in precondition, and no such object");
+	call_fail(call);
+}
+
+static void update_missing_take(struct call *call, json_t *object)
+{
+	if (!call->target.kind->is_made_by_update) {
+		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
+					     call->target.name);
+		json_decref(object);
+		call_fail(call);
+		return;
+	}
+	if (call_check_named(call, object) < 0) {
+		json_decref(object);
+		call_fail(call);
+		return;
+	}
+	if (*neap_kube_meta_text(object, "uid")) {
+		json_decref(object);
+		fail_gone(call);
+		return;
+	}
+	if (call_permit_object(call, "update", NULL, object) < 0) {
+		json_decref(object);
+		call_fail(call);
+		return;
+	}
+	/* Of which version it would be a change is of no matter. */
+	(void)json_object_del(json_object_get(object, "metadata"), "resourceVersion");
+	call_create_take(call, object);
+}
+
+void call_update_take(struct call *call, json_t *object)
+{
+	struct neap_object *newest = neap_store_newest(
+		call->kube->store, call->resource, call->target.ns, call->target.name);
+	json_t *before;
+
+	if (!newest) {
+		update_missing_take(call, object);
+		return;
+	}
+	before = neap_object_tree(newest);
+	if (before) {
+		call_change_take(call, object, before, newest);
+	} else {
+		json_decref(object);
+		(void)call_nomem(call);
+		call_fail(call);
+	}
+	json_decref(before);
+}
+
+static void update_nothing(struct call *call)
+{
+	json_t *object = NULL;
+	bool is_read = body_object(call, &object) == 0;
+
+	if (is_read && call_check_named(call, object) < 0) {
+		call_fail(call);
+	} else if (is_read && *neap_kube_meta_text(object, "uid")) {
+		fail_gone(call);
+	} else {
+		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
+					     call->target.name);
+		call_fail(call);
+	}
+	json_decref(object);
+}
+
+void call_update(struct call *call)
+{
+	json_t *object;
+
+	/* What is not there is told before what is wrong with the body, unless it names
+	 * one that was. */
+	if (!call->target.kind->is_made_by_update &&
+	    !neap_store_newest(call->kube->store, call->resource, call->target.ns,
+			       call->target.name)) {
+		update_nothing(call);
+	} else if (body_object(call, &object) < 0) {
+		call_fail(call);
+	} else {
+		call_update_take(call, object);
+	}
+}
+
+/* A malformed patch is a bad request; one that does not fit the object is invalid. */
+static int apply_patch(struct call *call, enum neap_patch_type type, const json_t *patch,
+		       const json_t *before, json_t **ret)
+{
+	struct neap_causes *causes = &call->kube->causes;
+	struct neap_error err;
+	int code = neap_patch_apply(type, call->target.kind->schema, before, patch, ret,
+				    &err);
+
+	if (code == 0)
+		return 0;
+	if (code != -NEAP_ECONFLICT)
+		return neap_kube_fail_error(&call->failure, call->target.kind,
+					    call->target.name, &err);
+	neap_causes_clear(causes);
+	neap_causes_add(causes, "FieldValueInvalid", err.field, "%s", err.msg);
+	return neap_kube_fail_invalid(&call->failure, call->target.kind,
+				      call->target.name, causes);
+}
+
+/* What the client sees of before; a new reference, NULL without memory. */
+static json_t *make_shown(const struct call *call, json_t *before)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+	json_t *shown = kind->view ? neap_json_deep_copy(before) : neap_json_copy(before);
+
+	if (shown && neap_kube_view_show(kind->view, shown) &&
+	    json_object_set_new(shown, "kind", json_string(kind->kind)) == 0 &&
+	    json_object_set_new(shown, "apiVersion", json_string(call->api_version)) == 0)
+		return shown;
+	json_decref(shown);
+	return NULL;
+}
+
+void call_patch_with(struct call *call, enum neap_patch_type type, const json_t *patch)
+{
+	struct neap_object *newest = neap_store_newest(
+		call->kube->store, call->resource, call->target.ns, call->target.name);
+	json_t *object, *before, *shown;
+
+	if (!newest) {
+		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
+					     call->target.name);
+		call_fail(call);
+		return;
+	}
+	before = neap_object_tree(newest);
+	shown = before ? make_shown(call, before) : NULL;
+	if (!shown) {
+		json_decref(before);
+		(void)call_nomem(call);
+		call_fail(call);
+		return;
+	}
+	if (apply_patch(call, type, patch, shown, &object) < 0) {
+		call_fail(call);
+	} else if (type != NEAP_PATCH_STRATEGIC && /* there they say nothing */
+		   body_check_patched(call, object) < 0) {
+		json_decref(object);
+		call_fail(call);
+	} else {
+		call_change_take(call, object, before, newest);
+	}
+	json_decref(shown);
+	json_decref(before);
+}
+
+void call_patch(struct call *call)
+{
+	enum neap_patch_type type;
+	json_t *patch;
+
+	if (call_is_apply(call)) {
+		call_apply(call);
+		return;
+	}
+	if (body_patch(call, &type, &patch) < 0)
+		call_fail(call);
+	else
+		call_patch_with(call, type, patch);
+	json_decref(patch);
+}

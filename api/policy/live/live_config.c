@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The policies of the configuration, and the table of all changes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/policy/live/live_priv.h"
+#include "engine/base/mem.h"
+
+/* --- configuration --- */
+
+/* One that an earlier neapd was stuck in does not keep this one from starting. */
+static int configure_prepare(struct live_job *job, struct neap_error *err)
+{
+	struct neap_live *live = job->live;
+	const char *label = neap_live_find_ban(live, job->text.text, job->text.len);
+	const char *slash, *at;
+	struct live_item *item;
+
+	if (label == NULL)
+		return 0;
+	(void)neap_live_check_ban(live, job->text.text, job->text.len, err);
+	neap_log_line(&live->config.log, NEAP_LOG_ERROR, "--policy %s: %s",
+		      job->text.origin, err->msg);
+	slash = strchr(label, '/');
+	at = strchr(label, '@');
+	if (slash == NULL || at == NULL || at < slash)
+		return 1; /* it never said its name */
+	(void)snprintf(job->id.kind, sizeof(job->id.kind), "%.*s", (int)(slash - label),
+		       label);
+	(void)snprintf(job->id.name, sizeof(job->id.name), "%.*s", (int)(at - slash - 1),
+		       slash + 1);
+	item = neap_live_get(live, &job->id, err);
+	if (item != NULL) {
+		(void)neap_live_check_ban(live, job->text.text, job->text.len, err);
+		neap_live_refuse(&item->refusal, job, err);
+	}
+	return 1;
+}
+
+static void configure_work(struct live_job *job)
+{
+	job->rc = neap_live_judge(job, job->text.text, job->text.len, job->text.origin,
+				  LAYER_CONFIGURED);
+}
+
+/* A text that does not pass leaves the one that the same file had before. */
+static void keep_older(struct live_job *job)
+{
+	struct neap_live *live = job->live;
+	size_t i;
+
+	if (!live->is_inline)
+		neap_log_line(&live->config.log, NEAP_LOG_ERROR, "--policy %s",
+			      job->err.msg);
+	for (i = 0; i < neap_map_count(live->items); i++) {
+		struct live_item *item = neap_map_at(live->items, i, NULL);
+
+		if (item->configured.text == NULL ||
+		    strcmp(item->configured.origin, job->text.origin) != 0)
+			continue;
+		item->generation = job->generation;
+		if (neap_live_is_refused(job))
+			neap_live_refuse(&item->refusal, job, &job->err);
+	}
+}
+
+/* What the configuration says of the item from now on. */
+static void take_over(struct live_job *job, struct live_item *item)
+{
+	free(item->base);
+	item->base = neap_steal(job->base);
+	item->base_count = job->base_count;
+	item->order = job->order;
+	item->generation = job->generation;
+	neap_live_text_done(&item->configured);
+	item->configured = job->text;
+	job->text = (struct live_text){0};
+	neap_registry_reorder(job->live->config.registry, item->id.kind, item->id.name,
+			      item->order);
+}
+
+/* It acts already (or something above it does): then only parameters can differ, and it keeps what it
+ * remembers. */
+static bool is_running(const struct live_job *job, const struct live_item *item)
+{
+	const struct neap_registry_slot *slot = neap_live_slot(job->live, item);
+
+	if (slot == NULL || item->layer == LAYER_NONE)
+		return false;
+	if (item->layer > LAYER_CONFIGURED)
+		return true;
+	return !slot->stats.is_failed && item->configured.len == job->older_len &&
+	       memcmp(item->configured.text, job->older_text, job->older_len) == 0;
+}
+
+static void configure_finish(struct live_job *job)
+{
+	struct neap_live *live = job->live;
+	struct neap_policy_info info;
+	struct live_item *item = NULL;
+
+	if (job->rc == 0) {
+		neap_policy_get_info(job->verdict.policy, &info);
+		(void)neap_strcopy(job->id.kind, sizeof(job->id.kind), info.kind);
+		(void)neap_strcopy(job->id.name, sizeof(job->id.name), info.name);
+		item = neap_live_get(live, &job->id, &job->err);
+		if (item == NULL || neap_live_job_turn(job, item, &job->err) < 0 ||
+		    neap_live_check_room(live, item, &job->err) < 0)
+			job->rc = -(int)job->err.code;
+	}
+	if (job->rc < 0) {
+		live->bad_generation = job->generation;
+		keep_older(job);
+		return;
+	}
+	take_over(job, item);
+	if (is_running(job, item)) {
+		neap_live_apply_own(live, item, neap_live_slot(live, item)->policy);
+		return;
+	}
+	neap_live_apply_own(live, item, job->verdict.policy);
+	job->rc = neap_live_swap(job, item, 0, &job->err);
+	if (job->rc == 0)
+		item->refusal.is_set = false;
+}
+
+/* Of one that the new configuration does not name. */
+static int leave_out(struct neap_live *live, struct live_item *item,
+		     struct neap_error *err)
+{
+	struct neap_registry_slot *slot = neap_live_slot(live, item);
+	struct live_job *gone;
+
+	neap_live_text_done(&item->configured);
+	free(neap_steal(item->base));
+	item->base_count = 0;
+	item->order = NEAP_LIVE_ORDER_LATER;
+	neap_registry_reorder(live->config.registry, item->id.kind, item->id.name,
+			      item->order);
+	if (item->layer > LAYER_CONFIGURED && slot != NULL) {
+		slot = neap_live_slot(live, item);
+		neap_live_apply_own(live, item, slot->policy);
+	}
+	if (item->layer != LAYER_CONFIGURED)
+		return 0;
+	gone = neap_live_job(live, VERB_BELOW, err);
+	if (gone == NULL)
+		return -(int)err->code;
+	gone->id = item->id;
+	neap_live_queue(gone);
+	return 0;
+}
+
+/* Those that the new configuration does not name. What did not pass may be the new text of any. */
+static int configured_prepare(struct live_job *job, struct neap_error *err)
+{
+	struct neap_live *live = job->live;
+	size_t i = neap_map_count(live->items);
+	int rc = 0;
+
+	if (live->bad_generation == job->generation) {
+		neap_log_line(
+			&live->config.log, NEAP_LOG_WARN,
+			"--policy: as one does not pass, those that are not named any "
+			"more stay");
+		return 1;
+	}
+
+	while (i-- > 0) {
+		struct live_item *item = neap_map_at(live->items, i, NULL);
+
+		if (item->configured.text != NULL &&
+		    item->generation != job->generation && leave_out(live, item, err) < 0)
+			rc = -(int)err->code;
+	}
+	return rc < 0 ? rc : LIVE_DONE;
+}
+
+const struct live_verb_row neap_live_verbs[VERB_COUNT] = {
+	[VERB_PUT] = {"put", neap_live_put_prepare, neap_live_put_work,
+		      neap_live_put_finish},
+	[VERB_DELETE] = {"delete", neap_live_delete_prepare, neap_live_delete_work,
+			 neap_live_delete_finish},
+	[VERB_ROLLBACK] = {"rollback", neap_live_rollback_prepare,
+			   neap_live_rollback_work, neap_live_rollback_finish},
+	[VERB_PARAMS] = {"params", neap_live_params_prepare, neap_live_params_work,
+			 neap_live_params_finish},
+	[VERB_VERSIONS] = {"versions", neap_live_versions_prepare,
+			   neap_live_versions_work, neap_live_versions_finish},
+	[VERB_FAILED] = {"failed", neap_live_failed_prepare, neap_live_failed_work,
+			 neap_live_failed_finish},
+	[VERB_RENEW] = {"renew", neap_live_renew_prepare, neap_live_renew_work,
+			neap_live_renew_finish},
+	[VERB_FILE] = {"file", neap_live_file_prepare, neap_live_file_work,
+		       neap_live_file_finish},
+	[VERB_FILE_GONE] = {"file gone", neap_live_gone_prepare, neap_live_gone_work,
+			    neap_live_gone_finish},
+	[VERB_BELOW] = {"below", neap_live_gone_prepare, neap_live_gone_work,
+			neap_live_gone_finish},
+	[VERB_CONFIGURE] = {"configure", configure_prepare, configure_work,
+			    configure_finish},
+	[VERB_CONFIGURED] = {"configured", configured_prepare, NULL, NULL},
+};

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One table of objects by number, as look-ups are answered from memory. Each row has a check sum: SQLite
+ * finds damaged pages, but not a damaged value in a sound one; and all rows have one together, as a page can also lose
+ * one, or be of another time. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/store/log.h"
+#include "api/store/sqlite/sqlite_file_priv.h"
+#include "api/store/sum.h"
+#include "engine/base/mem.h"
+
+static const char *const texts[NEAP_SQLITE_STATEMENTS] = {
+	[NEAP_SQLITE_PUT] =
+		"INSERT OR REPLACE INTO objects (id, resource, version, sum, meta, text) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+	[NEAP_SQLITE_DELETE] = "DELETE FROM objects WHERE id = ?1",
+	[NEAP_SQLITE_SUM] = "SELECT sum FROM objects WHERE id = ?1",
+	[NEAP_SQLITE_RESOURCE] =
+		"INSERT OR IGNORE INTO resources (id, name, sum) VALUES (?1, ?2, ?3)",
+	[NEAP_SQLITE_STATE] = "UPDATE state SET version = ?1, objects = ?2, digest = ?3, "
+			      "sum = ?4 WHERE id = 1",
+};
+
+int neap_sqlite_damaged(const struct neap_sqlite_file *file, const char *what,
+			struct neap_error *err)
+{
+	return neap_error_set(
+		err, NEAP_EINVAL,
+		"%s is damaged (%s): set it aside with neapd --new-store, start "
+		"neapd, and restore a backup (neapctl restore FILE)",
+		file->path, what);
+}
+
+/* What became of a call, by SQLite's code. */
+int neap_sqlite_failed(const struct neap_sqlite_file *file, int code,
+		       struct neap_error *err)
+{
+	const char *text = sqlite3_errmsg(file->db);
+
+	switch (code & 0xff) {
+	case SQLITE_NOMEM:
+		return neap_error_nomem(err);
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+	case SQLITE_ERROR: /* what is asked of a sound file has none of these */
+	case SQLITE_CONSTRAINT:
+		return neap_sqlite_damaged(file, text, err);
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return neap_error_set(err, NEAP_ECONFLICT,
+				      "%s is in use by another process", file->path);
+	case SQLITE_FULL:
+	case SQLITE_READONLY:
+	case SQLITE_CANTOPEN:
+	case SQLITE_PERM:
+		return neap_error_set(err, NEAP_EUNAVAILABLE, "%s: %s", file->path, text);
+	case SQLITE_IOERR:
+		/* After a failed sync the kernel forgets what it could not write, and a second
+		 * one succeeds: nothing that it says can be believed. */
+		if (code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC)
+			return neap_error_set(
+				err, NEAP_ESYS,
+				"%s: the disk does not sync (%s): nothing is "
+				"written any more until neapd is started anew",
+				file->path, text);
+		return neap_error_set(err, NEAP_EUNAVAILABLE, "%s: %s (%s)", file->path,
+				      text, strerror(sqlite3_system_errno(file->db)));
+	default:
+		return neap_error_set(err, NEAP_EINTERNAL, "%s: %s (%d)", file->path,
+				      text, code);
+	}
+}
+
+int neap_sqlite_run(struct neap_sqlite_file *file, const char *sql,
+		    struct neap_error *err)
+{
+	int code = sqlite3_exec(file->db, sql, NULL, NULL, NULL);
+
+	return code == SQLITE_OK ? 0 : neap_sqlite_failed(file, code, err);
+}
+
+/* The one number that a query gives. */
+int neap_sqlite_ask(struct neap_sqlite_file *file, const char *sql, int64_t *ret,
+		    struct neap_error *err)
+{
+	sqlite3_stmt *query = NULL;
+	int code = sqlite3_prepare_v2(file->db, sql, -1, &query, NULL);
+
+	if (code == SQLITE_OK)
+		code = sqlite3_step(query);
+	if (code == SQLITE_ROW)
+		*ret = sqlite3_column_int64(query, 0);
+	(void)sqlite3_finalize(query); /* tells the error of the step again */
+	if (code == SQLITE_ROW)
+		return 0;
+	return code == SQLITE_DONE ? neap_sqlite_damaged(file, "a row is missing", err)
+				   : neap_sqlite_failed(file, code, err);
+}
+
+static int prepare(struct neap_sqlite_file *file, struct neap_error *err)
+{
+	size_t i;
+
+	for (i = 0; i < NEAP_SQLITE_STATEMENTS; i++) {
+		int code = sqlite3_prepare_v3(file->db, texts[i], -1,
+					      SQLITE_PREPARE_PERSISTENT,
+					      &file->statements[i], NULL);
+
+		if (code != SQLITE_OK)
+			return neap_sqlite_failed(file, code, err);
+	}
+	return 0;
+}
+
+/* The path without links, but for the last part. From 3.39 on SQLITE_OPEN_NOFOLLOW refuses a link anywhere in
+ * the path; where the folder lies is the operator's to say. */
+static int real_path(const char *path, char *real, size_t size, struct neap_error *err)
+{
+	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+	char folder[256], whole[PATH_MAX];
+
+	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(name - path), path);
+	if (realpath(name != path ? folder : ".", whole) == NULL)
+		return neap_error_sys(err, "%s", path);
+	if (snprintf(real, size, "%s/%s", whole, name) >= (int)size)
+		return neap_error_set(err, NEAP_ETOOLARGE, "%s: the path is too long",
+				      path);
+	return 0;
+}
+
+static int open_file(struct neap_sqlite_file *file, const struct neap_sqlite_open *what,
+		     int64_t *ret_version, struct neap_error *err)
+{
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+		    SQLITE_OPEN_NOFOLLOW;
+	char real[PATH_MAX + sizeof(file->path)];
+	int code, made;
+
+	if (real_path(file->path, real, sizeof(real), err) < 0 ||
+	    neap_store_log_check(file->path, err) < 0)
+		return -(int)err->code;
+	/* SQLite would let others read it; the log beside it gets the mode of the file. What cannot be made
+	 * here SQLite cannot make either, and says why. */
+	made = open(real, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (made >= 0)
+		(void)close(made); /* nothing was written */
+	code = sqlite3_open_v2(real, &file->db, flags, NULL);
+	if (file->db == NULL)
+		return neap_error_nomem(err);
+	if (code != SQLITE_OK)
+		return neap_sqlite_failed(file, code, err);
+	(void)sqlite3_extended_result_codes(file->db, 1); /* cannot fail on an open one */
+	/* One process has it, so the index of the log can lie in its own memory. */
+	if (neap_sqlite_run(file,
+			    "PRAGMA locking_mode = EXCLUSIVE;"
+			    "PRAGMA cell_size_check = ON;"
+			    "PRAGMA journal_mode = WAL;"
+			    "PRAGMA synchronous = FULL;"
+			    "PRAGMA wal_autocheckpoint = 4000;"
+			    "PRAGMA journal_size_limit = 33554432",
+			    err) < 0 ||
+	    neap_sqlite_migrate(file, what, err) < 0)
+		return -(int)err->code;
+	if (file->format < NEAP_SQLITE_FORMAT)
+		return neap_sqlite_ask(file, "SELECT version FROM state WHERE id = 1",
+				       ret_version, err);
+	if (prepare(file, err) < 0)
+		return -(int)err->code;
+	return neap_sqlite_state(file, ret_version, err);
+}
+
+int neap_sqlite_file_open(const struct neap_sqlite_open *what,
+			  struct neap_sqlite_file **ret, int64_t *ret_version,
+			  struct neap_error *err)
+{
+	struct neap_sqlite_file *file = neap_alloc(sizeof(*file));
+	int r;
+
+	if (file == NULL)
+		return neap_error_nomem(err);
+	r = neap_strcopy(file->path, sizeof(file->path), what->path)
+		    ? open_file(file, what, ret_version, err)
+		    : neap_error_set(err, NEAP_ETOOLARGE, "%s: the path is too long",
+				     what->path);
+	if (r < 0) {
+		if (file->db != NULL)
+			neap_sqlite_file_keep_log(file);
+		neap_sqlite_file_close(file);
+		return r;
+	}
+	*ret = file;
+	return 0;
+}
+
+const char *neap_sqlite_file_id(const struct neap_sqlite_file *file)
+{
+	return file->id;
+}
+
+int neap_sqlite_file_format(const struct neap_sqlite_file *file)
+{
+	return (int)file->format;
+}
+
+void neap_sqlite_file_keep_log(struct neap_sqlite_file *file)
+{
+	int is_kept = 1;
+
+	(void)sqlite3_file_control(file->db, "main", SQLITE_FCNTL_PERSIST_WAL, &is_kept);
+}
+
+void neap_sqlite_file_close(struct neap_sqlite_file *file)
+{
+	size_t i;
+
+	if (file == NULL)
+		return;
+	for (i = 0; i < NEAP_SQLITE_STATEMENTS; i++)
+		(void)sqlite3_finalize(file->statements[i]);
+	(void)sqlite3_close(file->db); /* whatever it says, there is nothing left to do */
+	free(file);
+}
+
+/* --- commits --- */
+
+int neap_sqlite_file_begin(struct neap_sqlite_file *file, struct neap_error *err)
+{
+	/* One that could not be taken back for want of memory. */
+	neap_sqlite_file_undo(file);
+	file->pending = file->totals;
+	return neap_sqlite_run(file, "BEGIN IMMEDIATE", err);
+}
+
+static int step(struct neap_sqlite_file *file, sqlite3_stmt *statement, int code,
+		struct neap_error *err)
+{
+	if (code == SQLITE_OK)
+		code = sqlite3_step(statement);
+	(void)sqlite3_reset(statement); /* tells the error of the step again */
+	return code == SQLITE_DONE ? 0 : neap_sqlite_failed(file, code, err);
+}
+
+static int put_resource(struct neap_sqlite_file *file, const struct neap_sqlite_row *row,
+			struct neap_error *err)
+{
+	sqlite3_stmt *statement = file->statements[NEAP_SQLITE_RESOURCE];
+	int64_t sum = neap_sqlite_sum_resource(row->resource, row->resource_name);
+	int code = sqlite3_bind_int64(statement, 1, row->resource);
+
+	if (code == SQLITE_OK)
+		code = sqlite3_bind_text(statement, 2, row->resource_name, -1,
+					 SQLITE_STATIC);
+	if (code == SQLITE_OK)
+		code = sqlite3_bind_int64(statement, 3, sum);
+	if (step(file, statement, code, err) < 0)
+		return -(int)err->code;
+	/* None when another write of the resource has made it. */
+	if (sqlite3_changes(file->db) > 0)
+		file->pending.digest += (uint64_t)sum;
+	return 0;
+}
+
+/* The row that was there does not count any more. */
+static int take_off(struct neap_sqlite_file *file, const struct neap_sqlite_row *row,
+		    struct neap_error *err)
+{
+	sqlite3_stmt *statement = file->statements[NEAP_SQLITE_SUM];
+	int code = sqlite3_bind_int64(statement, 1, row->id);
+	bool is_there;
+
+	if (code == SQLITE_OK)
+		code = sqlite3_step(statement);
+	is_there = code == SQLITE_ROW;
+	if (is_there) {
+		file->pending.digest -= (uint64_t)sqlite3_column_int64(statement, 0);
+		file->pending.objects--;
+	}
+	(void)sqlite3_reset(statement); /* tells the error of the step again */
+	if (code != SQLITE_ROW && code != SQLITE_DONE)
+		return neap_sqlite_failed(file, code, err);
+	if (is_there == row->is_there)
+		return 0;
+	return neap_sqlite_damaged(file,
+				   is_there ? "a new row is there already"
+					    : "a row is not where it was",
+				   err);
+}
+
+int neap_sqlite_file_put(struct neap_sqlite_file *file, const struct neap_sqlite_row *row,
+			 struct neap_error *err)
+{
+	const struct neap_object *object = row->object;
+	sqlite3_stmt *statement =
+		file->statements[object != NULL ? NEAP_SQLITE_PUT : NEAP_SQLITE_DELETE];
+	int64_t sum = 0;
+	int code;
+
+	if ((row->resource_name != NULL && put_resource(file, row, err) < 0) ||
+	    take_off(file, row, err) < 0)
+		return -(int)err->code;
+	code = sqlite3_bind_int64(statement, 1, row->id);
+	if (object == NULL)
+		return step(file, statement, code, err);
+	sum = neap_sqlite_sum_row(neap_sum_object(object), row->id, row->resource);
+	if (code == SQLITE_OK)
+		code = sqlite3_bind_int64(statement, 2, row->resource);
+	if (code == SQLITE_OK)
+		code = sqlite3_bind_int64(statement, 3, object->version);
+	if (code == SQLITE_OK)
+		code = sqlite3_bind_int64(statement, 4, sum);
+	if (code == SQLITE_OK)
+		code = sqlite3_bind_blob(statement, 5, object->block,
+					 (int)object->meta_len, SQLITE_STATIC);
+	if (code == SQLITE_OK)
+		code = sqlite3_bind_blob(statement, 6, object->text,
+					 (int)object->text_len, SQLITE_STATIC);
+	file->pending.digest += (uint64_t)sum;
+	file->pending.objects++;
+	return step(file, statement, code, err);
+}
+
+int neap_sqlite_file_end(struct neap_sqlite_file *file, int64_t version,
+			 struct neap_error *err)
+{
+	sqlite3_stmt *statement = file->statements[NEAP_SQLITE_STATE];
+	const struct neap_sqlite_totals *totals = &file->pending;
+	int code = sqlite3_bind_int64(statement, 1, version);
+
+	if (code == SQLITE_OK)
+		code = sqlite3_bind_int64(statement, 2, totals->objects);
+	if (code == SQLITE_OK)
+		code = sqlite3_bind_int64(statement, 3, (int64_t)totals->digest);
+	if (code == SQLITE_OK)
+		code = sqlite3_bind_int64(
+			statement, 4, neap_sqlite_sum_state(file->id, version, totals));
+	if (step(file, statement, code, err) < 0 ||
+	    neap_sqlite_run(file, "COMMIT", err) < 0)
+		return -(int)err->code;
+	file->totals = file->pending;
+	return 0;
+}
+
+void neap_sqlite_file_undo(struct neap_sqlite_file *file)
+{
+	if (sqlite3_get_autocommit(file->db) == 0)
+		(void)sqlite3_exec(file->db, "ROLLBACK", NULL, NULL, NULL);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Members of reports, and their text. */
+#include "engine/json/json.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+#include "engine/json/json_fast.h"
+
+/* The lexer of jansson takes it for granted that the text of a token can grow, and asserts it. That text
+ * has a power of two bytes, the smallest 16 when it cannot be short yet. While a text is parsed such
+ * blocks come out of a reserve when there is no other memory, and nothing else does: so the parser ends
+ * soon after the first one, and what it made is thrown away. */
+#define TOKEN_MIN     32
+#define RESERVE_LEAST 4096
+#define RESERVE_TIMES 4 /* as long as the text: a block and all smaller ones, twice */
+
+static _Thread_local struct {
+	char *base;
+	size_t size, used;
+	bool is_short; /* an allocation failed since the parser began */
+} reserve;
+static _Thread_local uint64_t failures;
+
+static void *take_reserve(size_t size)
+{
+	char *block = reserve.base + reserve.used;
+
+	if (size < TOKEN_MIN || (size & (size - 1)) != 0 ||
+	    size > reserve.size - reserve.used)
+		return NULL;
+	reserve.used += size;
+	return block;
+}
+
+static void *counting_alloc(size_t size)
+{
+	void *block = neap_realloc_array(NULL, size, 1);
+
+	if (block != NULL)
+		return block;
+	failures++;
+	reserve.is_short = true;
+	return reserve.base != NULL ? take_reserve(size) : NULL;
+}
+
+/* Else it is of malloc(3), as those from before the setup are. */
+static void counting_free(void *block)
+{
+	if (reserve.base != NULL &&
+	    (uintptr_t)block - (uintptr_t)reserve.base < reserve.size)
+		return;
+	free(block);
+}
+
+void neap_json_setup(void)
+{
+	json_set_alloc_funcs(counting_alloc, counting_free);
+	/* Now, and not with the first object, when /dev/urandom may be out of reach and the time would have to do: names
+	 * that meet in one place of a map must not be known. */
+	json_object_seed(0);
+}
+
+int neap_json_parse(const char *text, size_t len, size_t flags, json_t **ret,
+		    json_error_t *ret_where)
+{
+	json_t *json = neap_json_parse_fast(text, len, flags);
+	bool is_short;
+
+	if (json != NULL) {
+		*ret = json;
+		return 0;
+	}
+	if (len > SIZE_MAX / RESERVE_TIMES - RESERVE_LEAST)
+		return -NEAP_ENOMEM;
+	reserve.used = 0;
+	reserve.is_short = false;
+	reserve.size = len * RESERVE_TIMES + RESERVE_LEAST;
+	reserve.base = neap_realloc_array(NULL, reserve.size, 1);
+	if (reserve.base == NULL)
+		return -NEAP_ENOMEM;
+	json = json_loadb(text, len, flags, ret_where);
+	is_short = reserve.is_short;
+	if (is_short) {
+		json_decref(json);
+		json = NULL;
+	}
+	free(reserve.base);
+	reserve.base = NULL;
+	if (json == NULL)
+		return is_short ? -NEAP_ENOMEM : -NEAP_EINVAL;
+	*ret = json;
+	return 0;
+}
+
+int neap_json_parse_note(const char *text, json_t **ret, json_error_t *ret_where)
+{
+	size_t len = strspn(text, " \t\r\n");
+
+	if (strncmp(text + len, "null", 4) == 0) {
+		len += 4;
+		if (text[len + strspn(text + len, " \t\r\n")] == '\0')
+			text = "{}";
+	}
+	return neap_json_parse(text, strlen(text), 0, ret, ret_where);
+}
+
+size_t neap_json_values_of_text(const char *text, size_t len)
+{
+	const char *end = text + len;
+	size_t count = 1;
+	bool is_inside = false; /* a text */
+	char last = ' ';
+
+	for (; text < end; text++) {
+		if (is_inside && *text == '\\') {
+			text++;
+		} else if (*text == '"') {
+			is_inside = !is_inside;
+			last = '"';
+		} else if (!is_inside && (unsigned char)*text > ' ') {
+			/* One more behind each comma, and the first of a list that is not empty. */
+			count += *text == ',' || *text == '[' || *text == '{';
+			count -= (*text == ']' && last == '[') ||
+				 (*text == '}' && last == '{');
+			last = *text;
+		}
+	}
+	return count;
+}
+
+uint64_t neap_json_failures(void)
+{
+	return failures;
+}
+
+static json_t *whole_or_none(json_t *copy, uint64_t lost)
+{
+	if (failures == lost)
+		return copy;
+	json_decref(copy);
+	return NULL;
+}
+
+json_t *neap_json_deep_copy(const json_t *json)
+{
+	uint64_t lost = failures;
+
+	return whole_or_none(json_deep_copy(json), lost);
+}
+
+json_t *neap_json_copy(const json_t *json)
+{
+	uint64_t lost = failures;
+
+	return whole_or_none(json_copy((json_t *)(uintptr_t)json), lost);
+}
+
+static int add_piece(const char *text, size_t len, void *arg)
+{
+	neap_buf_add(arg, text, len);
+	return neap_buf_failed(arg) ? -1 : 0;
+}
+
+char *neap_json_dump(const json_t *json, size_t flags)
+{
+	neap_auto_buf struct neap_buf buf = {0};
+
+	neap_buf_init(&buf, NEAP_BUF_REPLY);
+	if (neap_json_dump_fast(json, flags, &buf))
+		return neap_buf_take(&buf);
+	neap_buf_clear(&buf);
+	/* It goes on after a piece that was not taken, so the buffer is asked, too. */
+	if (json_dump_callback(json, add_piece, &buf, flags) < 0)
+		return NULL;
+	return neap_buf_take(&buf);
+}
+
+void neap_json_set_text(json_t *object, const char *name, const char *text)
+{
+	if (text != NULL && *text)
+		(void)json_object_set_new(object, name, json_string(text));
+}
+
+void neap_json_set_int(json_t *object, const char *name, int64_t value)
+{
+	if (value != NEAP_MISSING)
+		(void)json_object_set_new(object, name, json_integer(value));
+}
+
+void neap_json_set_real(json_t *object, const char *name, double value)
+{
+	if (isfinite(value))
+		(void)json_object_set_new(object, name, json_real(value));
+}

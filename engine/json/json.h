@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Helpers for jansson. Setters leave a member out when its value is unknown, when memory
+ * is short, or when a text is not UTF-8 (texts come from the kernel and from policies);
+ * they never write zero or null instead. */
+#ifndef NEAP_ENGINE_JSON_JSON_H
+#define NEAP_ENGINE_JSON_JSON_H
+
+#include <jansson.h>
+
+#include "engine/base/error.h"
+
+/* Like json_dumps(3), but complete or NULL: json_dumps drops pieces of a text when memory
+ * is short and reports success. Returns NULL without memory or above NEAP_BUF_REPLY. The
+ * caller frees with free(3). */
+char *neap_json_dump(const json_t *json, size_t flags);
+
+/* Like json_deep_copy(3) and json_copy(3), but complete or NULL: those drop members when
+ * memory is short. Returns NULL without memory and for NULL. */
+json_t *neap_json_deep_copy(const json_t *json);
+json_t *neap_json_copy(const json_t *json);
+
+/* Like json_loadb(3), which aborts the process when memory ends inside a token and
+ * otherwise reports lack of memory as bad input. Returns 0; -NEAP_EINVAL with *ret_where
+ * filled; -NEAP_ENOMEM. */
+int neap_json_parse(const char *text, size_t len, size_t flags, json_t **ret,
+		    json_error_t *ret_where);
+
+/* The same for the text of an annotation, which must be an object or a list. null counts
+ * as an empty object, as in the reference. */
+int neap_json_parse_note(const char *text, json_t **ret, json_error_t *ret_where);
+
+/* Installs the allocator that neap_json_parse and neap_json_failures need. Call it at
+ * program start, before a second thread creates JSON. */
+void neap_json_setup(void);
+/* Returns how many jansson allocations failed on this thread. If the number grew, values
+ * that were built meanwhile may lack members. */
+uint64_t neap_json_failures(void);
+
+/* Leaves the member out when text is NULL or "". */
+void neap_json_set_text(json_t *object, const char *name, const char *text);
+/* Leaves the member out when value is NEAP_MISSING. */
+void neap_json_set_int(json_t *object, const char *name, int64_t value);
+/* Leaves the member out when value is not finite. */
+void neap_json_set_real(json_t *object, const char *name, double value);
+
+/* Counts the values in a JSON text (the document and everything inside it) without
+ * parsing it; for text that is not JSON the count means nothing. Creating values costs
+ * far more than reading text, and bytes are a weak bound: one megabyte can hold 500,000
+ * lists. */
+size_t neap_json_values_of_text(const char *text, size_t len);
+
+#endif

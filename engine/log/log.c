@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Log lines. A line is built on the stack, as running out of memory must be loggable, and is at
+ * most PIPE_BUF long, as only up to there a pipe keeps lines of two processes apart. */
+#include "engine/log/log.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/quantity.h"
+#include "engine/base/utf8.h"
+#include "engine/log/log_priv.h"
+
+static const char *const levels[] = {"error", "warn", "info", "debug"};
+static const int priorities[] = {3, 4, 6, 7}; /* of syslog(3), for the journal */
+static const char *const formats[] = {"text", "json"};
+
+struct line {
+	size_t len;
+	char text[PIPE_BUF];
+};
+
+static int find_name(const char *const names[], size_t count, const char *text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(names[i], text))
+			return (int)i;
+	return -1;
+}
+
+int neap_log_level_parse(const char *text, enum neap_log_level *ret,
+			 struct neap_error *err)
+{
+	int i = find_name(levels, NEAP_ARRAY_LEN(levels), text);
+
+	if (i < 0)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"unknown log level '%.40s': use error, warn, info or debug",
+			text);
+	*ret = (enum neap_log_level)i;
+	return 0;
+}
+
+int neap_log_format_parse(const char *text, enum neap_log_format *ret,
+			  struct neap_error *err)
+{
+	int i = find_name(formats, NEAP_ARRAY_LEN(formats), text);
+
+	if (i < 0)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "unknown log format '%.40s': use text or json",
+				      text);
+	*ret = (enum neap_log_format)i;
+	return 0;
+}
+
+/* JSON has two escapes only: what is no character has one that says so. Returns the bytes at s; to stays "" where
+ * these may stand as they are. */
+static size_t escape(const char *s, enum neap_log_format format,
+		     char to[NEAP_UTF8_ESCAPE])
+{
+	size_t take = neap_utf8_escape(s, to);
+	uint32_t code = 0;
+
+	if (format == NEAP_LOG_TEXT)
+		return take;
+	if (*s == '"' || *s == '\\')
+		(void)snprintf(to, NEAP_UTF8_ESCAPE, "\\%c", *s);
+	if (to[0] == '\0' || strchr("ntr\"\\", to[1]))
+		return take;
+	if (!neap_utf8_next(s, SIZE_MAX, &code))
+		code = 0xfffd;
+	if (code < 0x10000)
+		(void)snprintf(to, NEAP_UTF8_ESCAPE, "\\u%04x", (unsigned)code);
+	else
+		(void)snprintf(to, NEAP_UTF8_ESCAPE, "\\u%04x\\u%04x",
+			       (unsigned)(0xd800 + ((code - 0x10000) >> 10)),
+			       (unsigned)(0xdc00 + ((code - 0x10000) & 0x3ff)));
+	return take;
+}
+
+/* Adds text with escapes and keeps back room for what must follow. */
+static void add_escaped(struct line *line, const char *text, enum neap_log_format format,
+			size_t keep_back)
+{
+	static const char cut[] = "...";
+	size_t end = sizeof(line->text) - keep_back - (sizeof(cut) - 1);
+
+	for (const char *s = text; *s;) {
+		char esc[NEAP_UTF8_ESCAPE];
+		size_t take = escape(s, format, esc);
+		size_t len = esc[0] ? strlen(esc) : take;
+		const void *from = esc[0] ? esc : s;
+
+		if (line->len + len > end) {
+			memcpy(line->text + line->len, cut, sizeof(cut) - 1);
+			line->len += sizeof(cut) - 1;
+			return;
+		}
+		memcpy(line->text + line->len, from, len);
+		line->len += len;
+		s += take;
+	}
+}
+
+static void add(struct line *line, const char *text)
+{
+	size_t len = strnlen(text, sizeof(line->text) - line->len);
+
+	memcpy(line->text + line->len, text, len);
+	line->len += len;
+}
+
+static _Atomic bool is_journal;
+
+void neap_log_set_journal(bool is)
+{
+	is_journal = is;
+}
+
+bool neap_log_is_journal(void)
+{
+	return is_journal;
+}
+
+/* The journal takes a level from <N> and has the time itself; its lines bear the name of the program that
+ * was started, neapd, so that only others are named. */
+static size_t begin_text(const struct neap_log *log, enum neap_log_level level,
+			 const char *when, char *text, size_t size)
+{
+	if (!is_journal)
+		return (size_t)snprintf(text, size, "%s %.32s %s: ", when, log->program,
+					levels[level]);
+	if (strcmp(log->program, "neapd") == 0)
+		return (size_t)snprintf(text, size, "<%d>", priorities[level]);
+	return (size_t)snprintf(text, size, "<%d>%.32s: ", priorities[level],
+				log->program);
+}
+
+static _Atomic int override_level = -1, override_format = -1;
+
+void neap_log_override(enum neap_log_level level, enum neap_log_format format)
+{
+	override_level = (int)level;
+	override_format = (int)format;
+}
+
+static bool is_said(const struct neap_log *log, enum neap_log_level level)
+{
+	return log->fd >= 0 &&
+	       level <= (override_level >= 0 ? (enum neap_log_level)override_level
+					     : log->level);
+}
+
+void neap_log_line(const struct neap_log *log, enum neap_log_level level, const char *fmt,
+		   ...)
+{
+	int saved = errno;
+	char message[PIPE_BUF + 1];
+	va_list args;
+
+	if (!is_said(log, level) ||
+	    (level != NEAP_LOG_DEBUG &&
+	     !log_kind_may(log, neap_clock_usec(CLOCK_MONOTONIC), fmt)))
+		return;
+	va_start(args, fmt);
+	if (vsnprintf(message, sizeof(message), fmt, args) < 0)
+		(void)snprintf(message, sizeof(message), "%s", fmt);
+	va_end(args);
+	log_write(log, level, message);
+	errno = saved;
+}
+
+void log_write(const struct neap_log *log, enum neap_log_level level, const char *message)
+{
+	int saved = errno;
+	char when[32], mark[8] = "";
+	enum neap_log_format format;
+	struct line line;
+	const char *tail;
+
+	if (!is_said(log, level))
+		return;
+	format = override_format >= 0 ? (enum neap_log_format)override_format
+				      : log->format;
+	neap_time_format(neap_clock_usec(CLOCK_REALTIME), 0, when, sizeof(when));
+	if (format == NEAP_LOG_JSON) {
+		tail = "\"}\n";
+		if (is_journal)
+			(void)snprintf(mark, sizeof(mark), "<%d>", priorities[level]);
+		line.len = (size_t)snprintf(line.text, 128,
+					    "%s{\"time\":\"%s\",\"program\":\"%.32s\","
+					    "\"level\":\"%s\",\"message\":\"",
+					    mark, when, log->program, levels[level]);
+	} else {
+		tail = "\n";
+		line.len = begin_text(log, level, when, line.text, 128);
+	}
+	add_escaped(&line, message, format, strlen(tail));
+	add(&line, tail);
+
+	while (write(log->fd, line.text, line.len) < 0 && errno == EINTR)
+		;
+	errno = saved; /* a line that cannot be written has nowhere to be reported */
+}
