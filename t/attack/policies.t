@@ -140,7 +140,7 @@ is_over()
 	done <"$WORK/hostile"
 }
 has_begun() { [ "$(date +%s)" -gt "$BEGIN" ]; }
-ctl() { timeout 60 "$BUILD/neapctl" --socket "$WORK/neap.sock" "$@"; }
+ctl() { to_end "$BUILD/neapctl" --socket "$WORK/neap.sock" "$@"; }
 
 check "neapd starts" start || tap_end
 check "nodes, a reservation, a deployment" fill || tap_end

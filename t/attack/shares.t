@@ -51,7 +51,7 @@ attack_end()
 }
 tls() { curl -sSk -m 20 -o "$WORK/body" -w '%{http_code}' -H "Authorization: Bearer $1" "https://127.0.0.1:$((PORT + 1))$2" "${@:3}"; }
 as() { curl -sS -m 20 -o "$WORK/body" -w '%{http_code}' -H "Authorization: Bearer $1" "http://127.0.0.1:$PORT$2"; }
-ctl() { timeout 20 "$BUILD/neapctl" --socket "$WORK/neap.sock" "$@"; }
+ctl() { to_end "$BUILD/neapctl" --socket "$WORK/neap.sock" "$@"; }
 metric() { curl -sS -m 20 --unix-socket "$WORK/neap.sock" http://localhost/metrics | awk -v name="$1" '$1 == name { print $2 }'; }
 held() { sed -n 's/^held \([0-9]*\),.*/\1/p' "$WORK/attack"; }
 

@@ -38,6 +38,19 @@ body_has() { grep -qF -e "$1" "$WORK/body" || { cat "$WORK/body"; return 1; }; }
 # put NAME FILE [CURL OPTION...]
 put() { local name=$1 file=$2; shift 2; api PUT "policies/qos/$name" --data-binary "@$file" "$@"; }
 version_of() { sha256sum "$1" | cut -c1-8; }
+# put_later NAME WHAT: uploads a policy that does WHAT from a moment after it went live, so that neither examples nor
+# recorded ticks give it away. That moment is later where the machine was too slow for it. Prints the status.
+put_later()
+{
+	local wait status
+	for ((wait = 1; wait <= 64; wait *= 2)); do
+		policy "$1" 900 "if ctx.now_unix > $(($(date +%s) + wait)) then $2 end" >"$WORK/later.lua"
+		status=$(put "$1" "$WORK/later.lua")
+		api GET "policies/qos/$1" >/dev/null
+		! body_has "\"version\":\"$(version_of "$WORK/later.lua")\"" >/dev/null || break
+	done
+	echo "$status"
+}
 
 # steady_start RATE PATH...: other traffic on the unix socket, until steady_end.
 steady_start()

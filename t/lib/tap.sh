@@ -101,6 +101,17 @@ eventually()
 	done
 }
 
+# to_end COMMAND...: its status. It is to end by itself: 124 after as long as the busiest machine may need.
+to_end() { timeout 300 "$@"; }
+# to_failure COMMAND...: it ends by itself, and not with 0.
+to_failure()
+{
+	local rc
+	to_end "$@"
+	rc=$?
+	[ "$rc" -ne 0 ] && [ "$rc" -ne 124 ]
+}
+
 # is TEXT WANTED / has TEXT PART
 is() { [ "$1" = "$2" ] || { echo "got: $1"; echo "wanted: $2"; return 1; }; }
 has() { case $1 in *"$2"*) ;; *) echo "got: $1"; echo "wanted in it: $2"; return 1 ;; esac; }

@@ -115,7 +115,7 @@ check "starts after the kill" start
 neapd_end TERM
 dd if=/dev/zero of="$WORK/data/neap.db" bs=4096 seek=1 count=2 conv=notrunc 2>/dev/null
 neapd_options --roles api
-check "a damaged file is refused" not timeout 20 "$BUILD/neapd" "${OPTIONS[@]}"
+check "a damaged file is refused" to_failure "$BUILD/neapd" "${OPTIONS[@]}"
 check "with what to do" has "$(cat "$WORK/check.out")" "restore a backup"
 before=$(state)
 damaged() { doctor; is $? 1 && has "$(tr '\n' ' ' <"$WORK/said")" "neap.db is damaged"; }
@@ -151,7 +151,7 @@ check "and nothing has changed" is "$(state)" "$before"
 lost() # WHAT: it is refused
 {
 	neapd_options --roles api
-	! timeout 20 "$BUILD/neapd" "${OPTIONS[@]}" 2>"$WORK/err" && has "$(cat "$WORK/err")" "neap.db is $1, but there was a store"
+	to_failure "$BUILD/neapd" "${OPTIONS[@]}" 2>"$WORK/err" && has "$(cat "$WORK/err")" "neap.db is $1, but there was a store"
 }
 mv "$WORK/data/neap.db" "$WORK/kept"
 check "a missing file is refused" lost missing

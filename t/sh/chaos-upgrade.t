@@ -132,7 +132,7 @@ check "nothing moved then either" never_moved
 watch_start
 neapd_end TERM
 check "a successor with a bad option" not "$WORK/neapd-b" --tick never
-neapd_options --kubepods "$KUBE" --policy "$WORK/broken.lua" --release-after 2s
+neapd_options --kubepods "$KUBE" --policy "$WORK/broken.lua" --release-after 5s
 check "one with a broken policy" not "$WORK/neapd-b" "${OPTIONS[@]}"
 sleep 0.5
 check "nothing moved: the hand it started holds on" never_moved

@@ -87,9 +87,14 @@ if [ "$(id -u)" = 0 ] && [ -w "$(hierarchy cpu)/cgroup.procs" ]; then
 	check "by an option that says where neapd is" is \
 		"$(NEAP_SOCKET=/nonexistent offered --socket "$WORK/neap.sock" policy show qos/o)" qos/one
 	kill -STOP "$NEAPD_PID"
-	seconds=$SECONDS
-	check "a daemon that does not answer is not waited for" quiet policy show ''
-	check "for long" test $((SECONDS - seconds)) -le 5
+	# The quickest of three: how long it waits, and not how long a busy machine takes.
+	quickest=60
+	for _ in 1 2 3; do
+		seconds=$SECONDS
+		check "a daemon that does not answer is not waited for" quiet policy show ''
+		[ $((SECONDS - seconds)) -ge "$quickest" ] || quickest=$((SECONDS - seconds))
+	done
+	check "for long" test "$quickest" -le 5
 	kill -CONT "$NEAPD_PID"
 	WITH_DAEMON=1
 else

@@ -80,7 +80,7 @@ check "and told" grep -q "devices.scheduling.koordinator.sh: changed, as its fil
 neapd_end TERM
 sed -i '7s/.*/  scope: [/' "$FILE"
 neapd_options --roles api --policy none --share-dir "$WORK/share" --listen off
-refused() { timeout 5 "$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/refused" 2>&1; is $? 1; }
+refused() { to_end "$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/refused" 2>&1; is $? 1; }
 check "a damaged file stops the start" refused
 check "and is named, with its line" grep -qE "crds/scheduling.koordinator.sh_devices.yaml:[0-9]+: " "$WORK/refused"
 # Sources of root's, which the loop's user cannot get to.

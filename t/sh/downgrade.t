@@ -23,7 +23,7 @@ refused()
 {
 	local part rc
 	neapd_options
-	timeout 10 "$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/said" 2>"$WORK/err"
+	to_end "$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/said" 2>"$WORK/err"
 	rc=$?
 	cat "$WORK/err"
 	is "$rc" 1 && is "$(wc -l <"$WORK/err")" 1 || return 1
@@ -76,7 +76,7 @@ killed_at()
 {
 	rm -f "$DATA/format" "$DATA/.format.new"
 	neapd_options --dry-run
-	timeout 20 strace -f -qq -o "$WORK/trace" -P "$DATA" -P "$DATA/format" -P "$DATA/.format.new" \
+	to_end strace -f -qq -o "$WORK/trace" -P "$DATA" -P "$DATA/format" -P "$DATA/.format.new" \
 		-e trace="$1" -e inject="$1:signal=KILL:when=1" \
 		"$BUILD/neapd" "${OPTIONS[@]}" >/dev/null 2>&1
 	grep -q 'killed by SIGKILL' "$WORK/trace" || { cat "$WORK/trace"; return 1; }

@@ -44,7 +44,7 @@ refuses()
 	local part=$1
 	shift
 	neapd_options "$@"
-	not timeout 10 "$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/out" 2>"$WORK/err" </dev/null && has "$(cat "$WORK/err")" "$part"
+	to_failure "$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/out" 2>"$WORK/err" </dev/null && has "$(cat "$WORK/err")" "$part"
 }
 check "neither TLS nor --extender-plain" refuses "or --extender-plain" "${COMMON[@]}"
 check "plain beyond this machine" refuses "other machines reach it" "${COMMON[@]}" --extender-plain --extender-listen 0.0.0.0:0

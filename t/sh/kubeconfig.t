@@ -34,7 +34,7 @@ start()
 	eventually 5 is_up
 }
 # What a neapd says that does not start.
-refused() { timeout 5 "$BUILD/neapd" "${OPTIONS[@]}" "$@" 2>&1; }
+refused() { to_end "$BUILD/neapd" "${OPTIONS[@]}" "$@" 2>&1; }
 restart() { neapd_end TERM; start "$@"; }
 
 check "it starts" start --listen "127.0.0.1:$PORT"

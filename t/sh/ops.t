@@ -49,7 +49,7 @@ says()
 	local status=$1 part=$2 out rc
 	shift 2
 	neapd_options "$@"
-	out=$(timeout 10 "$BUILD/neapd" "${OPTIONS[@]}" 2>&1 >/dev/null)
+	out=$(to_end "$BUILD/neapd" "${OPTIONS[@]}" 2>&1 >/dev/null)
 	rc=$?
 	is "$rc" "$status" && has "$out" "$part" && is "$(printf '%s\n' "$out" | wc -l)" 1
 }

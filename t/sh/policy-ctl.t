@@ -360,7 +360,7 @@ follows() { has "$(tr '\n' ' ' <"$WORK/follow")" "7 write: first 10 write: s1 20
 check "a page, then events, across streams" eventually 2 follows
 kill "$FOLLOWER"
 check "the stream goes on behind the page" asked "GET /control/v1/audit?since=7 accept=text/event-stream"
-check "a reader that goes ends it" is "$(timeout 60 "$C" --socket "$S" audit -f -o json | head -n 1)" \
+check "a reader that goes ends it" is "$(to_end "$C" --socket "$S" audit -f -o json | head -n 1)" \
 	'{"seq":7,"what":"write","why":"first"}'
 
 # --- finding the daemon, in a network and with folders of our own ---

@@ -124,7 +124,7 @@ says()
 	local part=$1 rc
 	shift
 	neapd_options --policy none --release-after 0s "$@"
-	timeout 10 "$BUILD/neapd" "${OPTIONS[@]}" >/dev/null 2>"$WORK/said"
+	to_end "$BUILD/neapd" "${OPTIONS[@]}" >/dev/null 2>"$WORK/said"
 	rc=$?
 	grep -v ' neap-hand ' "$WORK/said" >"$WORK/lines"
 	cat "$WORK/lines"

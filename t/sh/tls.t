@@ -56,7 +56,7 @@ refuses()
 	local part=$1
 	shift
 	neapd_options --policy none --listen 127.0.0.1:0 "$@"
-	not timeout 10 "$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/out" 2>"$WORK/err" </dev/null &&
+	to_failure "$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/out" 2>"$WORK/err" </dev/null &&
 		has "$(cat "$WORK/err")" "$part" && is "$(wc -l <"$WORK/err")" 1
 }
 check "plain HTTP for everybody is refused" refuses "--insecure-listen to allow it" --listen 0.0.0.0:0
@@ -247,7 +247,7 @@ check "with what happens now" eventually 3 once_more
 
 # --- tools ---
 
-s_client() { timeout 10 openssl s_client -connect "127.0.0.1:$PORT" -CAfile "$D/ca.crt" "$@" </dev/null 2>&1; }
+s_client() { to_end openssl s_client -connect "127.0.0.1:$PORT" -CAfile "$D/ca.crt" "$@" </dev/null 2>&1; }
 check "TLS 1.3, HTTP/1.1 by ALPN" has "$(s_client -alpn h2,http/1.1)" "ALPN protocol: http/1.1"
 check "TLS 1.2" has "$(s_client -tls1_2)" "Protocol  : TLSv1.2"
 check "no TLS 1.1" has "$(s_client -tls1_1 -cipher DEFAULT:@SECLEVEL=0)" "alert"
@@ -291,8 +291,17 @@ check "a certificate that is not there" says 1 "--cert $D/lost: No such file" "$
 check "a CA for plain HTTP" says 1 "--cacert: is for TLS: --server https://127.0.0.1:1" "$C" --server 127.0.0.1:1 \
 	--cacert "$D/ca.crt" status
 check "an address that is none" says 1 "give ADDR:PORT, or https://HOST:PORT" "$C" --server "ftp://x" status
-check "a stream by neapctl" says 124 "frozen (cert:anybody)" timeout 1 "$C" --server "$URL" "${OWN[@]}" \
-	audit --follow --since 0
+# It goes on until it is ended.
+follows()
+{
+	local follower
+	"$C" --server "$URL" "${OWN[@]}" audit --follow --since 0 >"$WORK/follow" 2>&1 &
+	follower=$!
+	eventually 5 grep -qF "frozen (cert:anybody)" "$WORK/follow"
+	cat "$WORK/follow"
+	kill "$follower" && not wait "$follower" && grep -qF "frozen (cert:anybody)" "$WORK/follow"
+}
+check "a stream by neapctl" follows
 
 # --- certificates that change ---
 
