@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/daemon/daemon.h"
+#include "api/daemon/start.h"
 #include "lua/call/policy.h"
 #include "lua/vm/budget.h"
 #include "lua/vm/vm.h"

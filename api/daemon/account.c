@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "api/daemon/daemon.h"
+#include "api/daemon/start.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "api/ctl/base/find.h"
-#include "api/daemon/whole.h"
+#include "api/daemon/neapd.h"
 #include "engine/base/quantity.h"
 
 static void print_machine(FILE *out, const struct neap_node *node)
@@ -103,10 +103,12 @@ static void name_neapctl(const struct neap_config *config, struct neap_buf *ret)
 		neap_buf_addf(ret, " --socket %s", config->unix_socket);
 }
 
-void neap_banner_print(FILE *out, const struct neap_daemon *daemon)
+void neap_banner_print(FILE *out, const struct neap_role_node *role,
+		       const struct neap_role_server *server, struct neap_live *live)
 {
-	const struct neap_config *config = &daemon->config;
-	struct neap_node *node = daemon->node;
+	const struct neap_process *process = server->process;
+	const struct neap_config *config = &process->config;
+	struct neap_node *node = role->node;
 	json_t *status = node != NULL ? neap_node_status(node) : json_object();
 	const char *state = json_string_value(json_object_get(status, "state"));
 	json_t *hand = config->dry_run ? NULL : json_object_get(status, "hand_pid");
@@ -121,25 +123,25 @@ void neap_banner_print(FILE *out, const struct neap_daemon *daemon)
 		system.release);
 	if (node != NULL) {
 		print_machine(out, node);
-		print_cgroups(out, &daemon->cgroup);
-		print_trees(out, daemon->trees, daemon->tree_count,
-			    neap_finds_kubelet(config, daemon->tree_count));
+		print_cgroups(out, &role->cgroup);
+		print_trees(out, role->trees, role->tree_count,
+			    neap_role_node_finds_kubelet(role));
 	}
-	print_policies(out, daemon->live);
+	print_policies(out, live);
 	if (node == NULL)
 		fputs("  acting    no: without the role node it governs no machine\n",
 		      out);
 	else if (hand != NULL)
 		fprintf(out,
 			"  acting    the hand (pid %lld) writes as root; the loop runs as %s\n",
-			(long long)json_integer_value(hand), daemon->account.name);
+			(long long)json_integer_value(hand), process->account.name);
 	else
 		fprintf(out, "  acting    no: %s (%s)\n", state,
 			json_string_value(json_object_get(status, "why")));
 	fprintf(out, "  socket    %s", config->unix_socket);
-	if (daemon->tcp_fd >= 0)
+	if (server->tcp_fd >= 0)
 		fprintf(out, "; http://%s", config->listen);
-	if (daemon->tls_fd >= 0)
+	if (server->tls_fd >= 0)
 		fprintf(out, "; https://%s",
 			config->tls_cert[0] != '\0' ? config->listen
 						    : config->tls_listen);
@@ -152,7 +154,7 @@ void neap_banner_print(FILE *out, const struct neap_daemon *daemon)
 		fprintf(out, "  try       %s top\n", neapctl.data);
 	if (node != NULL)
 		fprintf(out, "            %s audit\n", neapctl.data);
-	if (daemon->api != NULL && daemon->tls_fd >= 0)
+	if (server->api != NULL && server->tls_fd >= 0)
 		fprintf(out,
 			"  objects   kubectl --kubeconfig %s/kubeconfig get nodes,pods\n",
 			config->data_dir);

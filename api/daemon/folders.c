@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/daemon/daemon.h"
+#include "api/daemon/start.h"
 #include "engine/base/mem.h"
 
 /* Makes missing parents too, as mkdir -p. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/daemon/daemon.h"
+#include "api/daemon/start.h"
 #include "engine/base/mem.h"
 #include "hw/doctor/facts.h"
 

@@ -12,26 +12,26 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "api/daemon/whole.h"
+#include "api/daemon/role_server.h"
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 
 #define TEXT_MAX ((size_t)256 * 1024)
 
 /* Where it can be reached from here: what listens on every address does so on the loopback. */
-static int add_server(const struct neap_daemon *daemon, struct neap_buf *out)
+static int add_server(const struct neap_role_server *server, struct neap_buf *out)
 {
 	struct sockaddr_storage addr = {0};
 	const struct sockaddr_in *four = (const struct sockaddr_in *)&addr;
 	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&addr;
 	socklen_t len = sizeof(addr);
-	const char *listen = daemon->config.tls_cert[0] != '\0'
-				     ? daemon->config.listen
-				     : daemon->config.tls_listen;
+	const char *listen = server->process->config.tls_cert[0] != '\0'
+				     ? server->process->config.listen
+				     : server->process->config.tls_listen;
 	const char *host = "";
 	int port;
 
-	if (getsockname(daemon->tls_fd, (struct sockaddr *)&addr, &len) < 0)
+	if (getsockname(server->tls_fd, (struct sockaddr *)&addr, &len) < 0)
 		return -1;
 	if (addr.ss_family == AF_INET6) {
 		port = ntohs(six->sin6_port);
@@ -52,13 +52,13 @@ static int add_server(const struct neap_daemon *daemon, struct neap_buf *out)
 }
 
 /* The certificate itself is trusted, whoever signed it. */
-static int add_authority(const struct neap_daemon *daemon, struct neap_buf *out,
+static int add_authority(const struct neap_role_server *server, struct neap_buf *out,
 			 struct neap_error *err)
 {
 	neap_auto_free char *chain = NULL, *text = NULL;
 	size_t len;
 
-	chain = neap_tls_chain(daemon->tls);
+	chain = neap_tls_chain(server->tls);
 	len = chain != NULL ? strlen(chain) : 0;
 	text = neap_alloc(4 * ((len + 2) / 3) + 1);
 	if (chain == NULL || text == NULL)
@@ -88,38 +88,40 @@ static int write_file(const char *path, const char *text, size_t len,
 	return -(int)err->code;
 }
 
-int neap_daemon_tls_make(struct neap_daemon *daemon, struct neap_error *err)
+int neap_daemon_tls_make(struct neap_role_server *server, struct neap_error *err)
 {
 	static const char *const files[] = {"tls.crt", "tls.key"};
-	const char *listen = daemon->config.tls_listen;
+	const char *listen = server->process->config.tls_listen;
 	struct neap_tls_config config = {.client_ca_file = "",
-					 .own_uid = daemon->account.uid};
-	const char *names[] = {"localhost", "127.0.0.1", "::1", daemon->config.node_name,
+					 .own_uid = server->process->account.uid};
+	const char *names[] = {"localhost", "127.0.0.1",
+			       "::1",       server->process->config.node_name,
 			       NULL,        NULL};
 	char host[64];
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(files); i++)
-		(void)snprintf(daemon->tls_files[i], sizeof(daemon->tls_files[i]),
-			       "%s/%s", daemon->config.data_dir, files[i]);
+		(void)snprintf(server->tls_files[i], sizeof(server->tls_files[i]),
+			       "%s/%s", server->process->config.data_dir, files[i]);
 	/* "[::1]:6328" */
 	(void)snprintf(host, sizeof(host), "%.*s",
 		       (int)(strrchr(listen, ':') - listen - (listen[0] == '[' ? 2 : 0)),
 		       listen + (listen[0] == '[' ? 1 : 0));
 	names[4] = host;
-	if (neap_tls_make(daemon->tls_files[0], daemon->tls_files[1], names, err) < 0)
+	if (neap_tls_make(server->tls_files[0], server->tls_files[1], names, err) < 0)
 		return -(int)err->code;
-	config.cert_file = daemon->tls_files[0];
-	config.key_file = daemon->tls_files[1];
-	return neap_tls_new(&config, &daemon->tls, err);
+	config.cert_file = server->tls_files[0];
+	config.key_file = server->tls_files[1];
+	return neap_tls_new(&config, &server->tls, err);
 }
 
-int neap_kubeconfig_write(const struct neap_daemon *daemon, struct neap_error *err)
+int neap_kubeconfig_write(const struct neap_role_server *server, struct neap_error *err)
 {
 	neap_auto_buf struct neap_buf out = {0};
 	char path[160];
 
-	(void)snprintf(path, sizeof(path), "%s/kubeconfig", daemon->config.data_dir);
-	if (daemon->api == NULL || daemon->tls_fd < 0) {
+	(void)snprintf(path, sizeof(path), "%s/kubeconfig",
+		       server->process->config.data_dir);
+	if (server->api == NULL || server->tls_fd < 0) {
 		/* One of an earlier start would lead to nothing, or to somebody else. */
 		if (unlink(path) < 0 && errno != ENOENT)
 			return neap_error_sys(err, "remove %s", path);
@@ -137,17 +139,26 @@ int neap_kubeconfig_write(const struct neap_daemon *daemon, struct neap_error *e
 			    "clusters:\n"
 			    "- name: neap\n"
 			    "  cluster:\n");
-	if (add_server(daemon, &out) < 0)
+	if (add_server(server, &out) < 0)
 		return neap_error_sys(err, "name the address of --listen");
-	if (add_authority(daemon, &out, err) < 0)
+	if (add_authority(server, &out, err) < 0)
 		return -(int)err->code;
 	neap_buf_addf(&out,
 		      "users:\n"
 		      "- name: admin\n"
 		      "  user:\n"
 		      "    token: %s\n",
-		      daemon->token);
+		      server->token);
 	if (neap_buf_failed(&out))
 		return neap_error_nomem(err);
 	return write_file(path, out.data, out.len, err);
+}
+
+/* A full disk keeps nobody from using what was there before. */
+void neap_kubeconfig_renew(const struct neap_role_server *server)
+{
+	struct neap_error err;
+
+	if (neap_kubeconfig_write(server, &err) < 0)
+		neap_log_line(&server->process->log, NEAP_LOG_WARN, "%s", err.msg);
 }

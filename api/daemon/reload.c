@@ -4,11 +4,11 @@
  * running daemon, and the rest is named, so that nobody believes in a setting that does not act. */
 #include <errno.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "api/config/config_priv.h"
-#include "api/daemon/daemon.h"
+#include "api/daemon/role_policies.h"
+#include "api/daemon/start.h"
 #include "engine/base/mem.h"
 
 /* Options that act at once. */
@@ -71,9 +71,10 @@ static void refuse(const struct neap_log *log, const struct neap_error *err)
 			      err->field, err->field[0] != '\0' ? ": " : "", err->msg);
 }
 
-void neap_reload(int argc, char **argv, struct neap_config *config,
-		 struct neap_live *live, struct neap_log *log)
+void neap_reload(struct neap_process *process, struct neap_live *live)
 {
+	struct neap_config *config = &process->config;
+	const struct neap_log *log = &process->log;
 	neap_auto_free struct neap_config *wanted = neap_alloc(sizeof(*wanted));
 	enum neap_config_action action;
 	struct neap_error err = {0};
@@ -83,7 +84,7 @@ void neap_reload(int argc, char **argv, struct neap_config *config,
 		refuse(log, &err);
 		return;
 	}
-	if (neap_config_parse(argc, argv, wanted, &action, &err) < 0) {
+	if (neap_config_parse(process->argc, process->argv, wanted, &action, &err) < 0) {
 		refuse(log, &err);
 		return;
 	}
@@ -97,7 +98,7 @@ void neap_reload(int argc, char **argv, struct neap_config *config,
 		return;
 	}
 	name_the_rest(config, wanted, log);
-	if (neap_policies_reconfigure(wanted, live, &err) < 0) {
+	if (neap_role_policies_reload(live, wanted, &err) < 0) {
 		refuse(log, &err);
 		return;
 	}
@@ -111,26 +112,4 @@ void neap_reload(int argc, char **argv, struct neap_config *config,
 	neap_log_override(wanted->log_level, wanted->log_format);
 	neap_live_look(live);
 	neap_log_line(log, NEAP_LOG_INFO, "reload: done");
-}
-
-json_t *neap_config_labels(const struct neap_config *config)
-{
-	json_t *labels;
-	struct utsname system;
-	int i;
-
-	(void)uname(&system); /* cannot fail */
-	labels = json_pack("{s:s, s:s, s:s}", "kubernetes.io/hostname", config->node_name,
-			   "kubernetes.io/os", "linux", "kubernetes.io/arch",
-			   strcmp(system.machine, "x86_64") == 0    ? "amd64"
-			   : strcmp(system.machine, "aarch64") == 0 ? "arm64"
-								    : system.machine);
-	for (i = 0; labels != NULL && i < config->node_label_count; i++) {
-		if (json_object_set_new(labels, config->node_labels[i].key,
-					json_string(config->node_labels[i].value)) == 0)
-			continue;
-		json_decref(labels); /* a policy would run where it must not */
-		return NULL;
-	}
-	return labels;
 }

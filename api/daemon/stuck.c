@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/daemon/daemon.h"
+#include "api/daemon/start.h"
 #include "engine/base/mem.h"
 #include "lua/vm/budget.h"
 

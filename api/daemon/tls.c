@@ -9,8 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/daemon/daemon.h"
-#include "api/http/tls/tls.h"
+#include "api/daemon/role_server.h"
 #include "engine/base/mem.h"
 
 /* Files written one after the other get from one look to the next to be all there. */
@@ -21,21 +20,20 @@
 struct neap_daemon_tls {
 	struct neap_tls *tls;
 	const struct neap_log *log;
-	void (*renewed)(void *arg);
-	void *arg;
+	struct neap_role_server *server;
 	struct event *look;
 	int64_t warned_sec; /* when the coming end was told; 0: not yet */
 };
 
-int neap_daemon_tls_load(const struct neap_config *config,
-			 const struct neap_account *account, struct neap_tls **ret,
+int neap_daemon_tls_load(const struct neap_process *process, struct neap_tls **ret,
 			 struct neap_error *err)
 {
+	const struct neap_config *config = &process->config;
 	const struct neap_tls_config tls = {
 		.cert_file = config->tls_cert,
 		.key_file = config->tls_key,
 		.client_ca_file = config->tls_client_ca,
-		.own_uid = account->uid,
+		.own_uid = process->account.uid,
 	};
 
 	if (config->tls_cert[0] == '\0' ||
@@ -85,7 +83,7 @@ static void look(struct neap_daemon_tls *watch, bool is_asked)
 	if (r > 0) {
 		watch->warned_sec = 0;
 		tell_service(watch, "a new certificate");
-		watch->renewed(watch->arg);
+		neap_kubeconfig_renew(watch->server);
 	}
 	warn(watch);
 }
@@ -103,33 +101,31 @@ void neap_daemon_tls_look(struct neap_daemon_tls *watch)
 		look(watch, true);
 }
 
-int neap_daemon_tls_start(struct neap_tls *tls, const struct neap_config *config,
-			  struct event_base *base, const struct neap_log *log,
-			  void (*renewed)(void *arg), void *arg,
-			  struct neap_daemon_tls **ret, struct neap_error *err)
+int neap_daemon_tls_start(struct neap_role_server *server, struct neap_error *err)
 {
 	static const struct timeval each = {LOOK_S, 0};
+	const struct neap_process *process = server->process;
+	const char *key = process->config.tls_key;
 	struct neap_daemon_tls *watch = neap_alloc(sizeof(*watch));
 
 	if (watch == NULL)
 		return neap_error_nomem(err);
-	watch->tls = tls;
-	watch->log = log;
-	watch->renewed = renewed;
-	watch->arg = arg;
-	watch->look = event_new(base, -1, EV_PERSIST, look_cb, watch);
+	watch->tls = server->tls;
+	watch->log = &process->log;
+	watch->server = server;
+	watch->look = event_new(process->base, -1, EV_PERSIST, look_cb, watch);
 	if (watch->look == NULL || event_add(watch->look, &each) < 0) {
 		neap_daemon_tls_free(watch);
 		return neap_error_nomem(err);
 	}
 	tell_service(watch, "certificate");
-	if (access(config->tls_key, R_OK) < 0)
-		neap_log_line(log, NEAP_LOG_WARN,
+	if (access(key, R_OK) < 0)
+		neap_log_line(watch->log, NEAP_LOG_WARN,
 			      "tls: uid %u may not read --tls-key %s: a certificate with "
 			      "another key will need a restart of neapd",
-			      (unsigned)geteuid(), config->tls_key);
+			      (unsigned)geteuid(), key);
 	warn(watch);
-	*ret = watch;
+	server->tls_watch = watch;
 	return 0;
 }
 

@@ -10,14 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/daemon/whole.h"
+#include "api/daemon/api.h"
+#include "api/daemon/role_server.h"
 #include "api/kube/request/trail.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
 struct neap_daemon_trail {
-	struct neap_daemon *daemon;
+	const struct neap_role_server *server;
 	const char *file;
 	char before[270]; /* FILE.1 */
 	int fd;
@@ -50,14 +51,15 @@ static int trail_open(struct neap_daemon_trail *trail, struct neap_error *err)
 static void complain(struct neap_daemon_trail *trail, const char *why)
 {
 	if (!trail->is_failing)
-		neap_log_line(&trail->daemon->log, NEAP_LOG_ERROR,
+		neap_log_line(&trail->server->process->log, NEAP_LOG_ERROR,
 			      "audit log: events are lost: %s", why);
 	trail->is_failing = true;
 }
 
 static int make_room(struct neap_daemon_trail *trail, size_t len, struct neap_error *err)
 {
-	if (trail->size + (int64_t)len <= trail->daemon->config.audit_log_bytes ||
+	if (trail->size + (int64_t)len <=
+		    trail->server->process->config.audit_log_bytes ||
 	    trail->size == 0)
 		return 0;
 	if (rename(trail->file, trail->before) < 0 && errno != ENOENT)
@@ -89,7 +91,7 @@ static void observe(void *arg, struct neap_http_request *request, int status)
 {
 	struct neap_daemon_trail *trail = arg;
 	const struct neap_kube_registry *registry =
-		neap_daemon_api_registry(trail->daemon->api);
+		neap_daemon_api_registry(trail->server->api);
 	neap_auto_free char *text = NULL;
 	struct neap_error err;
 	json_t *event;
@@ -112,15 +114,15 @@ static void observe(void *arg, struct neap_http_request *request, int status)
 		return;
 	}
 	if (trail->is_failing)
-		neap_log_line(&trail->daemon->log, NEAP_LOG_INFO,
+		neap_log_line(&trail->server->process->log, NEAP_LOG_INFO,
 			      "audit log: it is written again");
 	trail->is_failing = false;
 }
 
 /* A folder in which it can be renamed. */
-static int check_folder(const struct neap_daemon *daemon, struct neap_error *err)
+static int check_folder(const struct neap_process *process, struct neap_error *err)
 {
-	const char *file = daemon->config.audit_log;
+	const char *file = process->config.audit_log;
 	const char *slash = strrchr(file, '/');
 	char folder[256];
 
@@ -132,36 +134,37 @@ static int check_folder(const struct neap_daemon *daemon, struct neap_error *err
 	(void)neap_error_sys(err,
 			     "--audit-log %s: %s must be writable for %s: choose a "
 			     "file in DATA_DIR, or make a folder of its own",
-			     file, folder, daemon->account.name);
+			     file, folder, process->account.name);
 	return -(int)err->code;
 }
 
-int neap_daemon_trail_start(struct neap_daemon *daemon, struct neap_error *err)
+int neap_daemon_trail_start(struct neap_role_server *server, struct neap_error *err)
 {
+	const char *file = server->process->config.audit_log;
 	struct neap_daemon_trail *trail;
 
-	if (daemon->config.audit_log[0] == '\0')
+	if (file[0] == '\0')
 		return 0;
 	trail = neap_alloc(sizeof(*trail));
 	if (trail == NULL)
 		return neap_error_nomem(err);
-	daemon->trail = trail;
-	trail->daemon = daemon;
+	server->trail = trail;
+	trail->server = server;
 	trail->fd = -1;
-	trail->file = daemon->config.audit_log;
+	trail->file = file;
 	(void)snprintf(trail->before, sizeof(trail->before), "%s.1", trail->file);
-	if (check_folder(daemon, err) < 0 || trail_open(trail, err) < 0)
+	if (check_folder(server->process, err) < 0 || trail_open(trail, err) < 0)
 		return -(int)err->code;
-	neap_http_set_observer(daemon->http, observe, trail);
+	neap_http_set_observer(server->http, observe, trail);
 	return 0;
 }
 
-void neap_daemon_trail_reopen(struct neap_daemon *daemon)
+void neap_daemon_trail_reopen(struct neap_daemon_trail *trail)
 {
 	struct neap_error err;
 
-	if (daemon->trail != NULL && trail_open(daemon->trail, &err) < 0)
-		neap_log_line(&daemon->log, NEAP_LOG_ERROR,
+	if (trail != NULL && trail_open(trail, &err) < 0)
+		neap_log_line(&trail->server->process->log, NEAP_LOG_ERROR,
 			      "audit log: what was open goes on: %s", err.msg);
 }
 

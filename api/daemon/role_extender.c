@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/daemon/extender.h"
+#include "api/daemon/role_extender.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "api/daemon/controllers.h"
-#include "api/daemon/whole.h"
 #include "api/extender/extender.h"
+#include "api/http/server.h"
 #include "engine/base/mem.h"
 
 /* The extender serves a few schedulers only, so that descriptors are left for the API. */
@@ -42,29 +41,31 @@ int neap_daemon_extender_open(const struct neap_config *config,
 }
 
 /* With the port that the kernel chose where none was named. */
-static void tell(const struct neap_daemon *daemon, bool is_plain)
+static void tell(const struct neap_daemon_extender *extender,
+		 const struct neap_process *process, bool is_plain)
 {
 	struct sockaddr_storage addr = {0};
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&addr;
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&addr;
 	socklen_t len = sizeof(addr);
-	const char *listen = daemon->config.extender_listen;
+	const char *listen = process->config.extender_listen;
 	const char *colon = strrchr(listen, ':');
 
-	if (getsockname(daemon->extender->fd, (struct sockaddr *)&addr, &len) < 0 ||
-	    !colon)
+	if (getsockname(extender->fd, (struct sockaddr *)&addr, &len) < 0 || !colon)
 		return;
-	neap_log_line(&daemon->log, NEAP_LOG_INFO, "extender: %s://%.*s:%u/extender/v1%s",
-		      is_plain ? "http" : "https", (int)(colon - listen), listen,
+	neap_log_line(&process->log, NEAP_LOG_INFO,
+		      "extender: %s://%.*s:%u/extender/v1%s", is_plain ? "http" : "https",
+		      (int)(colon - listen), listen,
 		      (unsigned)ntohs(addr.ss_family == AF_INET6 ? v6->sin6_port
 								 : v4->sin_port),
 		      is_plain ? ", without bind" : "");
 }
 
-int neap_daemon_extender_start(struct neap_daemon *daemon, struct neap_error *err)
+int neap_daemon_extender_start(struct neap_daemon_extender *extender,
+			       const struct neap_process *process, struct neap_tls *tls,
+			       struct neap_scheduler *scheduler, struct neap_error *err)
 {
-	struct neap_daemon_extender *extender = daemon->extender;
-	const struct neap_config *options = &daemon->config;
+	const struct neap_config *options = &process->config;
 	bool is_plain = options->extender_plain;
 	/* No tokens: a kube-scheduler shows a certificate, or nothing. */
 	struct neap_http_config http = {
@@ -72,9 +73,9 @@ int neap_daemon_extender_start(struct neap_daemon *daemon, struct neap_error *er
 		.tcp_fd = -1,
 		.tls_fd = -1,
 		.unix_fd = -1,
-		.own_uid = daemon->account.uid,
+		.own_uid = process->account.uid,
 		.limits = {.known_max = CONNECTIONS_MAX},
-		.host_names = daemon->config.host_names,
+		.host_names = options->host_names,
 	};
 	struct neap_extender_config config = {
 		/* As of pods/binding (rights.h). */
@@ -82,7 +83,7 @@ int neap_daemon_extender_start(struct neap_daemon *daemon, struct neap_error *er
 			     : options->run_pods ? NEAP_HTTP_ADMIN
 						 : NEAP_HTTP_EDITOR,
 		.deadline_usec = options->extender_deadline_usec,
-		.log = &daemon->log,
+		.log = &process->log,
 	};
 
 	if (!extender)
@@ -92,15 +93,15 @@ int neap_daemon_extender_start(struct neap_daemon *daemon, struct neap_error *er
 		http.plain_role = NEAP_HTTP_READER;
 	} else {
 		http.tls_fd = extender->fd;
-		http.tls = daemon->tls;
+		http.tls = tls;
 		http.grants = &options->grants;
 	}
-	tell(daemon, is_plain);
-	if (neap_http_new(daemon->base, &http, &extender->http, err) < 0)
+	tell(extender, process, is_plain);
+	if (neap_http_new(process->base, &http, &extender->http, err) < 0)
 		return -(int)err->code;
 	extender->fd = -1;
 	config.http = extender->http;
-	config.scheduler = neap_daemon_controllers_scheduler(daemon->controllers);
+	config.scheduler = scheduler;
 	return neap_extender_new(&config, &extender->extender, err);
 }
 

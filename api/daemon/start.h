@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parts of the start of neapd, in the order in which it needs them: folders and lock, token,
- * privileges, the lines that tell what it found. */
-#ifndef NEAP_API_DAEMON_DAEMON_H
-#define NEAP_API_DAEMON_DAEMON_H
+ * Parts of the start of neapd, in the order in which it needs them: account, folders and
+ * lock, token, trees of cgroups, the hand. */
+#ifndef NEAP_API_DAEMON_START_H
+#define NEAP_API_DAEMON_START_H
 
-#include <stdio.h>
-#include <sys/types.h>
-
-#include "api/config/config.h"
+#include "api/daemon/process.h"
 #include "api/policy/live/live.h"
 #include "api/run/node.h"
-
-/* The account that the loop runs under. */
-struct neap_account {
-	uid_t uid;
-	gid_t gid;
-	char name[64];
-};
 
 /* The user of --user when root; else whoever started it. The error says how to make the user. */
 int neap_account_find(const char *user, struct neap_account *ret, struct neap_error *err);
@@ -47,25 +37,6 @@ int neap_token_load(const struct neap_config *config, const struct neap_account 
 int neap_token_rotate(const struct neap_config *config, char *buf, size_t size,
 		      struct neap_error *err);
 
-/* --- tls.c --- */
-struct event_base;
-struct neap_daemon_tls;
-
-/* Reads what --tls-cert and its like name, while it still may. *ret is NULL without TLS or TCP. */
-int neap_daemon_tls_load(const struct neap_config *config,
-			 const struct neap_account *account, struct neap_tls **ret,
-			 struct neap_error *err);
-/* Looks after the files from now on, as the loop's user: takes changed ones, and says what it took, what
- * it could not take, and when the certificate is about to end; calls renewed when there is a new one. All is
- * borrowed. */
-int neap_daemon_tls_start(struct neap_tls *tls, const struct neap_config *config,
-			  struct event_base *base, const struct neap_log *log,
-			  void (*renewed)(void *arg), void *arg,
-			  struct neap_daemon_tls **ret, struct neap_error *err);
-void neap_daemon_tls_free(struct neap_daemon_tls *watch);
-/* Looks now (SIGHUP); watch may be NULL. */
-void neap_daemon_tls_look(struct neap_daemon_tls *watch);
-
 /* Leaves out what earlier neapds were stuck in (DATA_DIR/stuck-policies), and starts the last
  * watchdog, which adds to it. As the loop's user, before the policies are started. */
 int neap_stuck_start(const struct neap_config *config, struct neap_live *live,
@@ -73,31 +44,9 @@ int neap_stuck_start(const struct neap_config *config, struct neap_live *live,
 /* The watchdog's part, inside a signal handler: adds a line. neapd ends after it. */
 void neap_stuck_note(const char *label);
 
-/* The texts of the configured policies, in its order. */
-struct neap_policy_texts {
-	char *text[NEAP_POLICIES_MAX];
-	size_t len[NEAP_POLICIES_MAX];
-	char file[NEAP_POLICIES_MAX][640];
-};
-
-/* Only reads: nothing of a policy runs. forget frees; on an error nothing is left to be freed. */
-int neap_policies_read(const struct neap_config *config, struct neap_policy_texts *ret,
-		       struct neap_error *err);
-void neap_policies_forget(struct neap_policy_texts *texts);
-/* Puts them in service, with what was uploaded before. The error names the option. */
-int neap_policies_start(const struct neap_config *config,
-			const struct neap_policy_texts *texts, struct neap_live *live,
-			struct neap_error *err);
-/* Reads them again, for a running daemon. What does not pass is logged, and acts no less than before. */
-int neap_policies_reconfigure(const struct neap_config *config, struct neap_live *live,
-			      struct neap_error *err);
 /* SIGHUP: the same command line and its file anew. What can be changed in a running daemon is
  * taken over into config, what cannot is named in the log; wrong settings change nothing. */
-void neap_reload(int argc, char **argv, struct neap_config *config,
-		 struct neap_live *live, struct neap_log *log);
-/* {"kubernetes.io/hostname": ..., "kubernetes.io/os": "linux", "kubernetes.io/arch": ..., and those of
- * --node-label}. NULL without memory. */
-json_t *neap_config_labels(const struct neap_config *config);
+void neap_reload(struct neap_process *process, struct neap_live *live);
 
 /* neap's own group and, if there is one, the kubelet's. Returns how many. */
 int neap_trees_find(const struct neap_config *config, const struct neap_cgroup *cgroup,

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The control API of a running neapd. */
+#ifndef NEAP_API_DAEMON_CONTROL_NODE_H
+#define NEAP_API_DAEMON_CONTROL_NODE_H
+
+#include "api/daemon/role_node.h"
+#include "api/daemon/role_server.h"
+#include "api/task/turns.h"
+
+struct neap_control;
+struct neap_control_audit;
+struct neap_control_policies;
+struct neap_daemon_controllers;
+struct neap_look;
+struct neap_metrics;
+
+/* What it answers for is borrowed. */
+struct neap_role_control {
+	struct neap_role_node *node;
+	struct neap_role_server *server;
+	const struct neap_daemon_controllers *controllers; /* NULL while there are none */
+	struct neap_control *control;
+	struct neap_control_policies *policies;
+	struct neap_control_audit *audit;
+	struct neap_look *look;
+	struct neap_metrics *metrics;
+};
+
+/* Puts its routes on the server. */
+int neap_role_control_start(struct neap_role_control *role, struct neap_role_node *node,
+			    struct neap_role_server *server,
+			    const struct neap_role_policies *policies,
+			    struct neap_turns *turns, struct neap_error *err);
+/* After the server. */
+void neap_role_control_free(struct neap_role_control *role);
+
+#endif

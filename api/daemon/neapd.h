@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A running neapd: its roles, each of which has a file of its own. Only neapd.c, which
+ * starts and ends them, and events.c, which joins them to the loop, see all of it. */
+#ifndef NEAP_API_DAEMON_NEAPD_H
+#define NEAP_API_DAEMON_NEAPD_H
+
+#include <stdio.h>
+
+#include "api/daemon/api.h"
+#include "api/daemon/clock.h"
+#include "api/daemon/control_node.h"
+#include "api/daemon/role_node.h"
+#include "api/daemon/role_pods.h"
+#include "api/daemon/role_policies.h"
+#include "api/daemon/role_scheduler.h"
+#include "api/daemon/role_server.h"
+#include "api/daemon/service_status.h"
+
+struct neap_daemon_controllers;
+struct neap_daemon_extender;
+
+struct neap_ticks {
+	struct event *timer;
+	int64_t next_usec;      /* of the monotonic clock */
+	struct neap_clocks now; /* at the last tick */
+};
+
+struct neap_daemon {
+	struct neap_process process;
+	struct neap_role_policies policies;
+	struct neap_role_node node;
+	struct neap_role_server server;
+	struct neap_role_control control;
+	struct neap_role_scheduler scheduler;
+	struct neap_role_pods pods;
+	struct neap_kube_declared_folder crds;       /* until the API has started */
+	struct neap_daemon_api *api;                 /* NULL without the role */
+	struct neap_daemon_controllers *controllers; /* NULL without the role api */
+	struct neap_daemon_extender *extender;       /* NULL without --extender-listen */
+	struct neap_service service;
+	struct neap_ticks ticks;
+	struct event *signals[3];
+	struct neap_turns turns; /* of the loop */
+};
+
+/* --- banner.c --- */
+/* Some ten lines: what was found, what is done, where to look. */
+void neap_banner_print(FILE *out, const struct neap_role_node *role,
+		       const struct neap_role_server *server, struct neap_live *live);
+
+/* --- events.c --- */
+/* Ticks, the hand's socket and signals, from now on. */
+int neap_daemon_events_start(struct neap_daemon *daemon, struct neap_error *err);
+void neap_daemon_events_free(struct neap_daemon *daemon);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * --extender-listen of a running neapd: a server of its own, on which a kube-scheduler
+ * finds the extender and nothing else. */
+#ifndef NEAP_API_DAEMON_ROLE_EXTENDER_H
+#define NEAP_API_DAEMON_ROLE_EXTENDER_H
+
+#include "api/daemon/process.h"
+
+struct neap_daemon_extender;
+struct neap_scheduler;
+struct neap_tls;
+
+/* Opens its socket, as root, if it is. *ret stays NULL when it is off. */
+int neap_daemon_extender_open(const struct neap_config *config,
+			      struct neap_daemon_extender **ret, struct neap_error *err);
+/* Serves for the scheduler, which may be NULL. All is borrowed. Nothing when extender is
+ * NULL. */
+int neap_daemon_extender_start(struct neap_daemon_extender *extender,
+			       const struct neap_process *process, struct neap_tls *tls,
+			       struct neap_scheduler *scheduler, struct neap_error *err);
+/* Before the controllers end. NULL is fine. */
+void neap_daemon_extender_free(struct neap_daemon_extender *extender);
+
+#endif

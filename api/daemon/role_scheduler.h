@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the scheduler of a running neapd goes by: --scheduler-config, and its policies. */
+#ifndef NEAP_API_DAEMON_ROLE_SCHEDULER_H
+#define NEAP_API_DAEMON_ROLE_SCHEDULER_H
+
+#include "api/daemon/process.h"
+#include "lua/call/purse.h"
+
+struct neap_daemon_api;
+struct neap_daemon_api_config;
+struct neap_policies_reserve;
+struct neap_role_policies;
+struct neap_schedule_config;
+struct neap_schedule_policies;
+struct neap_scheduler;
+
+struct neap_role_scheduler {
+	const struct neap_process *process;
+	const struct neap_role_policies *policies;
+	struct neap_schedule_config *settings;  /* NULL without --scheduler-config */
+	struct neap_schedule_policies *placing; /* policies about nodes */
+	struct neap_policies_reserve *matching; /* policies about reservations */
+	struct neap_purse purse;                /* CPU time of both */
+	const struct neap_daemon_api *api;      /* takes its events; NULL: nothing does */
+};
+
+/* Reads --scheduler-config, if it is given. As root, if it is. process is borrowed. */
+int neap_role_scheduler_load(struct neap_role_scheduler *role,
+			     const struct neap_process *process, struct neap_error *err);
+/* Makes what asks the policies, and puts it and the settings into *ret. policies is
+ * borrowed. */
+int neap_role_scheduler_open(struct neap_role_scheduler *role,
+			     const struct neap_role_policies *policies,
+			     struct neap_daemon_api_config *ret, struct neap_error *err);
+/* Logs what of --scheduler-config has no effect. */
+void neap_role_scheduler_tell(const struct neap_role_scheduler *role);
+/* SIGHUP: reads the file again. What cannot be used is logged, and the scheduler goes on
+ * as before. scheduler may be NULL. */
+void neap_role_scheduler_reload(struct neap_role_scheduler *role,
+				struct neap_scheduler *scheduler);
+/* After the scheduler. */
+void neap_role_scheduler_free(struct neap_role_scheduler *role);
+
+#endif
