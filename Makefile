@@ -208,7 +208,7 @@ $(O)/t/bench/bench_vm: $(O)/t/lib/steps.o $(O)/t/lib/steps_rows.o
 # Where the time of a bench goes: the linker puts its clock around these.
 $(O)/t/bench/schedule: private ALL_LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,\
   neap_pod_new neap_cluster_set_pod neap_cluster_assume_with neap_cluster_settle neap_decide_pod neap_decide_claim \
-  neap_claim_annotations neap_kube_ask_bind neap_store_write_take neap_store_hear neap_scores scheduler_tell_placed \
+  neap_claim_annotations neap_client_bind neap_store_write_take neap_store_hear neap_scores scheduler_tell_placed \
   scheduler_hear)
 $(TOOLS): $(O)/%: $(O)/%.o $(TOOL_OBJ) $(O)/libneap.a
 	$(call say,LD,$@)

@@ -27,15 +27,16 @@ lua              : engine lua : lua
 api/yaml         : engine/base engine/json api/yaml : libyaml
 api/task         : engine/base api/task : libevent
 api/http         : engine api/http api/task : libevent openssl
-api/kube         : engine api/kube api/http api/store api/task api/yaml : libevent openssl
+api/client       : engine api/client :
+api/kube         : engine api/client api/kube api/http api/store api/task api/yaml : libevent openssl
 api/store        : engine api/store : sqlite3 libcurl
-api/control      : engine lua api/control api/http api/policy api/store api/task :
-api/extender     : engine lua api/extender api/http api/schedule api/store :
+api/control      : engine lua api/client api/control api/http api/policy api/store api/task :
+api/extender     : engine lua api/client api/extender api/http api/schedule :
 api/policy       : engine lua api/policy : libevent
-api/run          : engine lua hw api/run api/store :
-api/workload     : engine api/kube api/store api/workload : libevent
-api/schedule     : engine lua api/kube api/store api/schedule api/yaml : libevent
-api/agent        : engine hw api/http api/kube api/store api/run api/agent api/yaml : libevent
+api/run          : engine lua hw api/client api/run :
+api/workload     : engine api/client api/workload : libevent
+api/schedule     : engine lua api/client api/schedule api/yaml : libevent
+api/agent        : engine hw api/client api/http api/run api/agent api/yaml : libevent
 api/ctl          : * : *
 api              : * : *
 t                : * : *

@@ -12,6 +12,8 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
+#include "api/kube/kube.h"
+#include "api/kube/serve/client_local.h"
 #include "api/workload/loop/feed.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
@@ -26,6 +28,8 @@ struct feed_rig {
 	struct store_rig store;
 	struct event_base *base;
 	struct event *heard;
+	struct neap_kube *kube; /* without kinds: only read through */
+	struct neap_client *client;
 	struct neap_feed *feed;
 	/* What was looked at. */
 	char looks[LOOKS][48];
@@ -49,12 +53,12 @@ static void hear(evutil_socket_t fd, short what, void *arg)
 	neap_store_hear(arg);
 }
 
-static void heard(void *arg, const char *resource, const struct neap_store_event *event)
+static void heard(void *arg, const char *resource, const struct neap_client_event *event)
 {
 	struct feed_rig *rig = arg;
 
 	assert_string_equal(resource, "pods");
-	rig->told += rig->begun > 0 && event->what == NEAP_STORE_ADDED;
+	rig->told += rig->begun > 0 && event->what == NEAP_CLIENT_ADDED;
 	neap_feed_due(rig->feed, event->object->ns, event->object->name, 0);
 }
 
@@ -95,6 +99,12 @@ static int setup(void **state)
 	store_rig_open(&rig->store);
 	rig->base = event_base_new();
 	assert_non_null(rig->base);
+	assert_int_equal(
+		neap_kube_new(&(struct neap_kube_config){.base = rig->base,
+							 .store = rig->store.store},
+			      &rig->kube, NULL),
+		0);
+	rig->client = neap_kube_client(rig->kube);
 	rig->heard = event_new(rig->base, neap_store_fd(rig->store.store),
 			       EV_READ | EV_PERSIST, hear, rig->store.store);
 	assert_non_null(rig->heard);
@@ -109,6 +119,7 @@ static int teardown(void **state)
 
 	neap_feed_free(rig->feed);
 	event_free(rig->heard);
+	neap_kube_free(rig->kube);
 	store_rig_done(&rig->store);
 	event_base_free(rig->base);
 	free(rig);
@@ -118,7 +129,7 @@ static int teardown(void **state)
 static void start(struct feed_rig *rig)
 {
 	const struct neap_feed_config config = {.base = rig->base,
-						.store = rig->store.store,
+						.client = rig->client,
 						.arg = rig,
 						.resources = {"pods"},
 						.heard = heard,
@@ -294,7 +305,7 @@ static void test_anew(void **state)
 {
 	struct feed_rig *rig = *state;
 	const struct neap_feed_config config = {.base = rig->base,
-						.store = rig->store.store,
+						.client = rig->client,
 						.arg = rig,
 						.resources = {"pods"},
 						.heard = heard,
@@ -342,7 +353,7 @@ static void test_goes_on(void **state)
 {
 	struct feed_rig *rig = *state;
 	const struct neap_feed_config config = {.base = rig->base,
-						.store = rig->store.store,
+						.client = rig->client,
 						.arg = rig,
 						.resources = {"pods"},
 						.heard = heard,
@@ -363,7 +374,7 @@ static void test_goes_on(void **state)
 static int rests, left;
 
 static void heard_rest(void *arg, const char *resource,
-		       const struct neap_store_event *event)
+		       const struct neap_client_event *event)
 {
 	assert_int_equal(left, 0);
 	left = 3;
@@ -391,7 +402,7 @@ static void test_rest(void **state)
 {
 	struct feed_rig *rig = *state;
 	const struct neap_feed_config config = {.base = rig->base,
-						.store = rig->store.store,
+						.client = rig->client,
 						.arg = rig,
 						.resources = {"pods"},
 						.heard = heard_rest,
@@ -416,7 +427,7 @@ static void test_nomem(void **state)
 {
 	struct feed_rig *rig = *state;
 	const struct neap_feed_config config = {.base = rig->base,
-						.store = rig->store.store,
+						.client = rig->client,
 						.arg = rig,
 						.resources = {"pods"},
 						.heard = heard,

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/serve/client_local.h"
+#include "api/client/client.h"
 #include "t/lib/kube_rig.h"
 #include "t/lib/patience.h"
 
@@ -192,11 +192,11 @@ static void test_broken_lists(void **state)
 static int answered[2];
 
 static void told(void *arg, struct neap_object *object,
-		 const struct neap_kube_failure *failure)
+		 const struct neap_client_failure *failure)
 {
 	int *status = arg;
 
-	*status = object ? 201 : neap_kube_reason_http(failure->reason);
+	*status = object ? 201 : failure->code;
 }
 
 static void test_both_at_once(void **state)
@@ -208,13 +208,15 @@ static void test_both_at_once(void **state)
 	add_pod(rig, "b");
 	memset(answered, 0, sizeof(answered));
 	for (int i = 0; i < 2; i++) {
-		struct neap_kube_ask ask = {.resource = "pods",
-					    .ns = "default",
-					    .name = i ? "b" : "a",
-					    .told = told,
-					    .arg = &answered[i]};
+		struct neap_client_ask ask = {.resource = "pods",
+					      .ns = "default",
+					      .name = i ? "b" : "a",
+					      .told = told,
+					      .arg = &answered[i]};
 
-		neap_kube_ask_bind(rig->kube, &ask, NULL, "n1", notes);
+		neap_client_bind(rig->client, &ask,
+				 &(struct neap_client_binding){.node = "n1",
+							       .annotations = notes});
 	}
 	json_decref(notes);
 	assert_int_equal(answered[1], 409);

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/serve/client_local.h"
+#include "api/client/client.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 
@@ -24,19 +24,19 @@ enum act { CREATE, UPDATE, STATUS, PATCH, PATCH_STATUS, DELETE, EVICT, BIND };
 struct heard {
 	int times;
 	bool is_object;
-	enum neap_kube_reason reason;
+	enum neap_client_reason reason;
 	char text[1024];
 };
 
 static void told(void *arg, struct neap_object *object,
-		 const struct neap_kube_failure *failure)
+		 const struct neap_client_failure *failure)
 {
 	struct heard *heard = arg;
 
 	heard->times++;
 	heard->is_object = object != NULL;
 	assert_true((object != NULL) != (failure != NULL));
-	heard->reason = failure ? failure->reason : NEAP_KUBE_REASON_COUNT;
+	heard->reason = failure ? failure->reason : NEAP_CLIENT_REASON_COUNT;
 	(void)snprintf(heard->text, sizeof(heard->text), "%s",
 		       object ? object->text : failure->message);
 }
@@ -54,32 +54,34 @@ static json_t *parse(const char *text)
 	return json;
 }
 
-static void act(struct neap_kube *kube, enum act what, const struct neap_kube_ask *ask,
-		const char *body)
+static void act(struct neap_client *client, enum act what,
+		const struct neap_client_ask *ask, const char *body)
 {
 	json_t *annotations;
 
 	switch (what) {
 	case CREATE:
-		neap_kube_ask_create_take(kube, ask, parse(body));
+		neap_client_create_take(client, ask, parse(body));
 		break;
 	case UPDATE:
 	case STATUS:
-		neap_kube_ask_update_take(kube, ask, what == STATUS, parse(body));
+		neap_client_update_take(client, ask, what == STATUS, parse(body));
 		break;
 	case PATCH:
 	case PATCH_STATUS:
-		neap_kube_ask_patch_take(kube, ask, what == PATCH_STATUS, parse(body));
+		neap_client_patch_take(client, ask, what == PATCH_STATUS, parse(body));
 		break;
 	case DELETE:
-		neap_kube_ask_delete(kube, ask, body, -1);
+		neap_client_delete(client, ask, body, -1);
 		break;
 	case EVICT:
-		neap_kube_ask_evict(kube, ask, NULL, 0);
+		neap_client_evict(client, ask, NULL, 0);
 		break;
 	case BIND:
 		annotations = parse("{'why':'room'}");
-		neap_kube_ask_bind(kube, ask, NULL, body, annotations);
+		neap_client_bind(client, ask,
+				 &(struct neap_client_binding){
+					 .node = body, .annotations = annotations});
 		json_decref(annotations);
 		break;
 	}
@@ -88,42 +90,44 @@ static void act(struct neap_kube *kube, enum act what, const struct neap_kube_as
 static const struct row {
 	enum act act;
 	const char *resource, *name, *body;
-	enum neap_kube_reason reason; /* REASON_COUNT: it is done */
-	const char *part;             /* of the object, or of the message */
+	enum neap_client_reason reason; /* REASON_COUNT: it is done */
+	const char *part;               /* of the object, or of the message */
 } rows[] = {
 #define POD(name)                                                                        \
 	"{'metadata':{'name':'" name "','labels':{'app':'x'}},'spec':{'containers':["    \
 	"{'name':'c','image':'i'}]}}"
-#define DONE NEAP_KUBE_REASON_COUNT
+#define DONE NEAP_CLIENT_REASON_COUNT
 	{CREATE, "pods", NULL, POD("a"), DONE, "\"restartPolicy\":\"Always\""},
-	{CREATE, "pods", NULL, POD("a"), NEAP_KUBE_ALREADY_EXISTS, "already exists"},
+	{CREATE, "pods", NULL, POD("a"), NEAP_CLIENT_ALREADY_EXISTS, "already exists"},
 	{CREATE, "pods", NULL,
 	 "{'metadata':{'generateName':'b-'},'spec':{'containers':"
 	 "[{'name':'c','image':'i'}]}}",
 	 DONE, "\"name\":\"b-"},
-	{CREATE, "pods", NULL, "{'metadata':{'name':'c'},'spec':{}}", NEAP_KUBE_INVALID,
+	{CREATE, "pods", NULL, "{'metadata':{'name':'c'},'spec':{}}", NEAP_CLIENT_INVALID,
 	 "spec.containers: Required value"},
-	{CREATE, "moons", NULL, "{}", NEAP_KUBE_NOT_FOUND, "no kind is served as moons"},
+	{CREATE, "moons", NULL, "{}", NEAP_CLIENT_NOT_FOUND,
+	 "no kind is served as moons"},
 	{PATCH, "pods", "a", "{'metadata':{'labels':{'y':'z'}}}", DONE, "\"y\":\"z\""},
-	{PATCH, "pods", "a", "{'metadata':{'resourceVersion':'1'}}", NEAP_KUBE_CONFLICT,
+	{PATCH, "pods", "a", "{'metadata':{'resourceVersion':'1'}}", NEAP_CLIENT_CONFLICT,
 	 "the object has been modified"},
-	{PATCH, "pods", "a", "{'metadata':{'uid':'other'}}", NEAP_KUBE_INVALID,
+	{PATCH, "pods", "a", "{'metadata':{'uid':'other'}}", NEAP_CLIENT_INVALID,
 	 "field is immutable"},
-	{PATCH, "pods", "none", "{}", NEAP_KUBE_NOT_FOUND, "pods \"none\" not found"},
+	{PATCH, "pods", "none", "{}", NEAP_CLIENT_NOT_FOUND, "pods \"none\" not found"},
 	{PATCH, "pods", "a", "{'status':{'phase':'Running'}}", DONE,
 	 "\"phase\":\"Pending\""},
 	{PATCH_STATUS, "pods", "a", "{'status':{'phase':'Running'}}", DONE,
 	 "\"phase\":\"Running\""},
 	{STATUS, "pods", "a", POD("a"), DONE, "\"app\":\"x\""},
-	{UPDATE, "pods", "none", POD("none"), NEAP_KUBE_NOT_FOUND, "not found"},
+	{UPDATE, "pods", "none", POD("none"), NEAP_CLIENT_NOT_FOUND, "not found"},
 	{BIND, "pods", "a", "n1", DONE, "\"nodeName\":\"n1\""},
-	{BIND, "pods", "a", "n2", NEAP_KUBE_CONFLICT, "already assigned to node \"n1\""},
-	{BIND, "pods", "none", "n2", NEAP_KUBE_NOT_FOUND, "not found"},
-	{DELETE, "pods", "a", "other", NEAP_KUBE_CONFLICT, "Precondition failed: UID"},
-	{DELETE, "pods", "none", NULL, NEAP_KUBE_NOT_FOUND, "not found"},
+	{BIND, "pods", "a", "n2", NEAP_CLIENT_CONFLICT,
+	 "already assigned to node \"n1\""},
+	{BIND, "pods", "none", "n2", NEAP_CLIENT_NOT_FOUND, "not found"},
+	{DELETE, "pods", "a", "other", NEAP_CLIENT_CONFLICT, "Precondition failed: UID"},
+	{DELETE, "pods", "none", NULL, NEAP_CLIENT_NOT_FOUND, "not found"},
 	{DELETE, "pods", "a", NULL, DONE, "\"deletionGracePeriodSeconds\":30"},
 	{EVICT, "pods", "a", NULL, DONE, "\"why\":\"room\""},
-	{EVICT, "pods", "a", NULL, NEAP_KUBE_NOT_FOUND, "not found"},
+	{EVICT, "pods", "a", NULL, NEAP_CLIENT_NOT_FOUND, "not found"},
 	{UPDATE, "leases.coordination.k8s.io", "l", "{'metadata':{'name':'l'}}", DONE,
 	 "\"name\":\"l\""},
 };
@@ -134,13 +138,13 @@ static void test_rows(void **state)
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
 		struct heard heard = {0};
-		const struct neap_kube_ask ask = {.resource = rows[i].resource,
-						  .ns = "default",
-						  .name = rows[i].name,
-						  .told = told,
-						  .arg = &heard};
+		const struct neap_client_ask ask = {.resource = rows[i].resource,
+						    .ns = "default",
+						    .name = rows[i].name,
+						    .told = told,
+						    .arg = &heard};
 
-		act(rig->kube, rows[i].act, &ask, rows[i].body);
+		act(rig->client, rows[i].act, &ask, rows[i].body);
 		for (int tries = 0; heard.times == 0 && tries < 5000; tries++)
 			kube_run(rig, 1);
 		if (heard.times != 1 || heard.reason != rows[i].reason ||
@@ -155,11 +159,11 @@ static void test_untold(void **state)
 {
 	static const struct kube_step there = {
 		"GET /api/v1/namespaces/default/pods/a", NULL, 200, {"metadata.name=a"}};
-	const struct neap_kube_ask ask = {.resource = "pods", .ns = "default"};
+	const struct neap_client_ask ask = {.resource = "pods", .ns = "default"};
 	struct kube_rig *rig = *state;
 
-	act(rig->kube, CREATE, &ask, POD("a"));
-	act(rig->kube, CREATE, &ask, POD("a"));
+	act(rig->client, CREATE, &ask, POD("a"));
+	act(rig->client, CREATE, &ask, POD("a"));
 	kube_until(rig, &there);
 }
 
@@ -179,17 +183,17 @@ static void test_budget(void **state)
 		 {NULL}},
 	};
 	struct heard heard = {0};
-	const struct neap_kube_ask ask = {.resource = "pods",
-					  .ns = "default",
-					  .name = "a",
-					  .told = told,
-					  .arg = &heard};
+	const struct neap_client_ask ask = {.resource = "pods",
+					    .ns = "default",
+					    .name = "a",
+					    .told = told,
+					    .arg = &heard};
 	struct kube_rig *rig = *state;
 
 	kube_steps(rig, steps, NEAP_ARRAY_LEN(steps));
-	act(rig->kube, EVICT, &ask, NULL);
+	act(rig->client, EVICT, &ask, NULL);
 	assert_int_equal(heard.times, 1);
-	assert_int_equal(heard.reason, NEAP_KUBE_TOO_MANY_REQUESTS);
+	assert_int_equal(heard.reason, NEAP_CLIENT_TOO_MANY_REQUESTS);
 }
 
 int main(void)

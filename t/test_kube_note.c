@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/serve/events.h"
+#include "api/client/events.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 
@@ -22,7 +22,7 @@
 #define EVENTS "/api/v1/events"
 #define SECOND 1000000LL
 
-static const struct neap_kube_note pod = {
+static const struct neap_client_note pod = {
 	.api_version = "v1",
 	.kind = "Pod",
 	.ns = "default",
@@ -34,7 +34,7 @@ static const struct neap_kube_note pod = {
 	.component = "kubelet",
 	.host = "n1",
 };
-static const struct neap_kube_note node = {
+static const struct neap_client_note node = {
 	.api_version = "v1",
 	.kind = "Node",
 	.ns = "",
@@ -97,9 +97,9 @@ static void test_shape(void **state)
 	struct kube_rig *rig = *state;
 
 	kube_now = INT64_C(1789997600) * SECOND;
-	neap_kube_note(rig->kube, &pod, "back-off %ds", 10);
+	neap_client_note(rig->client, &pod, "back-off %ds", 10);
 	/* No UTF-8 is no reason to lose it. */
-	neap_kube_note(rig->kube, &node, "node \xffn1\xc3 is lost: \xc3\xa4");
+	neap_client_note(rig->client, &node, "node \xffn1\xc3 is lost: \xc3\xa4");
 	settle(rig);
 	STEPS(rig, steps);
 }
@@ -127,16 +127,16 @@ static void test_repeated(void **state)
 
 	kube_now = INT64_C(1789997600) * SECOND;
 	for (int i = 0; i < 3; i++, kube_now += 20 * SECOND)
-		neap_kube_note(rig->kube, &pod, "same");
+		neap_client_note(rig->client, &pod, "same");
 	settle(rig);
 	STEPS(rig, counted);
 	assert_int_equal(kube_ask(rig, "DELETE /api/v1/namespaces/default/events", NULL),
 			 200);
 	assert_int_equal(count_events(rig), 0);
-	neap_kube_note(rig->kube, &pod, "same");
+	neap_client_note(rig->client, &pod, "same");
 	settle(rig);
 	STEPS(rig, again);
-	neap_kube_note(rig->kube, &pod, "other");
+	neap_client_note(rig->client, &pod, "other");
 	assert_int_equal(count_events(rig), 2);
 }
 
@@ -157,12 +157,12 @@ static void test_similar(void **state)
 
 	kube_now = INT64_C(1789997600) * SECOND;
 	for (int i = 0; i < 12; i++, kube_now += SECOND)
-		neap_kube_note(rig->kube, &pod, "try %d", i);
+		neap_client_note(rig->client, &pod, "try %d", i);
 	settle(rig);
 	STEPS(rig, steps);
 	/* After ten minutes of silence nothing is similar. */
 	kube_now += 601 * SECOND;
-	neap_kube_note(rig->kube, &pod, "try 12");
+	neap_client_note(rig->client, &pod, "try 12");
 	settle(rig);
 	STEPS(rig, fresh);
 }
@@ -171,27 +171,27 @@ static void test_similar(void **state)
 static void test_spam(void **state)
 {
 	struct kube_rig *rig = *state;
-	struct neap_kube_note note = pod;
+	struct neap_client_note note = pod;
 	char reason[16];
 
 	kube_now = INT64_C(1789997600) * SECOND;
 	note.reason = reason;
 	for (int i = 0; i < 40; i++) {
 		(void)snprintf(reason, sizeof(reason), "Reason%d", i);
-		neap_kube_note(rig->kube, &note, "x");
+		neap_client_note(rig->client, &note, "x");
 	}
 	assert_int_equal(count_events(rig), 25);
-	neap_kube_note(rig->kube, &node, "x");
+	neap_client_note(rig->client, &node, "x");
 	assert_int_equal(count_events(rig), 26);
 	kube_now += 299 * SECOND;
-	neap_kube_note(rig->kube, &note, "x");
+	neap_client_note(rig->client, &note, "x");
 	assert_int_equal(count_events(rig), 26);
 	kube_now += 2 * SECOND;
-	neap_kube_note(rig->kube, &note, "x");
+	neap_client_note(rig->client, &note, "x");
 	assert_int_equal(count_events(rig), 27);
-	neap_kube_note(rig->kube, &note, "x");
+	neap_client_note(rig->client, &note, "x");
 	kube_now += 300 * SECOND;
-	neap_kube_note(rig->kube, &note, "x");
+	neap_client_note(rig->client, &note, "x");
 	/* What was not heard was counted. */
 	assert_int_equal(count_events(rig), 27);
 	for (size_t i = 0; i < 27; i++) {
@@ -208,7 +208,7 @@ static void test_bounds(void **state)
 {
 	static const char *const spaces[] = {"default", "", "nowhere"};
 	struct kube_rig *rig = *state;
-	struct neap_kube_note note = pod;
+	struct neap_client_note note = pod;
 	char name[254], message[3000];
 	uint64_t start;
 
@@ -221,7 +221,7 @@ static void test_bounds(void **state)
 	note.name = name;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(spaces); i++) {
 		note.ns = spaces[i];
-		neap_kube_note(rig->kube, &note, "%s", message);
+		neap_client_note(rig->client, &note, "%s", message);
 	}
 	assert_int_equal(count_events(rig), 2);
 	assert_int_equal(strlen(kube_text(rig->body, "items.0.message")), 1024);
@@ -229,15 +229,15 @@ static void test_bounds(void **state)
 	note.name = name;
 	for (int i = 0; i < 1100; i++) {
 		(void)snprintf(name, sizeof(name), "pod-%d", i);
-		neap_kube_note(rig->kube, &note, "x");
+		neap_client_note(rig->client, &note, "x");
 	}
 	assert_int_equal(count_events(rig), 1102);
 	/* The first ones are forgotten, and told as new. */
 	(void)snprintf(name, sizeof(name), "pod-0");
-	neap_kube_note(rig->kube, &note, "x");
+	neap_client_note(rig->client, &note, "x");
 	assert_int_equal(count_events(rig), 1103);
 	(void)snprintf(name, sizeof(name), "pod-1099");
-	neap_kube_note(rig->kube, &note, "x");
+	neap_client_note(rig->client, &note, "x");
 	assert_int_equal(count_events(rig), 1103);
 	note.reason = NULL;
 	note.uid = NULL;
@@ -245,7 +245,7 @@ static void test_bounds(void **state)
 	for (uint64_t n = 1; n < 40; n++) {
 		start = neap_mem_failures();
 		neap_mem_fail_at(n);
-		neap_kube_note(rig->kube, &note, "short of memory");
+		neap_client_note(rig->client, &note, "short of memory");
 		neap_mem_fail_at(0);
 		kube_run(rig, 0);
 		if (neap_mem_failures() == start)

@@ -64,8 +64,7 @@ static void start_with(struct kube_rig *rig, const char *settings)
 		.fd = 2, .level = NEAP_LOG_WARN, .program = "test"};
 	struct neap_load_args args;
 	struct neap_scheduler_config config = {.base = rig->base,
-					       .kube = rig->kube,
-					       .store = rig->store.store,
+					       .client = rig->client,
 					       .names = names,
 					       .now = now,
 					       .load = &args,

@@ -35,7 +35,7 @@ static bool view_of(void *arg, struct neap_look_view *ret, const char **ret_why_
 	*ret_why_not = "not now";
 	if (!schedule_scheduler || !neap_scheduler_view(schedule_scheduler, &view))
 		return false;
-	*ret = (struct neap_look_view){view.cluster, view.decide, rig->store.store};
+	*ret = (struct neap_look_view){view.cluster, view.decide, rig->client};
 	return true;
 }
 

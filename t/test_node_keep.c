@@ -105,13 +105,13 @@ static void test_kept(void **arg)
 	keep_start(state);
 	keep_until(state, "GET " LEASE, "spec.holderIdentity=n1", NULL, NULL);
 	keep_until(state, "GET " KEEP_NODE, "#status.conditions=4", NULL, NULL);
-	version = neap_store_version(state->config.store);
+	version = neap_client_version(state->config.client);
 	kube_run(state->rig, 20 * KEEP_LOOK_MS);
-	assert_int_equal(neap_store_version(state->config.store), version);
+	assert_int_equal(neap_client_version(state->config.client), version);
 	/* A Lease is renewed after ten seconds, not before. */
 	kube_now += 9 * KEEP_SECOND;
 	kube_run(state->rig, 4 * KEEP_LOOK_MS);
-	assert_int_equal(neap_store_version(state->config.store), version);
+	assert_int_equal(neap_client_version(state->config.client), version);
 	kube_now += KEEP_SECOND;
 	keep_until(state, "GET " LEASE, "spec.renewTime=2026-09-21T13:33:30.000000Z",
 		   NULL, NULL);

@@ -45,8 +45,7 @@ static int64_t test_now(void)
 static void start(struct state *state)
 {
 	struct neap_workload_config config = {.base = state->rig->base,
-					      .kube = state->rig->kube,
-					      .store = state->rig->store.store,
+					      .client = state->rig->client,
 					      .now = test_now,
 					      .log = &state->log};
 	struct neap_error err = {0};
@@ -530,8 +529,7 @@ static void test_short_of_memory(void **arg)
 {
 	struct state *state = *arg;
 	struct neap_workload_config config = {.base = state->rig->base,
-					      .kube = state->rig->kube,
-					      .store = state->rig->store.store,
+					      .client = state->rig->client,
 					      .now = test_now,
 					      .log = &state->log};
 	struct neap_error err;

@@ -25,7 +25,7 @@ struct rounds_rig {
 	int looks, told, failed;
 };
 
-static void heard(void *arg, const char *resource, const struct neap_store_event *event)
+static void heard(void *arg, const char *resource, const struct neap_client_event *event)
 {
 	(void)arg;
 	(void)resource;
@@ -55,12 +55,12 @@ static void told(void *arg, const struct neap_round_told *what)
 static void start(struct rounds_rig *rig)
 {
 	struct neap_feed_config feed = {.base = rig->kube->base,
-					.store = rig->kube->store.store,
+					.client = rig->kube->client,
 					.arg = rig,
 					.resources = {"configmaps"},
 					.heard = heard,
 					.look = look};
-	struct neap_rounds_config rounds = {.kube = rig->kube->kube,
+	struct neap_rounds_config rounds = {.client = rig->kube->client,
 					    .resource = "configmaps",
 					    .arg = rig,
 					    .told = told};
@@ -126,11 +126,11 @@ static void hold(struct rounds_rig *rig, bool is_held)
 static void ask_create(struct rounds_rig *rig, const char *name)
 {
 	struct neap_round_ask what = {7, "configmaps", "default", NULL, "uid"};
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 
 	assert_true(neap_rounds_ask(rig->rounds, &what, &ask));
-	neap_kube_ask_create_take(rig->kube->kube, &ask,
-				  json_pack("{s:{s:s}}", "metadata", "name", name));
+	neap_client_create_take(rig->kube->client, &ask,
+				json_pack("{s:{s:s}}", "metadata", "name", name));
 }
 
 static bool is_there(struct rounds_rig *rig, const char *name)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/serve/client_local.h"
+#include "api/client/client.h"
 #include "api/schedule/view.h"
 #include "engine/decide/decide.h"
 #include "engine/json/json.h"
@@ -335,17 +335,17 @@ static bool is_created;
 
 static void create(struct kube_rig *rig, const char *name,
 		   void (*told)(void *arg, struct neap_object *object,
-				const struct neap_kube_failure *failure))
+				const struct neap_client_failure *failure))
 {
-	struct neap_kube_ask ask = {.resource = "pods",
-				    .ns = "default",
-				    .name = name,
-				    .told = told,
-				    .arg = rig};
+	struct neap_client_ask ask = {.resource = "pods",
+				      .ns = "default",
+				      .name = name,
+				      .told = told,
+				      .arg = rig};
 
 	is_created = false;
-	neap_kube_ask_create_take(
-		rig->kube, &ask,
+	neap_client_create_take(
+		rig->client, &ask,
 		json_pack("{s:{s:s, s:{s:s, s:s}}, s:{s:s, s:[{s:s, s:s, s:{s:{s:s}, "
 			  "s:{s:s}}}]}}",
 			  "metadata", "name", name, "labels", "koordinator.sh/qosClass",
@@ -358,17 +358,20 @@ static void create(struct kube_rig *rig, const char *name,
 
 /* Before the scheduler hears of the new pod somebody else gives its CPUs away. */
 static void bind_thief(void *arg, struct neap_object *object,
-		       const struct neap_kube_failure *failure)
+		       const struct neap_client_failure *failure)
 {
 	struct kube_rig *rig = arg;
-	struct neap_kube_ask ask = {.resource = "pods", .ns = "default", .name = "thief"};
+	struct neap_client_ask ask = {
+		.resource = "pods", .ns = "default", .name = "thief"};
 	json_t *notes =
 		json_pack("{s:s}", NEAP_KEY_RESOURCE_STATUS, "{\"cpuset\":\"0-1\"}");
 
 	assert_non_null(object);
 	assert_null(failure);
 	is_created = true;
-	neap_kube_ask_bind(rig->kube, &ask, NULL, "a", notes);
+	neap_client_bind(
+		rig->client, &ask,
+		&(struct neap_client_binding){.node = "a", .annotations = notes});
 	json_decref(notes);
 }
 
@@ -396,15 +399,15 @@ static void test_refused_by_conflict(void **state)
 }
 
 static void delete_node(void *arg, struct neap_object *object,
-			const struct neap_kube_failure *failure)
+			const struct neap_client_failure *failure)
 {
-	struct neap_kube_ask ask = {.resource = "nodes", .ns = "", .name = "a"};
+	struct neap_client_ask ask = {.resource = "nodes", .ns = "", .name = "a"};
 	struct kube_rig *rig = arg;
 
 	assert_non_null(object);
 	assert_null(failure);
 	is_created = true;
-	neap_kube_ask_delete(rig->kube, &ask, NULL, -1);
+	neap_client_delete(rig->client, &ask, NULL, -1);
 }
 
 static void test_node_goes(void **state)
@@ -425,7 +428,7 @@ static void test_node_goes(void **state)
 }
 
 static void note_created(void *arg, struct neap_object *object,
-			 const struct neap_kube_failure *failure)
+			 const struct neap_client_failure *failure)
 {
 	(void)arg;
 	assert_non_null(object);
@@ -473,10 +476,10 @@ static void test_restart(void **state)
 static void create_pod(struct kube_rig *rig, const char *name, const char *spec,
 		       const char *cpus, const char *priority_class)
 {
-	struct neap_kube_ask ask = {.resource = "pods", .ns = "default", .name = name};
+	struct neap_client_ask ask = {.resource = "pods", .ns = "default", .name = name};
 
-	neap_kube_ask_create_take(
-		rig->kube, &ask,
+	neap_client_create_take(
+		rig->client, &ask,
 		json_pack("{s:{s:s, s:{s:s, s:s}, s:{s:s}}, s:{s:s, s:s, s:[{s:s, s:s, "
 			  "s:{s:{s:s}, s:{s:s}}}]}}",
 			  "metadata", "name", name, "labels", "koordinator.sh/qosClass",

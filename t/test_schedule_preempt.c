@@ -357,8 +357,7 @@ static int setup_policies(void **state)
 		.registry = registry, .purse = &purse, .log = &log});
 	assert_non_null(policies);
 	config.base = rig->base;
-	config.kube = rig->kube;
-	config.store = rig->store.store;
+	config.client = rig->client;
 	config.matcher = neap_policies_reserve_matcher(policies);
 	config.purse = &purse;
 	assert_int_equal(neap_scheduler_new(&config, &schedule_scheduler, &err), 0);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/serve/client_local.h"
+#include "api/client/client.h"
 #include "t/lib/patience.h"
 #include "t/lib/schedule_rig.h"
 
@@ -28,17 +28,17 @@ static struct kube_rig *rig_of(void *arg)
 
 static void create(struct kube_rig *rig, const char *name,
 		   void (*told)(void *arg, struct neap_object *object,
-				const struct neap_kube_failure *failure))
+				const struct neap_client_failure *failure))
 {
-	struct neap_kube_ask ask = {.resource = "pods",
-				    .ns = "default",
-				    .name = name,
-				    .told = told,
-				    .arg = rig};
+	struct neap_client_ask ask = {.resource = "pods",
+				      .ns = "default",
+				      .name = name,
+				      .told = told,
+				      .arg = rig};
 
 	is_created = false;
-	neap_kube_ask_create_take(
-		rig->kube, &ask,
+	neap_client_create_take(
+		rig->client, &ask,
 		json_pack("{s:{s:s}, s:{s:s, s:[{s:s, s:s, s:{s:{s:s}}}]}}", "metadata",
 			  "name", name, "spec", "schedulerName", "neap-scheduler",
 			  "containers", "name", "c", "image", "i", "resources",
@@ -48,14 +48,15 @@ static void create(struct kube_rig *rig, const char *name,
 
 /* The scheduler has heard of the pod and not decided yet. */
 static void bind_elsewhere(void *arg, struct neap_object *object,
-			   const struct neap_kube_failure *failure)
+			   const struct neap_client_failure *failure)
 {
-	struct neap_kube_ask ask = {.resource = "pods", .ns = "default", .name = "p"};
+	struct neap_client_ask ask = {.resource = "pods", .ns = "default", .name = "p"};
 
 	assert_non_null(object);
 	assert_null(failure);
 	is_created = true;
-	neap_kube_ask_bind(rig_of(arg)->kube, &ask, object->uid, "b", NULL);
+	neap_client_bind(rig_of(arg)->client, &ask,
+			 &(struct neap_client_binding){.node = "b", .uid = object->uid});
 }
 
 static void test_two_binders(void **state)
@@ -79,14 +80,14 @@ static void test_two_binders(void **state)
 }
 
 static void delete_node(void *arg, struct neap_object *object,
-			const struct neap_kube_failure *failure)
+			const struct neap_client_failure *failure)
 {
-	struct neap_kube_ask ask = {.resource = "nodes", .ns = "", .name = "a"};
+	struct neap_client_ask ask = {.resource = "nodes", .ns = "", .name = "a"};
 
 	assert_non_null(object);
 	assert_null(failure);
 	is_created = true;
-	neap_kube_ask_delete(rig_of(arg)->kube, &ask, NULL, -1);
+	neap_client_delete(rig_of(arg)->client, &ask, NULL, -1);
 }
 
 static void test_node_goes(void **state)
@@ -103,7 +104,7 @@ static void test_node_goes(void **state)
 }
 
 static void note_created(void *arg, struct neap_object *object,
-			 const struct neap_kube_failure *failure)
+			 const struct neap_client_failure *failure)
 {
 	(void)arg;
 	assert_non_null(object);
@@ -123,7 +124,7 @@ static bool is_placed(struct kube_rig *rig)
 
 static void test_pod_goes(void **state)
 {
-	struct neap_kube_ask ask = {.resource = "pods", .ns = "default", .name = "p"};
+	struct neap_client_ask ask = {.resource = "pods", .ns = "default", .name = "p"};
 	struct kube_rig *rig = *state;
 
 	schedule_add_node(rig, "a", "", "", "'cpu':'4'");
@@ -134,7 +135,7 @@ static void test_pod_goes(void **state)
 							      "default", "p"),
 					      "spec.nodeName"),
 			    "");
-	neap_kube_ask_delete(rig->kube, &ask, NULL, 0);
+	neap_client_delete(rig->client, &ask, NULL, 0);
 	schedule_add_pod(rig, "q", "", "'cpu':'4'", "");
 	assert_string_equal(schedule_wait_node(rig, "q"), "a");
 	assert_int_equal(kube_ask(rig, "GET " PODS "/p", NULL), 404);

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
-#include "api/kube/serve/client_local.h"
+#include "api/client/client.h"
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/kept.h"
@@ -275,7 +275,7 @@ static void test_told_before(void **state)
 /* Who was told of a place is told otherwise when somebody changed the reservation meanwhile. */
 static void test_told_in_vain(void **state)
 {
-	const struct neap_kube_ask ask = {
+	const struct neap_client_ask ask = {
 		.resource = RESERVATIONS, .ns = "", .name = "web"};
 	struct kube_rig *rig = *state;
 
@@ -297,8 +297,8 @@ static void test_told_in_vain(void **state)
 			break;
 	}
 	assert_int_equal(schedule_scheduler->bind_count, 1);
-	neap_kube_ask_patch_take(
-		rig->kube, &ask, false,
+	neap_client_patch_take(
+		rig->client, &ask, false,
 		json_pack("{s:{s:s}}", "spec", "allocatePolicy", "Aligned"));
 	says(rig, "web", "pre allocation is unsupported");
 	until_uses(rig, "web-0", NULL);
@@ -361,7 +361,7 @@ static void add_owner(struct kube_rig *rig, const char *name, const char *schedu
 /* What a pod was to use, and does not, is used by one that waits for it. */
 static void test_not_used(void **state)
 {
-	const struct neap_kube_failure failure = {.message = "no"};
+	const struct neap_client_failure failure = {.message = "no"};
 	struct kube_rig *rig = *state;
 	struct bind *bind;
 	int64_t since;
@@ -388,7 +388,7 @@ static void test_not_used(void **state)
 /* What was decided on an older state is not written onto one that has ended. */
 static void test_ended_meanwhile(void **state)
 {
-	const struct neap_kube_ask ask = {
+	const struct neap_client_ask ask = {
 		.resource = RESERVATIONS, .ns = "", .name = "big"};
 	struct kube_rig *rig = *state;
 	const struct neap_pod *stand;
@@ -398,8 +398,8 @@ static void test_ended_meanwhile(void **state)
 	says(rig, "big", "1 Insufficient cpu");
 	stand = neap_cluster_find_stand(schedule_scheduler->cluster, "big");
 	assert_non_null(stand);
-	neap_kube_ask_patch_take(rig->kube, &ask, true,
-				 json_pack("{s:{s:s}}", "status", "phase", "Failed"));
+	neap_client_patch_take(rig->client, &ask, true,
+			       json_pack("{s:{s:s}}", "status", "phase", "Failed"));
 	scheduler_tell_unplaced(schedule_scheduler, stand, "no words");
 	kube_run(rig, 50);
 	says(rig, "big", "1 Insufficient cpu");

@@ -12,6 +12,8 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
+#include "api/kube/kube.h"
+#include "api/kube/serve/client_local.h"
 #include "api/workload/loop/search.h"
 #include "engine/base/mem.h"
 #include "t/lib/patience.h"
@@ -21,6 +23,8 @@ struct search_rig {
 	struct store_rig store;
 	struct event_base *base;
 	struct event *heard;
+	struct neap_kube *kube; /* without kinds: only read through */
+	struct neap_client *client;
 	struct neap_feed *feed;
 	struct neap_search *search;
 	int pieces, at; /* before which piece something happens; 0 */
@@ -35,7 +39,7 @@ static void hear(evutil_socket_t fd, short what, void *arg)
 	neap_store_hear(arg);
 }
 
-static void heard(void *arg, const char *resource, const struct neap_store_event *event)
+static void heard(void *arg, const char *resource, const struct neap_client_event *event)
 {
 	struct search_rig *rig = arg;
 
@@ -121,7 +125,13 @@ static int setup(void **state)
 	store_rig_open(&rig->store);
 	rig->base = feed.base = event_base_new();
 	assert_non_null(rig->base);
-	feed.store = search.store = rig->store.store;
+	assert_int_equal(
+		neap_kube_new(&(struct neap_kube_config){.base = rig->base,
+							 .store = rig->store.store},
+			      &rig->kube, NULL),
+		0);
+	rig->client = neap_kube_client(rig->kube);
+	feed.client = search.client = rig->client;
 	rig->heard = event_new(rig->base, neap_store_fd(rig->store.store),
 			       EV_READ | EV_PERSIST, hear, rig->store.store);
 	assert_int_equal(event_add(rig->heard, NULL), 0);
@@ -142,6 +152,7 @@ static int teardown(void **state)
 	neap_search_free(rig->search);
 	neap_feed_free(rig->feed);
 	event_free(rig->heard);
+	neap_kube_free(rig->kube);
 	store_rig_done(&rig->store);
 	event_base_free(rig->base);
 	free(rig);

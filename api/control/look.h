@@ -7,8 +7,8 @@
 #ifndef NEAP_API_CONTROL_LOOK_H
 #define NEAP_API_CONTROL_LOOK_H
 
+#include "api/client/client.h"
 #include "api/http/server.h"
-#include "api/store/store.h"
 
 struct neap_cluster;
 struct neap_decide;
@@ -24,7 +24,7 @@ struct neap_pod;
 struct neap_look_view {
 	struct neap_cluster *cluster;
 	struct neap_decide *decide;
-	struct neap_store *store; /* holds the NodeResourceTopology objects */
+	struct neap_client *client; /* for NodeResourceTopology objects; NULL: none */
 };
 
 /* The provider: the part that has a scheduler. */

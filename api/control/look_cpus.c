@@ -421,8 +421,8 @@ json_t *look_cpus_json(const struct neap_look_view *view,
 {
 	const struct neap_cpus *cpus = neap_cluster_cpus(view->cluster, node->row);
 	struct neap_object *stored =
-		view->store ? neap_store_find(view->store, TOPOLOGIES, "", node->name)
-			    : NULL;
+		view->client ? neap_client_find(view->client, TOPOLOGIES, "", node->name)
+			     : NULL;
 	json_t *row = json_pack("{s:s}", "node", node->name), *object;
 	bool done = row != NULL;
 

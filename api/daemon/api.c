@@ -14,6 +14,7 @@
 #include "api/kube/loops/event_ttl.h"
 #include "api/kube/loops/gc.h"
 #include "api/kube/serve/bootstrap.h"
+#include "api/kube/serve/client_local.h"
 #include "api/store/marker.h"
 #include "api/store/sqlite/sqlite.h"
 #include "engine/base/clock.h"
@@ -199,6 +200,11 @@ neap_daemon_api_registry(const struct neap_daemon_api *api)
 struct neap_kube *neap_daemon_api_kube(const struct neap_daemon_api *api)
 {
 	return api != NULL ? api->kube : NULL;
+}
+
+struct neap_client *neap_daemon_api_client(const struct neap_daemon_api *api)
+{
+	return neap_kube_client(neap_daemon_api_kube(api));
 }
 
 struct neap_store *neap_daemon_api_store(const struct neap_daemon_api *api)

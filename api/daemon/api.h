@@ -17,6 +17,7 @@ struct neap_reserve_matcher;
 struct neap_kube;
 struct neap_kube_registry;
 struct neap_schedule_config;
+struct neap_client;
 struct neap_store;
 
 /* All is borrowed for its life. */
@@ -41,6 +42,8 @@ const struct neap_kube_registry *
 neap_daemon_api_registry(const struct neap_daemon_api *api);
 /* What serves the objects, and where they are kept; borrowed until it stops. NULL without api. */
 struct neap_kube *neap_daemon_api_kube(const struct neap_daemon_api *api);
+/* What the loops see the cluster through. */
+struct neap_client *neap_daemon_api_client(const struct neap_daemon_api *api);
 struct neap_store *neap_daemon_api_store(const struct neap_daemon_api *api);
 /* Ends watches and everything that works by itself; before the server is freed. api may be NULL. */
 void neap_daemon_api_stop(struct neap_daemon_api *api);

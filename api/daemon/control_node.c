@@ -112,7 +112,8 @@ static bool view_of(void *arg, struct neap_look_view *ret, const char **ret_why_
 		return false;
 	*ret = (struct neap_look_view){.cluster = view.cluster,
 				       .decide = view.decide,
-				       .store = neap_daemon_api_store(role->server->api)};
+				       .client =
+					       neap_daemon_api_client(role->server->api)};
 	return true;
 }
 

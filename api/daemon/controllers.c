@@ -43,14 +43,12 @@ int neap_daemon_controllers_start(const struct neap_daemon_api_config *config,
 	const struct neap_config *options = config->config;
 	const struct neap_workload_config workload = {
 		.base = config->base,
-		.kube = neap_daemon_api_kube(api),
-		.store = neap_daemon_api_store(api),
+		.client = neap_daemon_api_client(api),
 		.log = config->log,
 	};
 	const struct neap_scheduler_config scheduler = {
 		.base = config->base,
-		.kube = workload.kube,
-		.store = workload.store,
+		.client = workload.client,
 		.names = options->schedule_default ? names : own_names,
 		.more = config->more,
 		.matcher = config->matcher,

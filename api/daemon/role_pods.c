@@ -54,8 +54,7 @@ int neap_role_pods_start(struct neap_role_pods *role, const struct neap_process 
 	const struct neap_config *config = &process->config;
 	struct neap_node_keep_config keep = {
 		.base = process->base,
-		.kube = neap_daemon_api_kube(api),
-		.store = neap_daemon_api_store(api),
+		.client = neap_daemon_api_client(api),
 		.node = node,
 		.node_name = config->node_name,
 		.labels = labels,
@@ -75,16 +74,14 @@ int neap_role_pods_start(struct neap_role_pods *role, const struct neap_process 
 	};
 	const struct neap_pins_config pins_config = {
 		.base = process->base,
-		.kube = keep.kube,
-		.store = keep.store,
+		.client = keep.client,
 		.node = node,
 		.node_name = config->node_name,
 		.log = &process->log,
 	};
 	struct neap_agent_config agent = {
 		.base = process->base,
-		.kube = keep.kube,
-		.store = keep.store,
+		.client = keep.client,
 		.node = node,
 		.keeper = role->keeper,
 		.dir = role->dir,
@@ -107,7 +104,7 @@ int neap_role_pods_start(struct neap_role_pods *role, const struct neap_process 
 		return -(int)err->code;
 	if (role->keeper == NULL)
 		return 0;
-	if (neap_kube_logs_set(keep.kube, role->dir, err) < 0)
+	if (neap_kube_logs_set(neap_daemon_api_kube(api), role->dir, err) < 0)
 		return -(int)err->code;
 	return neap_agent_new(&agent, &role->agent, err);
 }

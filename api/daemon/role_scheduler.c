@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/client/events.h"
 #include "api/config/text_file.h"
 #include "api/daemon/api.h"
 #include "api/daemon/role_policies.h"
-#include "api/kube/serve/events.h"
 #include "api/schedule/config.h"
 #include "api/schedule/policies.h"
 #include "api/schedule/policies_reserve.h"
@@ -99,18 +99,18 @@ static void tell_pod(void *arg, const struct neap_pod *pod, const char *label,
 		     const char *why)
 {
 	const struct neap_role_scheduler *role = arg;
-	const struct neap_kube_note note = {.api_version = "v1",
-					    .kind = "Pod",
-					    .ns = pod->object->ns,
-					    .name = pod->object->name,
-					    .uid = pod->object->uid,
-					    .is_warning = true,
-					    .reason = "ReservationPolicyFailed",
-					    .component = pod->scheduler};
+	const struct neap_client_note note = {.api_version = "v1",
+					      .kind = "Pod",
+					      .ns = pod->object->ns,
+					      .name = pod->object->name,
+					      .uid = pod->object->uid,
+					      .is_warning = true,
+					      .reason = "ReservationPolicyFailed",
+					      .component = pod->scheduler};
 
 	if (role->api != NULL)
-		neap_kube_note(
-			neap_daemon_api_kube(role->api), &note,
+		neap_client_note(
+			neap_daemon_api_client(role->api), &note,
 			"Policy %s failed, and the owners of reservations decide: %s",
 			label, why);
 }

@@ -21,7 +21,7 @@ static bool is_same(const json_t *a, const json_t *b, const char *name)
 }
 
 /* Whether something was changed that a decision may go by, and not only its status. */
-static bool is_changed(const struct neap_store_event *event)
+static bool is_changed(const struct neap_client_event *event)
 {
 	json_t *before, *now;
 	const json_t *meta_before, *meta_now;
@@ -44,7 +44,7 @@ static bool is_changed(const struct neap_store_event *event)
 }
 
 int scheduler_queue(struct neap_scheduler *scheduler, const struct neap_pod *pod,
-		    const struct neap_store_event *event, struct neap_error *err)
+		    const struct neap_client_event *event, struct neap_error *err)
 {
 	char key[NEAP_POD_KEY];
 	bool is_there = neap_queue_has(scheduler->queue, neap_pod_seat_key(pod, key));
@@ -64,7 +64,7 @@ static bool is_finished(const struct neap_object *object)
 }
 
 static int hear_pod(struct neap_scheduler *scheduler,
-		    const struct neap_store_event *event, struct neap_error *err)
+		    const struct neap_client_event *event, struct neap_error *err)
 {
 	const struct neap_object *object = event->object;
 	const struct neap_pod *pod;
@@ -74,7 +74,7 @@ static int hear_pod(struct neap_scheduler *scheduler,
 
 	(void)neap_pod_key(object->ns, object->name, key);
 	/* There may be many that ended, and nothing is asked about them any more. */
-	if (event->what == NEAP_STORE_DELETED || is_finished(object)) {
+	if (event->what == NEAP_CLIENT_DELETED || is_finished(object)) {
 		neap_cluster_remove_pod(scheduler->cluster, object->ns, object->name,
 					&moved);
 		neap_reserve_book_remove_pod(scheduler->book, object->ns, object->name);
@@ -106,7 +106,7 @@ static int hear_pod(struct neap_scheduler *scheduler,
 }
 
 static int hear_node(struct neap_scheduler *scheduler,
-		     const struct neap_store_event *event, struct neap_error *err)
+		     const struct neap_client_event *event, struct neap_error *err)
 {
 	const struct neap_cluster_node *node =
 		neap_cluster_find_node(scheduler->cluster, event->object->name);
@@ -114,7 +114,7 @@ static int hear_node(struct neap_scheduler *scheduler,
 	unsigned moved = 0;
 	int ret;
 
-	if (event->what == NEAP_STORE_DELETED) {
+	if (event->what == NEAP_CLIENT_DELETED) {
 		neap_cluster_remove_node(scheduler->cluster, event->object->name);
 		scheduler->moved |= NEAP_MOVED_LABELS; /* there are fewer domains */
 		return 0;
@@ -138,12 +138,12 @@ static int hear_node(struct neap_scheduler *scheduler,
 }
 
 static int hear_namespace(struct neap_scheduler *scheduler,
-			  const struct neap_store_event *event, struct neap_error *err)
+			  const struct neap_client_event *event, struct neap_error *err)
 {
 	unsigned moved = 0;
 	int ret;
 
-	if (event->what == NEAP_STORE_DELETED) {
+	if (event->what == NEAP_CLIENT_DELETED) {
 		neap_cluster_remove_namespace(scheduler->cluster, event->object->name);
 		return 0;
 	}
@@ -153,9 +153,9 @@ static int hear_namespace(struct neap_scheduler *scheduler,
 }
 
 static int hear_budget(struct neap_scheduler *scheduler,
-		       const struct neap_store_event *event, struct neap_error *err)
+		       const struct neap_client_event *event, struct neap_error *err)
 {
-	if (event->what == NEAP_STORE_DELETED) {
+	if (event->what == NEAP_CLIENT_DELETED) {
 		neap_cluster_remove_budget(scheduler->cluster, event->object->ns,
 					   event->object->name);
 		return 0;
@@ -164,12 +164,12 @@ static int hear_budget(struct neap_scheduler *scheduler,
 }
 
 static int hear_metric(struct neap_scheduler *scheduler,
-		       const struct neap_store_event *event, struct neap_error *err)
+		       const struct neap_client_event *event, struct neap_error *err)
 {
 	unsigned moved = 0;
 	int ret = 0;
 
-	if (event->what == NEAP_STORE_DELETED)
+	if (event->what == NEAP_CLIENT_DELETED)
 		neap_cluster_remove_metric(scheduler->cluster, event->object->name,
 					   &moved);
 	else
@@ -180,12 +180,12 @@ static int hear_metric(struct neap_scheduler *scheduler,
 }
 
 static int hear_topology(struct neap_scheduler *scheduler,
-			 const struct neap_store_event *event, struct neap_error *err)
+			 const struct neap_client_event *event, struct neap_error *err)
 {
 	unsigned moved = 0;
 	int ret = 0;
 
-	if (event->what == NEAP_STORE_DELETED)
+	if (event->what == NEAP_CLIENT_DELETED)
 		neap_cluster_remove_topology(scheduler->cluster, event->object->name,
 					     &moved);
 	else
@@ -196,12 +196,12 @@ static int hear_topology(struct neap_scheduler *scheduler,
 }
 
 static int hear_volume(struct neap_scheduler *scheduler,
-		       const struct neap_store_event *event, struct neap_error *err)
+		       const struct neap_client_event *event, struct neap_error *err)
 {
 	unsigned moved = 0;
 	int ret = 0;
 
-	if (event->what == NEAP_STORE_DELETED)
+	if (event->what == NEAP_CLIENT_DELETED)
 		neap_cluster_remove_volume(scheduler->cluster, event->object->name,
 					   &moved);
 	else
@@ -212,12 +212,12 @@ static int hear_volume(struct neap_scheduler *scheduler,
 }
 
 static int hear_claim(struct neap_scheduler *scheduler,
-		      const struct neap_store_event *event, struct neap_error *err)
+		      const struct neap_client_event *event, struct neap_error *err)
 {
 	unsigned moved = 0;
 	int ret = 0;
 
-	if (event->what == NEAP_STORE_DELETED)
+	if (event->what == NEAP_CLIENT_DELETED)
 		neap_cluster_remove_claim(scheduler->cluster, event->object->ns,
 					  event->object->name, &moved);
 	else
@@ -228,12 +228,12 @@ static int hear_claim(struct neap_scheduler *scheduler,
 }
 
 static int hear_class(struct neap_scheduler *scheduler,
-		      const struct neap_store_event *event, struct neap_error *err)
+		      const struct neap_client_event *event, struct neap_error *err)
 {
 	unsigned moved = 0;
 	int ret = 0;
 
-	if (event->what == NEAP_STORE_DELETED)
+	if (event->what == NEAP_CLIENT_DELETED)
 		neap_cluster_remove_class(scheduler->cluster, event->object->name,
 					  &moved);
 	else
@@ -272,15 +272,15 @@ static void ready(void *arg)
 static int open_source(struct neap_scheduler *scheduler, struct source *source,
 		       struct neap_error *err)
 {
-	neap_store_watch_free(source->watch);
+	neap_client_watch_free(source->watch);
 	source->watch = NULL;
 	source->is_read = false;
 	source->is_ready = true; /* what comes at once is not told */
-	source->place = (struct neap_store_place){
-		.version = neap_store_version(scheduler->store)};
-	return neap_store_watch_new(scheduler->store, source->resource,
-				    source->place.version, ready, source, &source->watch,
-				    err);
+	source->place = (struct neap_client_place){
+		.version = neap_client_version(scheduler->client)};
+	return neap_client_watch_new(scheduler->client, source->resource,
+				     source->place.version, ready, source, &source->watch,
+				     err);
 }
 
 int scheduler_restart(struct neap_scheduler *scheduler, struct neap_error *err)
@@ -350,7 +350,7 @@ static void lose(struct neap_scheduler *scheduler, const struct neap_error *err)
 static bool take(void *arg, struct neap_object *object)
 {
 	struct piece *piece = arg;
-	struct neap_store_event event = {.what = NEAP_STORE_ADDED, .object = object};
+	struct neap_client_event event = {.what = NEAP_CLIENT_ADDED, .object = object};
 	struct neap_error err;
 
 	if (!piece->left)
@@ -373,8 +373,8 @@ bool scheduler_read(struct neap_scheduler *scheduler)
 		if (source->is_read)
 			continue;
 		piece.source = source;
-		ret = neap_store_list(scheduler->store, source->resource, NULL,
-				      &source->place, take, &piece, &err);
+		ret = neap_client_list(scheduler->client, source->resource, NULL,
+				       &source->place, take, &piece, &err);
 		if (ret < 0)
 			lose(scheduler, &err);
 		if (ret != 0 || scheduler->is_lost)
@@ -388,14 +388,14 @@ bool scheduler_read(struct neap_scheduler *scheduler)
 bool scheduler_hear(struct neap_scheduler *scheduler)
 {
 	size_t left = TURN_EVENTS;
-	struct neap_store_event *event;
+	const struct neap_client_event *event;
 	struct neap_error err;
 
 	for (size_t i = 0; i < SOURCES && !scheduler->is_lost; i++) {
 		struct source *source = &scheduler->sources[i];
 
 		while (left && source->is_ready && !scheduler->is_lost) {
-			int ret = neap_store_watch_next(source->watch, &event, &err);
+			int ret = neap_client_watch_next(source->watch, &event, &err);
 
 			source->is_ready = ret > 0;
 			if (ret <= 0)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/serve/client_local.h"
+#include "api/client/client.h"
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
@@ -100,16 +100,16 @@ static void confirm(struct neap_scheduler *scheduler, const struct bind *bind,
 /* Another version is no news: the next attempt is of that one. */
 static void tell_failed(struct neap_scheduler *scheduler, const struct bind *bind,
 			const struct neap_pod *pod,
-			const struct neap_kube_failure *failure)
+			const struct neap_client_failure *failure)
 {
-	bool is_version = failure->reason == NEAP_KUBE_CONFLICT && !failure->part;
+	bool is_version = failure->reason == NEAP_CLIENT_CONFLICT && !failure->part;
 
 	if (!bind->told && !is_version)
 		scheduler_tell_refused(scheduler, pod, failure->message, NULL);
 }
 
 void scheduler_bound(void *arg, struct neap_object *object,
-		     const struct neap_kube_failure *failure)
+		     const struct neap_client_failure *failure)
 {
 	struct bind *bind = arg;
 	struct neap_scheduler *scheduler = bind->scheduler;
@@ -162,7 +162,7 @@ static int assume(struct neap_scheduler *scheduler, struct neap_pod *pod, uint32
 	int failed;
 
 	/* The node may be on its way out, which is not shown yet. */
-	if (!neap_store_newest(scheduler->store, "nodes", "", node))
+	if (!neap_client_newest(scheduler->client, "nodes", "", node))
 		return neap_error_set(err, NEAP_ENOTFOUND, "there is no node %s", node);
 	if (!make_notes(pod, claim, ret_notes))
 		return neap_error_nomem(err);
@@ -192,10 +192,10 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 			uint32_t row, struct neap_claim *claim, struct bind *bind,
 			struct neap_error *err)
 {
-	struct neap_kube_ask ask = {.resource = "pods",
-				    .ns = pod->object->ns,
-				    .name = pod->object->name,
-				    .told = scheduler_bound};
+	struct neap_client_ask ask = {.resource = "pods",
+				      .ns = pod->object->ns,
+				      .name = pod->object->name,
+				      .told = scheduler_bound};
 	const struct neap_columns *columns = neap_cluster_settle(scheduler->cluster);
 	const char *node = columns->nodes[row]->name;
 	json_t *notes = NULL;
@@ -209,12 +209,16 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	scheduler_wake_for_room(scheduler);
 	scheduler_add_bind(scheduler, pod, node, bind);
 	ask.arg = bind;
-	if (neap_store_newest(scheduler->store, "pods", ask.ns, ask.name) == pod->object)
+	if (neap_client_newest(scheduler->client, "pods", ask.ns, ask.name) ==
+	    pod->object)
 		bind->before = neap_object_ref(pod->object);
 	bind->notes = notes;
 	/* It may be told, and so be gone, before this returns. */
 	(void)json_incref(notes);
-	neap_kube_ask_bind(scheduler->kube, &ask, bind->uid, bind->node, notes);
+	neap_client_bind(scheduler->client, &ask,
+			 &(struct neap_client_binding){.node = bind->node,
+						       .uid = bind->uid,
+						       .annotations = notes});
 	json_decref(notes);
 	return 0;
 }
@@ -336,15 +340,15 @@ static void evict(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 {
 	for (size_t i = 0; i < victims->count; i++) {
 		struct neap_pod *victim = victims->pods[i];
-		struct neap_kube_ask ask = {.resource = "pods",
-					    .ns = victim->object->ns,
-					    .name = victim->object->name};
+		struct neap_client_ask ask = {.resource = "pods",
+					      .ns = victim->object->ns,
+					      .name = victim->object->name};
 
 		if (victim->object->is_deleting)
 			continue;
 		neap_cluster_mark_victim(victim);
 		scheduler_tell_victim(scheduler, victim, pod, victims->node);
-		neap_kube_ask_delete(scheduler->kube, &ask, victim->object->uid, -1);
+		neap_client_delete(scheduler->client, &ask, victim->object->uid, -1);
 	}
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/serve/client_local.h"
+#include "api/client/client.h"
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/mem.h"
 #include "engine/decide/takeover.h"
@@ -26,7 +26,7 @@ bool scheduler_wants_stand(const struct neap_scheduler *scheduler,
 }
 
 int scheduler_hear_reservation(struct neap_scheduler *scheduler,
-			       const struct neap_store_event *event,
+			       const struct neap_client_event *event,
 			       struct neap_error *err)
 {
 	const char *name = event->object->name;
@@ -36,7 +36,7 @@ int scheduler_hear_reservation(struct neap_scheduler *scheduler,
 	int ret;
 
 	(void)neap_pod_key("", name, key);
-	if (event->what == NEAP_STORE_DELETED) {
+	if (event->what == NEAP_CLIENT_DELETED) {
 		neap_reserve_book_remove(scheduler->book, name, &moved);
 		neap_queue_remove(scheduler->queue, key);
 		scheduler->moved |= moved;
@@ -57,17 +57,17 @@ int scheduler_hear_reservation(struct neap_scheduler *scheduler,
 
 /* The whole object with that status, onto the version that the tree is of. Takes both. */
 static void write_status(struct neap_scheduler *scheduler,
-			 const struct neap_kube_ask *ask, json_t *tree, json_t *status)
+			 const struct neap_client_ask *ask, json_t *tree, json_t *status)
 {
 	if (json_object_set_new(tree, "status", status) < 0) {
 		json_decref(tree);
 		tree = NULL;
 	}
-	neap_kube_ask_update_take(scheduler->kube, ask, true, tree);
+	neap_client_update_take(scheduler->client, ask, true, tree);
 }
 
 static void told_status(void *arg, struct neap_object *object,
-			const struct neap_kube_failure *failure)
+			const struct neap_client_failure *failure)
 {
 	if (object)
 		scheduler_bound(arg, object, failure);
@@ -77,14 +77,14 @@ static void told_status(void *arg, struct neap_object *object,
 
 /* The annotations are there: now the status. */
 static void noted(void *arg, struct neap_object *object,
-		  const struct neap_kube_failure *failure)
+		  const struct neap_client_failure *failure)
 {
 	struct bind *bind = arg;
-	struct neap_kube_ask ask = {.resource = RESERVATIONS,
-				    .ns = "",
-				    .name = bind->key + 1,
-				    .told = told_status,
-				    .arg = bind};
+	struct neap_client_ask ask = {.resource = RESERVATIONS,
+				      .ns = "",
+				      .name = bind->key + 1,
+				      .told = told_status,
+				      .arg = bind};
 	json_t *tree = object && bind->scheduler ? neap_object_tree(object) : NULL;
 	json_t *status = bind->status;
 
@@ -100,8 +100,8 @@ static void noted(void *arg, struct neap_object *object,
 static const struct neap_object *newest_of(const struct neap_scheduler *scheduler,
 					   const struct neap_pod *stand)
 {
-	const struct neap_object *newest =
-		neap_store_newest(scheduler->store, RESERVATIONS, "", stand->keep->name);
+	const struct neap_object *newest = neap_client_newest(
+		scheduler->client, RESERVATIONS, "", stand->keep->name);
 
 	return newest && strcmp(newest->uid, stand->object->uid) == 0 ? newest : NULL;
 }
@@ -139,11 +139,11 @@ void scheduler_write_stand(struct bind *bind)
 	bool is_same = newest && strcmp(newest->uid, bind->uid) == 0 &&
 		       newest->version == stand->object->version && stand->seat.node &&
 		       strcmp(stand->seat.node->name, bind->node) == 0;
-	struct neap_kube_ask ask = {.resource = RESERVATIONS,
-				    .ns = "",
-				    .name = bind->key + 1,
-				    .told = told_status,
-				    .arg = bind};
+	struct neap_client_ask ask = {.resource = RESERVATIONS,
+				      .ns = "",
+				      .name = bind->key + 1,
+				      .told = told_status,
+				      .arg = bind};
 	json_t *tree = is_same ? neap_object_tree(newest) : NULL;
 	json_t *status = bind->status;
 
@@ -153,8 +153,8 @@ void scheduler_write_stand(struct bind *bind)
 	}
 	if (json_object_size(bind->notes)) {
 		ask.told = noted;
-		neap_kube_ask_patch_take(scheduler->kube, &ask, false,
-					 patch_of(tree, bind->notes));
+		neap_client_patch_take(scheduler->client, &ask, false,
+				       patch_of(tree, bind->notes));
 		json_decref(tree);
 		return;
 	}
@@ -370,7 +370,7 @@ static bool says_so(const json_t *tree, const char *message)
 void scheduler_tell_unplaced(struct neap_scheduler *scheduler,
 			     const struct neap_pod *stand, const char *message)
 {
-	const struct neap_kube_ask ask = {
+	const struct neap_client_ask ask = {
 		.resource = RESERVATIONS, .ns = "", .name = stand->keep->name};
 	const struct neap_object *newest = newest_of(scheduler, stand);
 	char key[NEAP_POD_KEY];

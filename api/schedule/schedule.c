@@ -60,10 +60,10 @@ static void turn(evutil_socket_t fd, short what, void *arg)
 		scheduler->again_usec = 0;
 		scheduler->moved |= NEAP_MOVED_RESERVATION;
 	}
-	neap_store_hold(scheduler->store);
+	neap_client_hold(scheduler->client);
 	has_more = scheduler_hear(scheduler);
 	has_more = scheduler_place(scheduler) || has_more;
-	neap_store_release(scheduler->store);
+	neap_client_release(scheduler->client);
 	if (scheduler->is_lost) {
 		scheduler_wake(scheduler, SLEEP_USEC / 10);
 		return;
@@ -89,8 +89,7 @@ int neap_scheduler_new(const struct neap_scheduler_config *config,
 	if (!scheduler)
 		return neap_error_nomem(err);
 	scheduler->base = config->base;
-	scheduler->kube = config->kube;
-	scheduler->store = config->store;
+	scheduler->client = config->client;
 	scheduler->names = config->names;
 	scheduler->now = config->now ? config->now : clock_now;
 	scheduler->log = config->log;
@@ -145,7 +144,7 @@ void neap_scheduler_free(struct neap_scheduler *scheduler)
 		return;
 	scheduler_leave_binds(scheduler);
 	for (size_t i = 0; i < SOURCES; i++)
-		neap_store_watch_free(scheduler->sources[i].watch);
+		neap_client_watch_free(scheduler->sources[i].watch);
 	if (scheduler->turn)
 		event_free(scheduler->turn);
 	scheduler_profiles_free(scheduler->profiles);

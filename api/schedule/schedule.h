@@ -6,7 +6,7 @@
 #ifndef NEAP_API_SCHEDULE_SCHEDULE_H
 #define NEAP_API_SCHEDULE_SCHEDULE_H
 
-#include "api/kube/kube.h"
+#include "api/client/client.h"
 
 struct event_base;
 struct neap_cpus_args;
@@ -19,8 +19,7 @@ struct neap_scheduler;
 
 struct neap_scheduler_config {
 	struct event_base *base;
-	struct neap_kube *kube;
-	struct neap_store *store;
+	struct neap_client *client;
 	const char *const *names; /* schedulerName of pods that are its own; NULL ends */
 	int64_t (*now)(void);     /* Unix microseconds; NULL: the clock */
 	/* Copied. By what nodes really use; with it, that is a score of weight 1, too. NULL: neap_load_args_init, and

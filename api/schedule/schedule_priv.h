@@ -4,7 +4,7 @@
 #ifndef NEAP_API_SCHEDULE_SCHEDULE_PRIV_H
 #define NEAP_API_SCHEDULE_SCHEDULE_PRIV_H
 
-#include "api/kube/base/status.h"
+#include "api/client/client.h"
 #include "api/schedule/schedule.h"
 #include "api/schedule/view.h"
 #include "engine/cluster/cluster.h"
@@ -56,9 +56,9 @@ struct source {
 	struct neap_scheduler *scheduler;
 	const char *resource;
 	int (*hear)(struct neap_scheduler *scheduler,
-		    const struct neap_store_event *event, struct neap_error *err);
-	struct neap_store_watch *watch;
-	struct neap_store_place place; /* of the first reading */
+		    const struct neap_client_event *event, struct neap_error *err);
+	struct neap_client_watch *watch;
+	struct neap_client_place place; /* of the first reading */
 	bool is_read;
 	bool is_ready; /* may have events */
 };
@@ -67,8 +67,7 @@ struct source {
 
 struct neap_scheduler {
 	struct event_base *base;
-	struct neap_kube *kube;
-	struct neap_store *store;
+	struct neap_client *client;
 	const char *const *names;
 	int64_t (*now)(void);
 	const struct neap_log *log;
@@ -107,7 +106,7 @@ int scheduler_restart(struct neap_scheduler *scheduler, struct neap_error *err);
 bool scheduler_read(struct neap_scheduler *scheduler);
 /* pod waits for a decision, as event says; one that waited already is woken where more than its status is new. */
 int scheduler_queue(struct neap_scheduler *scheduler, const struct neap_pod *pod,
-		    const struct neap_store_event *event, struct neap_error *err);
+		    const struct neap_client_event *event, struct neap_error *err);
 /* Hears a piece of what happened; true when there may be more. */
 bool scheduler_hear(struct neap_scheduler *scheduler);
 extern const struct source scheduler_sources[SOURCES];
@@ -131,14 +130,14 @@ void scheduler_add_bind(struct neap_scheduler *scheduler, const struct neap_pod 
 			const char *node, struct bind *bind);
 /* An answer to the last write of a bind: object, or failure; frees it. */
 void scheduler_bound(void *arg, struct neap_object *object,
-		     const struct neap_kube_failure *failure);
+		     const struct neap_client_failure *failure);
 
 /* --- reserve.c: Reservations that are to be placed --- */
 
 #define RESERVATIONS "reservations.scheduling.koordinator.sh"
 
 int scheduler_hear_reservation(struct neap_scheduler *scheduler,
-			       const struct neap_store_event *event,
+			       const struct neap_client_event *event,
 			       struct neap_error *err);
 bool scheduler_wants_stand(const struct neap_scheduler *scheduler,
 			   const struct neap_pod *stand);
@@ -166,7 +165,7 @@ bool scheduler_note_taken(struct bind *bind, const struct neap_claim *claim);
 /* Tells them, then scheduler_write_stand; when one cannot be told scheduler_not_placed. */
 void scheduler_take_over(struct bind *bind);
 /* The Reservation does not get that place: what its pods were told is taken back; frees bind. */
-void scheduler_not_placed(struct bind *bind, const struct neap_kube_failure *failure);
+void scheduler_not_placed(struct bind *bind, const struct neap_client_failure *failure);
 /* Pods of node that were told of a place before, and that claim (NULL: nobody) does not take, are told otherwise: true,
  * and while they do not know the Reservation gets no place there. */
 bool scheduler_take_back(struct neap_scheduler *scheduler, const struct neap_pod *stand,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/serve/client_local.h"
+#include "api/client/client.h"
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
@@ -50,9 +50,9 @@ static json_t *patch_of(const struct bind *bind, const struct taken_pod *pod)
 	return patch;
 }
 
-static struct neap_kube_ask ask_about(const struct taken_pod *pod)
+static struct neap_client_ask ask_about(const struct taken_pod *pod)
 {
-	return (struct neap_kube_ask){
+	return (struct neap_client_ask){
 		.resource = "pods", .ns = pod->ns, .name = pod->name};
 }
 
@@ -60,17 +60,17 @@ static struct neap_kube_ask ask_about(const struct taken_pod *pod)
 static void ask_back(struct neap_scheduler *scheduler, const char *ns, const char *name,
 		     const char *uid)
 {
-	const struct neap_kube_ask ask = {.resource = "pods", .ns = ns, .name = name};
+	const struct neap_client_ask ask = {.resource = "pods", .ns = ns, .name = name};
 
-	neap_kube_ask_patch_take(scheduler->kube, &ask, false,
-				 patch_with(uid, json_null()));
+	neap_client_patch_take(scheduler->client, &ask, false,
+			       patch_with(uid, json_null()));
 }
 
 /* Somebody else gave it that place meanwhile: who was told of it uses it. */
 static bool is_there(const struct bind *bind)
 {
-	const struct neap_object *newest = neap_store_newest(
-		bind->scheduler->store, RESERVATIONS, "", bind->key + 1);
+	const struct neap_object *newest = neap_client_newest(
+		bind->scheduler->client, RESERVATIONS, "", bind->key + 1);
 	json_t *tree = newest && strcmp(newest->uid, bind->uid) == 0
 			       ? neap_object_tree(newest)
 			       : NULL;
@@ -82,7 +82,7 @@ static bool is_there(const struct bind *bind)
 	return is_it;
 }
 
-void scheduler_not_placed(struct bind *bind, const struct neap_kube_failure *failure)
+void scheduler_not_placed(struct bind *bind, const struct neap_client_failure *failure)
 {
 	size_t count = bind->scheduler ? bind->told_count : 0;
 
@@ -121,7 +121,7 @@ bool scheduler_take_back(struct neap_scheduler *scheduler, const struct neap_pod
 }
 
 static void told(void *arg, struct neap_object *object,
-		 const struct neap_kube_failure *failure)
+		 const struct neap_client_failure *failure)
 {
 	struct bind *bind = arg;
 
@@ -158,7 +158,7 @@ static bool is_still_free(const struct bind *bind, const struct taken_pod *taken
 {
 	struct neap_scheduler *scheduler = bind->scheduler;
 	const struct neap_object *newest =
-		neap_store_newest(scheduler->store, "pods", taken->ns, taken->name);
+		neap_client_newest(scheduler->client, "pods", taken->ns, taken->name);
 	const struct neap_pod *pod =
 		neap_cluster_find_pod(scheduler->cluster, taken->ns, taken->name);
 
@@ -174,7 +174,7 @@ static bool is_still_free(const struct bind *bind, const struct taken_pod *taken
 void scheduler_take_over(struct bind *bind)
 {
 	const struct taken_pod *pod;
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 
 	if (bind->told_count == bind->taken_count) {
 		scheduler_write_stand(bind);
@@ -188,5 +188,5 @@ void scheduler_take_over(struct bind *bind)
 	ask = ask_about(pod);
 	ask.told = told;
 	ask.arg = bind;
-	neap_kube_ask_patch_take(bind->scheduler->kube, &ask, false, patch_of(bind, pod));
+	neap_client_patch_take(bind->scheduler->client, &ask, false, patch_of(bind, pod));
 }

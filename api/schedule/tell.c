@@ -3,19 +3,19 @@
  * What users see: events, and the condition PodScheduled. */
 #include <string.h>
 
-#include "api/kube/serve/client_local.h"
-#include "api/kube/serve/events.h"
+#include "api/client/client.h"
+#include "api/client/events.h"
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
 #define GATED_MESSAGE "Scheduling is blocked due to non-empty scheduling gates"
 
-static struct neap_kube_note note_of(const struct neap_pod *pod, bool is_warning,
-				     const char *reason)
+static struct neap_client_note note_of(const struct neap_pod *pod, bool is_warning,
+				       const char *reason)
 {
 	if (neap_pod_is_stand(pod))
-		return (struct neap_kube_note){
+		return (struct neap_client_note){
 			.api_version = "scheduling.koordinator.sh/v1alpha1",
 			.kind = "Reservation",
 			.ns = "",
@@ -24,14 +24,14 @@ static struct neap_kube_note note_of(const struct neap_pod *pod, bool is_warning
 			.is_warning = is_warning,
 			.reason = reason,
 			.component = pod->scheduler};
-	return (struct neap_kube_note){.api_version = "v1",
-				       .kind = "Pod",
-				       .ns = pod->object->ns,
-				       .name = pod->object->name,
-				       .uid = pod->object->uid,
-				       .is_warning = is_warning,
-				       .reason = reason,
-				       .component = pod->scheduler};
+	return (struct neap_client_note){.api_version = "v1",
+					 .kind = "Pod",
+					 .ns = pod->object->ns,
+					 .name = pod->object->name,
+					 .uid = pod->object->uid,
+					 .is_warning = is_warning,
+					 .reason = reason,
+					 .component = pod->scheduler};
 }
 
 static bool is_text(const json_t *object, const char *name, const char *text)
@@ -121,10 +121,10 @@ static json_t *change_status(const json_t *tree, const struct says *says,
 static void set_condition(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 			  const struct says *says, const char *nominated)
 {
-	struct neap_kube_ask ask = {
+	struct neap_client_ask ask = {
 		.resource = "pods", .ns = pod->object->ns, .name = pod->object->name};
 	struct neap_object *newest =
-		neap_store_newest(scheduler->store, "pods", ask.ns, ask.name);
+		neap_client_newest(scheduler->client, "pods", ask.ns, ask.name);
 	json_t *tree, *status;
 	char version[32];
 
@@ -138,17 +138,17 @@ static void set_condition(struct neap_scheduler *scheduler, const struct neap_po
 	if (!status)
 		return;
 	(void)snprintf(version, sizeof(version), "%lld", (long long)newest->version);
-	neap_kube_ask_patch_take(scheduler->kube, &ask, true,
-				 json_pack("{s:{s:s, s:s}, s:o}", "metadata", "uid",
-					   newest->uid, "resourceVersion", version,
-					   "status", status));
+	neap_client_patch_take(scheduler->client, &ask, true,
+			       json_pack("{s:{s:s, s:s}, s:o}", "metadata", "uid",
+					 newest->uid, "resourceVersion", version,
+					 "status", status));
 }
 
 /* Somebody else may have bound it meanwhile. */
 static bool is_bound(struct neap_scheduler *scheduler, const struct neap_pod *pod)
 {
-	struct neap_object *newest = neap_store_newest(
-		scheduler->store, "pods", pod->object->ns, pod->object->name);
+	struct neap_object *newest = neap_client_newest(
+		scheduler->client, "pods", pod->object->ns, pod->object->name);
 	const char *node = newest ? neap_object_field(newest, "spec.nodeName") : NULL;
 
 	return node && *node;
@@ -157,26 +157,26 @@ static bool is_bound(struct neap_scheduler *scheduler, const struct neap_pod *po
 void scheduler_tell_placed(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 			   const char *node)
 {
-	struct neap_kube_note note = note_of(pod, false, "Scheduled");
+	struct neap_client_note note = note_of(pod, false, "Scheduled");
 
-	neap_kube_note(scheduler->kube, &note, "Successfully assigned %s%s%s to %s",
-		       note.ns, *note.ns ? "/" : "", note.name, node);
+	neap_client_note(scheduler->client, &note, "Successfully assigned %s%s%s to %s",
+			 note.ns, *note.ns ? "/" : "", note.name, node);
 }
 
 void scheduler_tell_refused(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 			    const char *message, const char *nominated)
 {
-	struct neap_kube_note note = note_of(pod, true, "FailedScheduling");
+	struct neap_client_note note = note_of(pod, true, "FailedScheduling");
 	const struct says says = {"PodScheduled", "False", "Unschedulable", message};
 
 	if (neap_pod_is_stand(pod)) {
-		neap_kube_note(scheduler->kube, &note, "%s", message);
+		neap_client_note(scheduler->client, &note, "%s", message);
 		scheduler_tell_unplaced(scheduler, pod, message);
 		return;
 	}
 	if (is_bound(scheduler, pod))
 		return;
-	neap_kube_note(scheduler->kube, &note, "%s", message);
+	neap_client_note(scheduler->client, &note, "%s", message);
 	set_condition(scheduler, pod, &says, nominated);
 }
 
@@ -184,16 +184,16 @@ void scheduler_tell_node(struct neap_scheduler *scheduler,
 			 const struct neap_cluster_node *node)
 {
 	/* Events about nodes are looked for by the name, as a kubelet tells them. */
-	const struct neap_kube_note note = {.api_version = "v1",
-					    .kind = "Node",
-					    .ns = "",
-					    .name = node->name,
-					    .uid = node->name,
-					    .is_warning = true,
-					    .reason = "InvalidNode",
-					    .component = "neap-scheduler"};
+	const struct neap_client_note note = {.api_version = "v1",
+					      .kind = "Node",
+					      .ns = "",
+					      .name = node->name,
+					      .uid = node->name,
+					      .is_warning = true,
+					      .reason = "InvalidNode",
+					      .component = "neap-scheduler"};
 
-	neap_kube_note(scheduler->kube, &note, "%s", node->trouble);
+	neap_client_note(scheduler->client, &note, "%s", node->trouble);
 }
 
 void scheduler_tell_gated(struct neap_scheduler *scheduler, const struct neap_pod *pod)
@@ -209,7 +209,7 @@ void scheduler_tell_victim(struct neap_scheduler *scheduler,
 			   const struct neap_pod *victim, const struct neap_pod *pod,
 			   const char *node)
 {
-	struct neap_kube_note note = note_of(victim, false, "Preempted");
+	struct neap_client_note note = note_of(victim, false, "Preempted");
 	char message[256];
 	const struct says says = {"DisruptionTarget", "True", "PreemptionByScheduler",
 				  message};
@@ -219,6 +219,6 @@ void scheduler_tell_victim(struct neap_scheduler *scheduler,
 		       "%s: preempting to accommodate a higher priority pod",
 		       pod->scheduler);
 	set_condition(scheduler, victim, &says, NULL);
-	neap_kube_note(scheduler->kube, &note, "Preempted by pod %s on node %s",
-		       pod->object->uid, node);
+	neap_client_note(scheduler->client, &note, "Preempted by pod %s on node %s",
+			 pod->object->uid, node);
 }

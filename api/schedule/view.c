@@ -36,7 +36,8 @@ struct neap_decide *neap_scheduler_decide(struct neap_scheduler *scheduler,
 static bool is_bound_to(const struct neap_scheduler *scheduler, const char *ns,
 			const char *name, const char *uid, const char *node)
 {
-	struct neap_object *object = neap_store_find(scheduler->store, "pods", ns, name);
+	struct neap_object *object =
+		neap_client_find(scheduler->client, "pods", ns, name);
 	json_t *tree;
 	const char *there;
 	bool is_same;

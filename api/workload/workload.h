@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The controllers: what turns ReplicaSets, Deployments and Jobs into pods and keeps their status, what deals
- * with nodes whose heartbeat stops, what keeps the status of Reservations, and what tells of those that nobody works on. Each watches what it works on and writes through api/kube/serve/client_local.h; each can
+ * with nodes whose heartbeat stops, what keeps the status of Reservations, and what tells of those that nobody works on. Each watches what it works on and writes through api/client; each can
  * be stopped and started at any moment, as everything that it knows stands in the objects. */
 #ifndef NEAP_API_WORKLOAD_WORKLOAD_H
 #define NEAP_API_WORKLOAD_WORKLOAD_H
 
-#include "api/kube/kube.h"
+#include "api/client/client.h"
 
 struct event_base;
 struct neap_replicasets;
@@ -18,8 +18,7 @@ struct neap_unserved;
 
 struct neap_workload_config {
 	struct event_base *base;
-	struct neap_kube *kube;
-	struct neap_store *store;
+	struct neap_client *client;
 	int64_t (*now)(void); /* Unix microseconds; NULL: the clock */
 	const struct neap_log *log;
 };

@@ -14,6 +14,8 @@
 
 #include "api/extender/extender.h"
 #include "api/http/server.h"
+#include "api/kube/kube.h"
+#include "api/kube/serve/client_local.h"
 #include "api/schedule/schedule.h"
 #include "api/schedule/view.h"
 #include "api/store/sqlite/sqlite.h"
@@ -137,8 +139,7 @@ static int start(struct bench *bench, struct neap_http_config *http,
 		usleep(10000);
 		neap_store_hear(kube.store);
 	}
-	scheduler.kube = bench->kube;
-	scheduler.store = kube.store;
+	scheduler.client = neap_kube_client(bench->kube);
 	if (neap_scheduler_new(&scheduler, &bench->scheduler, err) < 0)
 		return -1;
 	extender.scheduler = bench->scheduler;

@@ -19,9 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/client/client.h"
+#include "api/client/events.h"
 #include "api/kube/loops/crd_loop.h"
 #include "api/kube/serve/client_local.h"
-#include "api/kube/serve/events.h"
 #include "api/schedule/schedule_priv.h"
 #include "api/store/sqlite/sqlite.h"
 #include "engine/base/clock.h"
@@ -144,10 +145,10 @@ WRAP(PART_CLAIM, int, neap_decide_claim,
 typedef json_t *json_ptr;
 WRAP(PART_CLAIM, json_ptr, neap_claim_annotations,
      (const struct neap_pod *pod, const struct neap_claim *claim), (pod, claim))
-WRAP_VOID(PART_BIND, neap_kube_ask_bind,
-	  (struct neap_kube * kube, const struct neap_kube_ask *ask, const char *uid,
-	   const char *node, json_t *annotations),
-	  (kube, ask, uid, node, annotations))
+WRAP_VOID(PART_BIND, neap_client_bind,
+	  (struct neap_client * client, const struct neap_client_ask *ask,
+	   const struct neap_client_binding *binding),
+	  (client, ask, binding))
 WRAP(PART_STORE, int, neap_store_write_take,
      (struct neap_store * store, struct neap_store_write *write, struct neap_error *err),
      (store, write, err))
@@ -250,6 +251,7 @@ struct world {
 	struct event_base *base;
 	struct neap_store *store;
 	struct neap_kube *kube;
+	struct neap_client *client; /* of kube */
 	struct neap_scheduler *scheduler;
 	int nodes, pods;
 	bool is_lsr;
@@ -263,7 +265,7 @@ static void fail(const char *what, const char *why)
 }
 
 static void told(void *arg, struct neap_object *object,
-		 const struct neap_kube_failure *failure)
+		 const struct neap_client_failure *failure)
 {
 	struct world *world = arg;
 
@@ -285,26 +287,26 @@ static void drain(struct world *world, int open)
 		turn(world);
 }
 
-static struct neap_kube_ask ask_of(struct world *world, const char *resource,
-				   const char *name)
+static struct neap_client_ask ask_of(struct world *world, const char *resource,
+				     const char *name)
 {
 	drain(world, LIMIT_BINDS - 1);
 	world->asked++;
-	return (struct neap_kube_ask){.resource = resource,
-				      .ns = strcmp(resource, "pods") == 0 ? "default"
-									  : "",
-				      .name = name,
-				      .told = told,
-				      .arg = world};
+	return (struct neap_client_ask){.resource = resource,
+					.ns = strcmp(resource, "pods") == 0 ? "default"
+									    : "",
+					.name = name,
+					.told = told,
+					.arg = world};
 }
 
 static void create_take(struct world *world, const char *resource, json_t *object)
 {
-	struct neap_kube_ask ask = ask_of(world, resource, NULL);
+	struct neap_client_ask ask = ask_of(world, resource, NULL);
 
 	if (!object)
 		fail(resource, "no memory");
-	neap_kube_ask_create_take(world->kube, &ask, object);
+	neap_client_create_take(world->client, &ask, object);
 }
 
 /* 2 NUMA nodes of 16 cores with 2 CPUs each. */
@@ -336,7 +338,7 @@ static json_t *new_topology(const char *name)
 
 static void add_node(struct world *world, int i)
 {
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 	char name[32], zone[8];
 
 	(void)snprintf(name, sizeof(name), "node-%d", i);
@@ -350,10 +352,10 @@ static void add_node(struct world *world, int i)
 			      "kubernetes.io/os", "linux", "kubernetes.io/arch", "amd64",
 			      "topology.kubernetes.io/zone", zone));
 	ask = ask_of(world, "nodes", name);
-	neap_kube_ask_patch_take(world->kube, &ask, true,
-				 json_pack("{s:{s:{s:s, s:s, s:s}}}", "status",
-					   "allocatable", "cpu", "64", "memory", "256Gi",
-					   "pods", "110"));
+	neap_client_patch_take(world->client, &ask, true,
+			       json_pack("{s:{s:{s:s, s:s, s:s}}}", "status",
+					 "allocatable", "cpu", "64", "memory", "256Gi",
+					 "pods", "110"));
 }
 
 /* As a Deployment's controller would make it. */
@@ -416,6 +418,7 @@ static void start(struct world *world, const char *file)
 	config.store = world->store;
 	if (neap_kube_new(&config, &world->kube, &err) < 0)
 		fail("the API", err.msg);
+	world->client = neap_kube_client(world->kube);
 	declared.kube = world->kube;
 	if (neap_kube_declared_folder_open(&folder, "doc/deploy/crds", &err) < 0 ||
 	    neap_kube_declared_new(&declared, &kinds, &err) < 0)
@@ -433,8 +436,7 @@ static void start_scheduler(struct world *world)
 	static const struct neap_log log = {
 		.fd = 2, .level = NEAP_LOG_WARN, .program = "schedule"};
 	const struct neap_scheduler_config config = {.base = world->base,
-						     .kube = world->kube,
-						     .store = world->store,
+						     .client = world->client,
 						     .names = names,
 						     .log = &log};
 	struct neap_error err = {0};
@@ -516,11 +518,12 @@ static void bind_all(struct world *world)
 	drain(world, 0);
 	from = clock_now();
 	for (int i = 0; i < world->pods; i++) {
-		struct neap_kube_ask ask = ask_of(world, "pods", pod);
+		struct neap_client_ask ask = ask_of(world, "pods", pod);
 
 		(void)snprintf(pod, sizeof(pod), "limit-%d", i);
 		(void)snprintf(node, sizeof(node), "node-%d", i % world->nodes);
-		neap_kube_ask_bind(world->kube, &ask, "", node, NULL);
+		neap_client_bind(world->client, &ask,
+				 &(struct neap_client_binding){.node = node});
 	}
 	drain(world, 0);
 	to = clock_now();

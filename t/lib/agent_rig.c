@@ -66,8 +66,7 @@ static struct agent_rig *rig_open(void)
 				     NEAP_LOG_TEXT, "test"};
 	rig->config = (struct neap_agent_config){
 		.base = rig->kube->base,
-		.kube = rig->kube->kube,
-		.store = rig->kube->store.store,
+		.client = rig->kube->client,
 		.node = rig->pods->node,
 		.keeper = rig->keeper->keeper,
 		.node_name = "n1",

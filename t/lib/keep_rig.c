@@ -103,8 +103,7 @@ int keep_setup(void **ret)
 	rig->log = (struct neap_log){.fd = -1, .program = "test"};
 	rig->config = (struct neap_node_keep_config){
 		.base = rig->rig->base,
-		.kube = rig->rig->kube,
-		.store = rig->rig->store.store,
+		.client = rig->rig->client,
 		.node_name = "n1",
 		.data_dir = "/",
 		.port = 9443,

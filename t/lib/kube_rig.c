@@ -22,6 +22,7 @@
 #include "api/http/users/grants.h"
 #include "api/http/users/tokens.h"
 #include "api/kube/base/target.h"
+#include "api/kube/serve/client_local.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
@@ -121,6 +122,7 @@ struct kube_rig *kube_rig_start_with(const char *listen, const char *folder,
 	if (neap_kube_new(&config, &rig->kube, &err) < 0 ||
 	    neap_kube_collect_new(rig->kube, &rig->collect, &err) < 0)
 		fail_msg("%s", err.msg);
+	rig->client = neap_kube_client(rig->kube);
 	declared.kube = rig->kube;
 	if (folder != NULL && neap_kube_declared_folder_open(&files, folder, &err) < 0)
 		fail_msg("%s", err.msg);
@@ -157,6 +159,7 @@ void kube_rig_stop_kube(struct kube_rig *rig)
 	rig->collect = NULL;
 	rig->declared = NULL;
 	rig->kube = NULL;
+	rig->client = NULL;
 }
 
 int kube_rig_teardown(void **state)

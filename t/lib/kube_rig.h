@@ -23,6 +23,7 @@ struct kube_rig {
 	struct neap_http *http;
 	struct neap_kube_registry *registry;
 	struct neap_kube *kube;
+	struct neap_client *client; /* of kube */
 	struct neap_kube_collect *collect;
 	struct neap_kube_declared *declared;
 	char path[96]; /* of the unix socket */

@@ -27,8 +27,7 @@ void schedule_start(struct kube_rig *rig)
 	static const struct neap_log log = {
 		.fd = 2, .level = NEAP_LOG_WARN, .program = "test"};
 	const struct neap_scheduler_config config = {.base = rig->base,
-						     .kube = rig->kube,
-						     .store = rig->store.store,
+						     .client = rig->client,
 						     .names = names,
 						     .now = now,
 						     .settings = schedule_settings,

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/serve/client_local.h"
+#include "api/client/client.h"
 #include "api/schedule/schedule_priv.h"
 #include "api/workload/workload.h"
 #include "t/lib/cpus_rig.h"
@@ -211,7 +211,7 @@ void trace_add_reservation(struct trace *trace)
 				    spec));
 }
 
-static struct neap_kube_ask ask_about(struct trace *trace, int i, char name[32])
+static struct neap_client_ask ask_about(struct trace *trace, int i, char name[32])
 {
 	name_kept(i, name);
 	return trace_ask_of(trace, TRACE_RESERVATIONS, name);
@@ -220,9 +220,9 @@ static struct neap_kube_ask ask_about(struct trace *trace, int i, char name[32])
 void trace_delete_reservation(struct trace *trace, int i)
 {
 	char name[32];
-	struct neap_kube_ask ask = ask_about(trace, i, name);
+	struct neap_client_ask ask = ask_about(trace, i, name);
 
-	neap_kube_ask_delete(trace->rig->kube, &ask, NULL, -1);
+	neap_client_delete(trace->rig->client, &ask, NULL, -1);
 }
 
 /* --- pods --- */
@@ -314,7 +314,7 @@ void trace_add_room(struct trace *trace)
 
 void trace_turn_room(struct trace *trace, int i)
 {
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 	char name[32];
 
 	if (!trace->room_count)
@@ -324,16 +324,16 @@ void trace_turn_room(struct trace *trace, int i)
 	if (trace->rooms[i] < 0 || !*book_node_of(trace->book, "default", name))
 		return;
 	ask = trace_ask_of(trace, "pods", name);
-	neap_kube_ask_patch_take(trace->rig->kube, &ask, true,
-				 json_pack("{s:{s:s, s:[{s:s, s:s}]}}", "status", "phase",
-					   "Running", "conditions", "type", "Ready",
-					   "status",
-					   is_one_of(trace, 4) ? "False" : "True"));
+	neap_client_patch_take(trace->rig->client, &ask, true,
+			       json_pack("{s:{s:s, s:[{s:s, s:s}]}}", "status", "phase",
+					 "Running", "conditions", "type", "Ready",
+					 "status",
+					 is_one_of(trace, 4) ? "False" : "True"));
 }
 
 void trace_finish_pod(struct trace *trace, int i)
 {
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 	char name[32];
 
 	/* Nobody runs again who has finished. */
@@ -342,9 +342,9 @@ void trace_finish_pod(struct trace *trace, int i)
 			trace->rooms[n] = -1;
 	trace_name_pod(i, name);
 	ask = trace_ask_of(trace, "pods", name);
-	neap_kube_ask_patch_take(trace->rig->kube, &ask, true,
-				 json_pack("{s:{s:s}}", "status", "phase",
-					   is_one_of(trace, 2) ? "Succeeded" : "Failed"));
+	neap_client_patch_take(trace->rig->client, &ask, true,
+			       json_pack("{s:{s:s}}", "status", "phase",
+					 is_one_of(trace, 2) ? "Succeeded" : "Failed"));
 }
 
 /* --- others --- */
@@ -352,19 +352,18 @@ void trace_finish_pod(struct trace *trace, int i)
 void trace_resize(struct trace *trace, int i)
 {
 	char name[32];
-	struct neap_kube_ask ask = ask_about(trace, i, name);
+	struct neap_client_ask ask = ask_about(trace, i, name);
 
 	book_excuse_reservation(trace->book, name);
-	neap_kube_ask_patch_take(trace->rig->kube, &ask, true,
-				 json_pack("{s:{s:{s:o}}}", "status", "allocatable",
-					   "cpu",
-					   quantity("%u", 1 + trace_roll(trace, 8))));
+	neap_client_patch_take(trace->rig->client, &ask, true,
+			       json_pack("{s:{s:{s:o}}}", "status", "allocatable", "cpu",
+					 quantity("%u", 1 + trace_roll(trace, 8))));
 }
 
 void trace_scribble(struct trace *trace, int i)
 {
 	char name[32];
-	struct neap_kube_ask ask = ask_about(trace, i, name);
+	struct neap_client_ask ask = ask_about(trace, i, name);
 	json_t *status = json_object();
 
 	if (is_one_of(trace, 2))
@@ -376,25 +375,25 @@ void trace_scribble(struct trace *trace, int i)
 							"u"));
 	else
 		json_object_set_new(status, "allocated", json_pack("{s:s}", "cpu", "77"));
-	neap_kube_ask_patch_take(trace->rig->kube, &ask, true,
-				 json_pack("{s:o}", "status", status));
+	neap_client_patch_take(trace->rig->client, &ask, true,
+			       json_pack("{s:o}", "status", status));
 }
 
 void trace_close(struct trace *trace, int i)
 {
 	char name[32];
-	struct neap_kube_ask ask = ask_about(trace, i, name);
+	struct neap_client_ask ask = ask_about(trace, i, name);
 
-	neap_kube_ask_patch_take(trace->rig->kube, &ask, false,
-				 json_pack("{s:{s:b}}", "spec", "unschedulable",
-					   (int)trace_roll(trace, 2)));
+	neap_client_patch_take(trace->rig->client, &ask, false,
+			       json_pack("{s:{s:b}}", "spec", "unschedulable",
+					 (int)trace_roll(trace, 2)));
 }
 
 void trace_move_user(struct trace *trace, int pod)
 {
 	char name[32], kept[32], text[128];
 	const struct neap_object *object;
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 
 	name_kept((int)trace_roll(trace, (uint32_t)trace->kept_count + 1), kept);
 	object = neap_store_find(trace->rig->store.store, TRACE_RESERVATIONS, "", kept);
@@ -406,9 +405,9 @@ void trace_move_user(struct trace *trace, int pod)
 	book_excuse(trace->book, book_node_of(trace->book, "default", name));
 	book_blind(trace->book, "default", name);
 	ask = trace_ask_of(trace, "pods", name);
-	neap_kube_ask_patch_take(trace->rig->kube, &ask, false,
-				 json_pack("{s:{s:{s:s}}}", "metadata", "annotations",
-					   PREFIX "reservation-allocated", text));
+	neap_client_patch_take(trace->rig->client, &ask, false,
+			       json_pack("{s:{s:{s:s}}}", "metadata", "annotations",
+					 PREFIX "reservation-allocated", text));
 }
 
 /* --- rest --- */

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/serve/client_local.h"
+#include "api/client/client.h"
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/mem.h"
 #include "engine/decide/queue.h"
@@ -29,12 +29,12 @@
 /* What a node's agent does: a pod that is to go goes. */
 static void play_agent(struct trace *trace, const struct neap_object *object)
 {
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 
 	if (!object->is_deleting)
 		return;
 	ask = trace_ask_of(trace, "pods", object->name);
-	neap_kube_ask_delete(trace->rig->kube, &ask, object->uid, 0);
+	neap_client_delete(trace->rig->client, &ask, object->uid, 0);
 }
 
 static void enter(struct trace *trace, struct neap_store_watch *watch,
@@ -127,7 +127,7 @@ struct mark {
 };
 
 static void told_mark(void *arg, struct neap_object *object,
-		      const struct neap_kube_failure *failure)
+		      const struct neap_client_failure *failure)
 {
 	struct mark *mark = arg;
 
@@ -140,16 +140,16 @@ static void told_mark(void *arg, struct neap_object *object,
 static int64_t write_mark(struct trace *trace)
 {
 	struct mark mark = {0};
-	const struct neap_kube_ask ask = {.resource = "namespaces",
-					  .ns = "",
-					  .name = "default",
-					  .told = told_mark,
-					  .arg = &mark};
+	const struct neap_client_ask ask = {.resource = "namespaces",
+					    .ns = "",
+					    .name = "default",
+					    .told = told_mark,
+					    .arg = &mark};
 	char text[32];
 
 	(void)snprintf(text, sizeof(text), "%zu", ++trace->asked);
-	neap_kube_ask_patch_take(
-		trace->rig->kube, &ask, false,
+	neap_client_patch_take(
+		trace->rig->client, &ask, false,
 		json_pack("{s:{s:{s:s}}}", "metadata", "annotations", "mark", text));
 	/* The disk may be slow: a minute and more. */
 	for (int i = 0; i < MARK_TURNS && !mark.is_told; i++) {
@@ -227,8 +227,7 @@ void trace_start_scheduler(struct trace *trace, int which)
 	static const struct neap_log log = {
 		.fd = 2, .level = NEAP_LOG_ERROR, .program = "test"};
 	const struct neap_scheduler_config config = {.base = trace->rig->base,
-						     .kube = trace->rig->kube,
-						     .store = trace->rig->store.store,
+						     .client = trace->rig->client,
 						     .names = names,
 						     .now = now,
 						     .log = &log};

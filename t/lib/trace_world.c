@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/serve/client_local.h"
+#include "api/client/client.h"
 #include "engine/json/json.h"
 #include "t/lib/trace_rig_priv.h"
 
@@ -22,7 +22,7 @@ uint32_t trace_roll(struct trace *trace, uint32_t below)
 /* --- asking --- */
 
 static void told(void *arg, struct neap_object *object,
-		 const struct neap_kube_failure *failure)
+		 const struct neap_client_failure *failure)
 {
 	struct trace *trace = arg;
 
@@ -30,25 +30,25 @@ static void told(void *arg, struct neap_object *object,
 	trace->refused += failure != NULL;
 }
 
-struct neap_kube_ask trace_ask_of(struct trace *trace, const char *resource,
-				  const char *name)
+struct neap_client_ask trace_ask_of(struct trace *trace, const char *resource,
+				    const char *name)
 {
 	bool is_pod = strcmp(resource, "pods") == 0;
 
 	trace->asked++;
-	return (struct neap_kube_ask){.resource = resource,
-				      .ns = is_pod ? "default" : "",
-				      .name = name,
-				      .told = told,
-				      .arg = trace};
+	return (struct neap_client_ask){.resource = resource,
+					.ns = is_pod ? "default" : "",
+					.name = name,
+					.told = told,
+					.arg = trace};
 }
 
 void trace_create_take(struct trace *trace, const char *resource, json_t *object)
 {
-	struct neap_kube_ask ask = trace_ask_of(trace, resource, NULL);
+	struct neap_client_ask ask = trace_ask_of(trace, resource, NULL);
 
 	assert_non_null(object);
-	neap_kube_ask_create_take(trace->rig->kube, &ask, object);
+	neap_client_create_take(trace->rig->client, &ask, object);
 }
 
 void trace_name_pod(int i, char name[32])
@@ -176,7 +176,7 @@ static json_t *new_labels(const struct trace *trace, int i, const char *name)
 
 void trace_add_node(struct trace *trace, int i)
 {
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 	json_t *spec = json_object();
 	char name[32], cpu[16], memory[16], pods[16];
 
@@ -198,21 +198,21 @@ void trace_add_node(struct trace *trace, int i)
 	(void)snprintf(memory, sizeof(memory), "%dGi", gib_of(trace, i));
 	(void)snprintf(pods, sizeof(pods), "%u", 6 + node_roll(i, 10, 30));
 	ask = trace_ask_of(trace, "nodes", name);
-	neap_kube_ask_patch_take(trace->rig->kube, &ask, true,
-				 json_pack("{s:{s:{s:s, s:s, s:s}}}", "status",
-					   "allocatable", "cpu", cpu, "memory", memory,
-					   "pods", pods));
+	neap_client_patch_take(trace->rig->client, &ask, true,
+			       json_pack("{s:{s:{s:s, s:s, s:s}}}", "status",
+					 "allocatable", "cpu", cpu, "memory", memory,
+					 "pods", pods));
 	trace->node_count = i < trace->node_count ? trace->node_count : i + 1;
 }
 
 void trace_delete_node(struct trace *trace, int i)
 {
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 	char name[32];
 
 	trace_name_node(i, name);
 	ask = trace_ask_of(trace, "nodes", name);
-	neap_kube_ask_delete(trace->rig->kube, &ask, NULL, -1);
+	neap_client_delete(trace->rig->client, &ask, NULL, -1);
 }
 
 /* --- pods --- */
@@ -343,35 +343,36 @@ void trace_add_pod_again(struct trace *trace, int i)
 
 void trace_delete_pod(struct trace *trace, int i)
 {
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 	char name[32];
 
 	trace_name_pod(i, name);
 	ask = trace_ask_of(trace, "pods", name);
-	neap_kube_ask_delete(trace->rig->kube, &ask, NULL, 0);
+	neap_client_delete(trace->rig->client, &ask, NULL, 0);
 }
 
 void trace_bind(struct trace *trace, int pod, int node)
 {
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 	char name[32], to[32];
 
 	trace_name_pod(pod, name);
 	trace_name_node(node, to);
 	ask = trace_ask_of(trace, "pods", name);
 	book_blind(trace->book, "default", name);
-	neap_kube_ask_bind(trace->rig->kube, &ask, NULL, to, NULL);
+	neap_client_bind(trace->rig->client, &ask,
+			 &(struct neap_client_binding){.node = to});
 }
 
 void trace_touch_pod(struct trace *trace, int i)
 {
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 	char name[32], text[32];
 
 	trace_name_pod(i, name);
 	(void)snprintf(text, sizeof(text), "%zu", trace->asked);
 	ask = trace_ask_of(trace, "pods", name);
-	neap_kube_ask_patch_take(
-		trace->rig->kube, &ask, false,
+	neap_client_patch_take(
+		trace->rig->client, &ask, false,
 		json_pack("{s:{s:{s:s}}}", "metadata", "labels", "touch", text));
 }

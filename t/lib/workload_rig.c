@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/serve/client_local.h"
+#include "api/client/client.h"
 #include "engine/base/clock.h"
 #include "engine/base/quantity.h"
 
@@ -21,10 +21,8 @@ static int64_t workload_now(void)
 
 struct neap_workload_config workload_config(struct kube_rig *rig)
 {
-	return (struct neap_workload_config){.base = rig->base,
-					     .kube = rig->kube,
-					     .store = rig->store.store,
-					     .now = workload_now};
+	return (struct neap_workload_config){
+		.base = rig->base, .client = rig->client, .now = workload_now};
 }
 
 static bool take(void *arg, struct neap_object *object)
@@ -78,9 +76,9 @@ static bool is_newest(struct kube_rig *rig, const json_t *pod)
 static int play_pod(struct kube_rig *rig, const json_t *pod, enum workload_fate fate,
 		    unsigned node)
 {
-	struct neap_kube_ask ask = {.resource = "pods",
-				    .ns = kube_text(pod, "metadata.namespace"),
-				    .name = kube_text(pod, "metadata.name")};
+	struct neap_client_ask ask = {.resource = "pods",
+				      .ns = kube_text(pod, "metadata.namespace"),
+				      .name = kube_text(pod, "metadata.name")};
 	const char *uid = kube_text(pod, "metadata.uid");
 	const char *phase = kube_text(pod, "status.phase"), *ready;
 	char name[8];
@@ -90,14 +88,15 @@ static int play_pod(struct kube_rig *rig, const json_t *pod, enum workload_fate 
 	if (!is_newest(rig, pod))
 		return 1; /* a step of it is on its way */
 	if (*kube_text(pod, "metadata.deletionTimestamp") != '\0') {
-		neap_kube_ask_delete(rig->kube, &ask, uid, 0);
+		neap_client_delete(rig->client, &ask, uid, 0);
 		return 1;
 	}
 	if (strcmp(phase, "Failed") == 0 || strcmp(phase, "Succeeded") == 0)
 		return 0;
 	if (*kube_text(pod, "spec.nodeName") == '\0') {
 		(void)snprintf(name, sizeof(name), "n%u", node);
-		neap_kube_ask_bind(rig->kube, &ask, uid, name, NULL);
+		neap_client_bind(rig->client, &ask,
+				 &(struct neap_client_binding){.node = name, .uid = uid});
 		return 1;
 	}
 	ready = fate == WORKLOAD_RUN ? "True" : "False";
@@ -109,7 +108,7 @@ static int play_pod(struct kube_rig *rig, const json_t *pod, enum workload_fate 
 		    strcmp(kube_text(kube_at(pod, path), "status"), ready) == 0)
 			return 0;
 	}
-	neap_kube_ask_patch_take(rig->kube, &ask, true, new_status("Running", ready));
+	neap_client_patch_take(rig->client, &ask, true, new_status("Running", ready));
 	return 1;
 }
 

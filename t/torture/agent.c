@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "api/agent/pod/pins.h"
-#include "api/kube/serve/client_local.h"
+#include "api/client/client.h"
 #include "api/run/node_priv.h"
 #include "t/lib/keep_rig.h"
 #include "t/torture/torture.h"
@@ -43,15 +43,14 @@ static int add_pod(const char *name, const char *status)
 /* Asked for and not waited for: it is written, and heard, in later turns of the loop. */
 static void ask_for_pod(void)
 {
-	const struct neap_kube_ask ask = {.resource = "pods", .ns = "default"};
+	const struct neap_client_ask ask = {.resource = "pods", .ns = "default"};
 
-	neap_kube_ask_create_take(rig->rig->kube, &ask,
-				  json_pack("{s:{s:s,s:{s:s}},s:{s:s,s:[{s:s,s:s}]}}",
-					    "metadata", "name", "away", "annotations",
-					    "scheduling.koordinator.sh/resource-status",
-					    "{\"cpuset\":\"4000\"}", "spec", "nodeName",
-					    "n1", "containers", "name", "c", "image",
-					    "i"));
+	neap_client_create_take(rig->rig->client, &ask,
+				json_pack("{s:{s:s,s:{s:s}},s:{s:s,s:[{s:s,s:s}]}}",
+					  "metadata", "name", "away", "annotations",
+					  "scheduling.koordinator.sh/resource-status",
+					  "{\"cpuset\":\"4000\"}", "spec", "nodeName",
+					  "n1", "containers", "name", "c", "image", "i"));
 }
 
 static void add_objects(void)
@@ -69,8 +68,7 @@ static void add_objects(void)
 static int begin(struct neap_error *err)
 {
 	const struct neap_pins_config config = {.base = rig->rig->base,
-						.kube = rig->rig->kube,
-						.store = rig->rig->store.store,
+						.client = rig->rig->client,
 						.node = rig->node,
 						.node_name = "n1",
 						.log = &rig->log};

@@ -12,8 +12,8 @@
 
 #include "api/agent/node/node_keep_priv.h"
 #include "api/agent/node/node_topology.h"
-#include "api/kube/serve/client_local.h"
-#include "api/kube/serve/events.h"
+#include "api/client/client.h"
+#include "api/client/events.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
@@ -74,7 +74,7 @@ static void link_unref(struct link *link)
 /* --- asking --- */
 
 static void told(void *arg, struct neap_object *object,
-		 const struct neap_kube_failure *failure)
+		 const struct neap_client_failure *failure)
 {
 	struct link *link = arg;
 	struct neap_node_keep *keep = link->keep;
@@ -95,18 +95,19 @@ static void told(void *arg, struct neap_object *object,
 }
 
 /* Nobody is told, as it is no failure: the kind need not be there. */
-static struct neap_kube_ask ask_quietly(const struct neap_node_keep *keep,
-					const char *resource)
+static struct neap_client_ask ask_quietly(const struct neap_node_keep *keep,
+					  const char *resource)
 {
-	return (struct neap_kube_ask){.resource = resource,
-				      .ns = strcmp(resource, LEASES) == 0 ? LEASE_NS : "",
-				      .name = keep->config.node_name};
+	return (struct neap_client_ask){.resource = resource,
+					.ns = strcmp(resource, LEASES) == 0 ? LEASE_NS
+									    : "",
+					.name = keep->config.node_name};
 }
 
 /* To be used once. */
-static struct neap_kube_ask ask_for(struct neap_node_keep *keep, const char *resource)
+static struct neap_client_ask ask_for(struct neap_node_keep *keep, const char *resource)
 {
-	struct neap_kube_ask ask = ask_quietly(keep, resource);
+	struct neap_client_ask ask = ask_quietly(keep, resource);
 
 	keep->link->refs++;
 	ask.told = told;
@@ -116,9 +117,9 @@ static struct neap_kube_ask ask_for(struct neap_node_keep *keep, const char *res
 
 static struct neap_object *newest(const struct neap_node_keep *keep, const char *resource)
 {
-	return neap_store_newest(keep->config.store, resource,
-				 strcmp(resource, LEASES) == 0 ? LEASE_NS : "",
-				 keep->config.node_name);
+	return neap_client_newest(keep->config.client, resource,
+				  strcmp(resource, LEASES) == 0 ? LEASE_NS : "",
+				  keep->config.node_name);
 }
 
 static bool is_due(int64_t last, int64_t every, int64_t now)
@@ -133,21 +134,21 @@ static void note(struct neap_node_keep *keep, bool is_warning, const char *reaso
 		 const char *text)
 {
 	const char *name = keep->config.node_name;
-	const struct neap_kube_note about = {.api_version = "v1",
-					     .kind = "Node",
-					     .ns = "",
-					     .name = name,
-					     .uid = name,
-					     .is_warning = is_warning,
-					     .reason = reason,
-					     .component = "kubelet",
-					     .host = name};
+	const struct neap_client_note about = {.api_version = "v1",
+					       .kind = "Node",
+					       .ns = "",
+					       .name = name,
+					       .uid = name,
+					       .is_warning = is_warning,
+					       .reason = reason,
+					       .component = "kubelet",
+					       .host = name};
 
 	if (text)
-		neap_kube_note(keep->config.kube, &about, "%s", text);
+		neap_client_note(keep->config.client, &about, "%s", text);
 	else
-		neap_kube_note(keep->config.kube, &about, "Node %s status is now: %s",
-			       name, reason);
+		neap_client_note(keep->config.client, &about, "Node %s status is now: %s",
+				 name, reason);
 }
 
 static void note_changes(struct neap_node_keep *keep, const json_t *before,
@@ -182,7 +183,7 @@ static void note_changes(struct neap_node_keep *keep, const json_t *before,
 
 static void create_node(struct neap_node_keep *keep, int64_t now)
 {
-	struct neap_kube_ask ask = ask_for(keep, NODES);
+	struct neap_client_ask ask = ask_for(keep, NODES);
 	json_t *status = node_status_make(&keep->state, NULL, now, true);
 	json_t *spec = NULL;
 
@@ -191,11 +192,11 @@ static void create_node(struct neap_node_keep *keep, int64_t now)
 	if (!keep->config.runs_pods)
 		spec = json_pack("{s:[{s:s, s:s}]}", "taints", "key",
 				 "node.kubernetes.io/not-ready", "effect", "NoSchedule");
-	neap_kube_ask_create_take(
-		keep->config.kube, &ask,
-		json_pack("{s:{s:s, s:O}, s:o, s:o}", "metadata", "name",
-			  keep->config.node_name, "labels", keep->labels, "spec",
-			  spec ? spec : json_object(), "status", status));
+	neap_client_create_take(keep->config.client, &ask,
+				json_pack("{s:{s:s, s:O}, s:o, s:o}", "metadata", "name",
+					  keep->config.node_name, "labels", keep->labels,
+					  "spec", spec ? spec : json_object(), "status",
+					  status));
 	keep->is_labelled = true;
 	keep->beat = now;
 }
@@ -205,14 +206,14 @@ static void ensure_labels(struct neap_node_keep *keep)
 {
 	const json_t *labels =
 		json_object_get(json_object_get(keep->tree, "metadata"), "labels");
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 
 	keep->is_labelled = true;
 	if (node_status_is_within(labels, keep->labels))
 		return;
 	ask = ask_for(keep, NODES);
-	neap_kube_ask_patch_take(
-		keep->config.kube, &ask, false,
+	neap_client_patch_take(
+		keep->config.client, &ask, false,
 		json_pack("{s:{s:O}}", "metadata", "labels", keep->labels));
 }
 
@@ -232,7 +233,7 @@ static void look_at_node(struct neap_node_keep *keep, int64_t now)
 	struct neap_object *object = newest(keep, NODES);
 	uint64_t lost = neap_json_failures();
 	const json_t *status;
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 	json_t *patch;
 	bool is_beat;
 
@@ -259,8 +260,8 @@ static void look_at_node(struct neap_node_keep *keep, int64_t now)
 	note_changes(keep, status, patch);
 	keep->beat = now;
 	ask = ask_for(keep, NODES);
-	neap_kube_ask_patch_take(keep->config.kube, &ask, true,
-				 json_pack("{s:o}", "status", patch));
+	neap_client_patch_take(keep->config.client, &ask, true,
+			       json_pack("{s:o}", "status", patch));
 }
 
 /* --- its Lease --- */
@@ -274,7 +275,7 @@ static json_t *owner_of(const struct neap_node_keep *keep)
 static void renew(struct neap_node_keep *keep, int64_t now)
 {
 	const struct neap_object *node = newest(keep, NODES);
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 	json_t *lease;
 	char time[32];
 
@@ -296,9 +297,9 @@ static void renew(struct neap_node_keep *keep, int64_t now)
 			  "renewTime", time);
 	ask = ask_for(keep, LEASES);
 	if (newest(keep, LEASES))
-		neap_kube_ask_patch_take(keep->config.kube, &ask, false, lease);
+		neap_client_patch_take(keep->config.client, &ask, false, lease);
 	else
-		neap_kube_ask_create_take(keep->config.kube, &ask, lease);
+		neap_client_create_take(keep->config.client, &ask, lease);
 }
 
 /* --- its NodeMetric --- */
@@ -329,7 +330,7 @@ static int64_t metric_interval(const struct neap_node_keep *keep,
 static void measure(struct neap_node_keep *keep, int64_t now)
 {
 	const struct neap_object *object;
-	struct neap_kube_ask ask = ask_quietly(keep, METRICS);
+	struct neap_client_ask ask = ask_quietly(keep, METRICS);
 	uint64_t lost = neap_json_failures();
 	json_t *status;
 
@@ -349,15 +350,15 @@ static void measure(struct neap_node_keep *keep, int64_t now)
 	}
 	keep->measured = now;
 	if (!object)
-		neap_kube_ask_create_take(keep->config.kube, &ask,
-					  json_pack("{s:{s:s, s:o}, s:{}}", "metadata",
-						    "name", keep->config.node_name,
-						    "ownerReferences", owner_of(keep),
-						    "spec"));
+		neap_client_create_take(keep->config.client, &ask,
+					json_pack("{s:{s:s, s:o}, s:{}}", "metadata",
+						  "name", keep->config.node_name,
+						  "ownerReferences", owner_of(keep),
+						  "spec"));
 	/* Without the kind there is none now either. */
 	if (object || newest(keep, METRICS))
-		neap_kube_ask_patch_take(keep->config.kube, &ask, true,
-					 json_pack("{s:o}", "status", status));
+		neap_client_patch_take(keep->config.client, &ask, true,
+				       json_pack("{s:o}", "status", status));
 	else
 		json_decref(status);
 }
@@ -397,13 +398,13 @@ static json_t *without_nulls(json_t *report)
 
 static void create_topology(struct neap_node_keep *keep, json_t *report)
 {
-	struct neap_kube_ask ask = ask_quietly(keep, TOPOLOGIES);
+	struct neap_client_ask ask = ask_quietly(keep, TOPOLOGIES);
 	json_t *metadata = json_object_get(without_nulls(report), "metadata");
 	const struct neap_object *object;
 
 	(void)json_object_set_new(metadata, "name", json_string(keep->config.node_name));
 	(void)json_object_set_new(metadata, "ownerReferences", owner_of(keep));
-	neap_kube_ask_create_take(keep->config.kube, &ask, report);
+	neap_client_create_take(keep->config.client, &ask, report);
 	/* So that a deletion before the next look is seen. Without the kind there is none now either. */
 	object = newest(keep, TOPOLOGIES);
 	keep->reported_version = object ? object->version : 0;
@@ -414,7 +415,7 @@ static void report_topology(struct neap_node_keep *keep, int64_t now)
 {
 	const struct neap_object *object = newest(keep, TOPOLOGIES);
 	int64_t version = object ? object->version : 0;
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 	struct neap_error trouble;
 	uint64_t lost = neap_json_failures();
 	json_t *tree, *report = NULL;
@@ -444,7 +445,7 @@ static void report_topology(struct neap_node_keep *keep, int64_t now)
 	} else {
 		keep->rewritten = now;
 		ask = ask_for(keep, TOPOLOGIES);
-		neap_kube_ask_patch_take(keep->config.kube, &ask, false, report);
+		neap_client_patch_take(keep->config.client, &ask, false, report);
 	}
 	json_decref(tree);
 	tell_of_kubelet(keep, &trouble);

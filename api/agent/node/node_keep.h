@@ -7,7 +7,7 @@
 #ifndef NEAP_API_AGENT_NODE_NODE_KEEP_H
 #define NEAP_API_AGENT_NODE_NODE_KEEP_H
 
-#include "api/kube/kube.h"
+#include "api/client/client.h"
 #include "api/run/pods.h"
 #include "engine/machine/cpuset.h"
 
@@ -16,8 +16,7 @@ struct neap_node_keep;
 
 struct neap_node_keep_config {
 	struct event_base *base;
-	struct neap_kube *kube;
-	struct neap_store *store;
+	struct neap_client *client;
 	struct neap_node *node; /* NULL: nothing is known of what is used */
 	const char *node_name;
 	const json_t

@@ -162,8 +162,8 @@ static bool take_pod(void *arg, struct neap_object *object)
 static bool find_pods(const struct node_state *state, const struct neap_sample *sample,
 		      json_t *list, struct listed *listed)
 {
-	struct neap_store *store = state->config->store;
-	struct neap_store_place place = {.version = neap_store_version(store)};
+	struct neap_client *client = state->config->client;
+	struct neap_client_place place = {.version = neap_client_version(client)};
 	struct pods pods = {
 		.state = state, .by_uid = neap_map_new(), .listed = listed, .list = list};
 	bool ok = pods.by_uid;
@@ -174,7 +174,7 @@ static bool find_pods(const struct node_state *state, const struct neap_sample *
 				  &sample->workloads[i]);
 	/* With what others than pods use it is no matter. */
 	ok = ok &&
-	     neap_store_list(store, "pods", NULL, &place, take_pod, &pods, &err) >= 0 &&
+	     neap_client_list(client, "pods", NULL, &place, take_pod, &pods, &err) >= 0 &&
 	     !pods.is_short;
 	neap_map_free(pods.by_uid);
 	return ok;

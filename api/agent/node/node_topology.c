@@ -220,7 +220,7 @@ int node_topology_make(const struct neap_node_keep_config *config, const json_t 
 		       json_t **ret, struct neap_error *ret_trouble)
 {
 	const char *root = config->sys_root ? config->sys_root : "";
-	struct neap_store_place place = {.version = neap_store_version(config->store)};
+	struct neap_client_place place = {.version = neap_client_version(config->client)};
 	struct pods pods = {.config = config};
 	neap_auto_free struct neap_report_pages *pages =
 		neap_alloc_array(PAGES_MAX, sizeof(*pages));
@@ -247,8 +247,8 @@ int node_topology_make(const struct neap_node_keep_config *config, const json_t 
 					 pod->name, sizeof(pod->name));
 	}
 	if (pages &&
-	    neap_store_list(config->store, "pods", NULL, &place, take_pod, &pods, &err) >=
-		    0 &&
+	    neap_client_list(config->client, "pods", NULL, &place, take_pod, &pods,
+			     &err) >= 0 &&
 	    !pods.has_failed) {
 		from.page_count = read_pages(root, from.topology, node, pages);
 		from.pods = pods.list;

@@ -143,8 +143,8 @@ static bool take_listed(void *arg, struct neap_object *object)
 /* Everything as it is now; what is there no more has gone. */
 static int list(struct neap_agent *agent, struct neap_error *err)
 {
-	struct neap_store *store = agent->config.store;
-	struct neap_store_place place = {.version = neap_store_version(store)};
+	struct neap_client *client = agent->config.client;
+	struct neap_client_place place = {.version = neap_client_version(client)};
 	const char *uid;
 	int rc;
 
@@ -154,13 +154,13 @@ static int list(struct neap_agent *agent, struct neap_error *err)
 
 		pod->is_seen = false;
 	}
-	neap_store_watch_free(agent->watch);
+	neap_client_watch_free(agent->watch);
 	agent->watch = NULL;
-	rc = neap_store_watch_new(store, "pods", place.version, ready, agent,
-				  &agent->watch, err);
+	rc = neap_client_watch_new(client, "pods", place.version, ready, agent,
+				   &agent->watch, err);
 	if (rc >= 0)
-		rc = neap_store_list(store, "pods", NULL, &place, take_listed, agent,
-				     err);
+		rc = neap_client_list(client, "pods", NULL, &place, take_listed, agent,
+				      err);
 	if (rc < 0) {
 		agent->is_lost = true;
 		return rc;
@@ -176,11 +176,11 @@ static int list(struct neap_agent *agent, struct neap_error *err)
 
 static void hear_store(struct neap_agent *agent)
 {
-	struct neap_store_event *event;
+	const struct neap_client_event *event;
 	struct neap_error err;
 
 	for (int left = PIECE; left > 0; left--) {
-		int rc = neap_store_watch_next(agent->watch, &event, &err);
+		int rc = neap_client_watch_next(agent->watch, &event, &err);
 		struct agent_pod *pod;
 
 		if (rc <= 0) {
@@ -188,7 +188,7 @@ static void hear_store(struct neap_agent *agent)
 			return;
 		}
 		pod = neap_map_find(agent->pods, event->object->uid);
-		if (event->what != NEAP_STORE_DELETED)
+		if (event->what != NEAP_CLIENT_DELETED)
 			take(agent, event->object);
 		else if (pod != NULL)
 			agent_pod_end(pod);
@@ -318,7 +318,7 @@ void neap_agent_free(struct neap_agent *agent)
 
 	if (agent == NULL)
 		return;
-	neap_store_watch_free(agent->watch);
+	neap_client_watch_free(agent->watch);
 	while (agent->pods != NULL && neap_map_count(agent->pods) > 0) {
 		struct agent_pod *pod =
 			neap_map_at(agent->pods, neap_map_count(agent->pods) - 1, &key);

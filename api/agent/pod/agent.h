@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What runs pods: takes those that are bound to this node from the store, has their groups made (api/run/pods.h),
+ * What runs pods: takes those that are bound to this node, has their groups made (api/run/pods.h),
  * their commands started and watched (hw/keeper), their probes asked, and writes their status, as a kubelet
  * does. After a restart it finds what runs by the folders of the keeper, and neither starts a command twice nor
  * loses one. Runs on the loop and never waits. */
 #ifndef NEAP_API_AGENT_POD_AGENT_H
 #define NEAP_API_AGENT_POD_AGENT_H
 
-#include "api/kube/kube.h"
+#include "api/client/client.h"
 #include "api/run/pods.h"
 #include "hw/keeper/keeper.h"
 
@@ -16,8 +16,7 @@ struct neap_agent;
 
 struct neap_agent_config {
 	struct event_base *base;
-	struct neap_kube *kube;
-	struct neap_store *store;
+	struct neap_client *client;
 	struct neap_node *node;
 	struct neap_keeper *keeper;
 	const char *node_name;

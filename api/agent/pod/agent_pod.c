@@ -10,7 +10,7 @@
 
 #include "api/agent/pod/agent_priv.h"
 #include "api/agent/pod/pins.h"
-#include "api/kube/serve/events.h"
+#include "api/client/events.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
@@ -49,14 +49,14 @@ void agent_note(struct agent_pod *pod, const struct agent_container *container,
 {
 	const struct neap_pod_container *one =
 		container != NULL ? &pod->life.containers[container->index] : NULL;
-	struct neap_kube_note note = {.api_version = "v1",
-				      .kind = "Pod",
-				      .ns = pod->ns,
-				      .name = pod->name,
-				      .uid = pod->uid,
-				      .is_warning = is_warning,
-				      .reason = reason,
-				      .component = "kubelet"};
+	struct neap_client_note note = {.api_version = "v1",
+					.kind = "Pod",
+					.ns = pod->ns,
+					.name = pod->name,
+					.uid = pod->uid,
+					.is_warning = is_warning,
+					.reason = reason,
+					.component = "kubelet"};
 	char message[1024], path[128];
 	va_list args;
 
@@ -73,7 +73,7 @@ void agent_note(struct agent_pod *pod, const struct agent_container *container,
 	(void)vsnprintf(message, sizeof(message), fmt, args);
 	va_end(args);
 	neap_utf8_trim(message);
-	neap_kube_note(pod->agent->config.kube, &note, "%s", message);
+	neap_client_note(pod->agent->config.client, &note, "%s", message);
 }
 
 /* --- its life --- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the files of the agent share: itself, and one pod. A pod is counted: whoever is to answer something about it
- * (the store, the node) holds it, also when the agent has dropped it. */
+ * (a write, the node) holds it, also when the agent has dropped it. */
 #ifndef NEAP_API_AGENT_POD_AGENT_PRIV_H
 #define NEAP_API_AGENT_POD_AGENT_PRIV_H
 
@@ -57,7 +57,7 @@ struct agent_id {
 
 struct neap_agent {
 	struct neap_agent_config config;
-	struct neap_store_watch *watch;
+	struct neap_client_watch *watch;
 	struct event *turn, *heard;
 	struct neap_map *pods; /* by uid */
 	struct neap_map *ids;

@@ -176,8 +176,8 @@ static int open_source(const struct agent_pod *pod, bool is_secret, const char *
 		       json_t **ret, struct neap_error *err)
 {
 	struct neap_object *object =
-		neap_store_find(pod->agent->config.store,
-				is_secret ? "secrets" : "configmaps", pod->ns, name);
+		neap_client_find(pod->agent->config.client,
+				 is_secret ? "secrets" : "configmaps", pod->ns, name);
 
 	*ret = NULL;
 	if (object == NULL)

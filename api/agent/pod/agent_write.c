@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/agent/pod/agent_priv.h"
-#include "api/kube/serve/client_local.h"
+#include "api/client/client.h"
 #include "engine/json/json.h"
 
 #define PAUSE_USEC     500000
@@ -21,11 +21,11 @@ static void pause_for(struct agent_pod *pod)
 }
 
 static void told(void *arg, struct neap_object *object,
-		 const struct neap_kube_failure *failure)
+		 const struct neap_client_failure *failure)
 {
 	struct agent_pod *pod = arg;
-	bool is_usual = object != NULL || failure->reason == NEAP_KUBE_CONFLICT ||
-			failure->reason == NEAP_KUBE_NOT_FOUND;
+	bool is_usual = object != NULL || failure->reason == NEAP_CLIENT_CONFLICT ||
+			failure->reason == NEAP_CLIENT_NOT_FOUND;
 
 	pod->is_writing = false;
 	if (pod->agent != NULL) {
@@ -44,11 +44,11 @@ static void told(void *arg, struct neap_object *object,
 }
 
 static void told_removed(void *arg, struct neap_object *object,
-			 const struct neap_kube_failure *failure)
+			 const struct neap_client_failure *failure)
 {
 	struct agent_pod *pod = arg;
 
-	if (object == NULL && failure->reason != NEAP_KUBE_NOT_FOUND) {
+	if (object == NULL && failure->reason != NEAP_CLIENT_NOT_FOUND) {
 		pod->is_removing = false;
 		if (pod->agent != NULL)
 			pause_for(pod);
@@ -56,15 +56,15 @@ static void told_removed(void *arg, struct neap_object *object,
 	agent_pod_unref(pod);
 }
 
-static struct neap_kube_ask ask_of(struct agent_pod *pod,
-				   void (*call)(void *arg, struct neap_object *object,
-						const struct neap_kube_failure *failure))
+static struct neap_client_ask
+ask_of(struct agent_pod *pod, void (*call)(void *arg, struct neap_object *object,
+					   const struct neap_client_failure *failure))
 {
-	return (struct neap_kube_ask){.resource = "pods",
-				      .ns = pod->ns,
-				      .name = pod->name,
-				      .told = call,
-				      .arg = agent_pod_ref(pod)};
+	return (struct neap_client_ask){.resource = "pods",
+					.ns = pod->ns,
+					.name = pod->name,
+					.told = call,
+					.arg = agent_pod_ref(pod)};
 }
 
 /* The object with its status as it is now; *ret NULL: it says so already. False without memory. */
@@ -99,12 +99,12 @@ bool agent_write(struct agent_pod *pod)
 {
 	struct neap_agent *agent = pod->agent;
 	struct neap_object *newest;
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 	json_t *tree;
 
 	if (pod->is_writing || pod->tree == NULL)
 		return false;
-	newest = neap_store_newest(agent->config.store, "pods", pod->ns, pod->name);
+	newest = neap_client_newest(agent->config.client, "pods", pod->ns, pod->name);
 	if (newest == NULL || strcmp(newest->uid, pod->uid) != 0)
 		return false; /* it goes: that is heard, too */
 	if (!make(pod, newest, &tree)) {
@@ -115,17 +115,17 @@ bool agent_write(struct agent_pod *pod)
 		return true;
 	pod->is_writing = true;
 	ask = ask_of(pod, told);
-	neap_kube_ask_update_take(agent->config.kube, &ask, true, tree);
+	neap_client_update_take(agent->config.client, &ask, true, tree);
 	return false;
 }
 
 void agent_remove(struct agent_pod *pod)
 {
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 
 	if (pod->is_removing)
 		return;
 	pod->is_removing = true;
 	ask = ask_of(pod, told_removed);
-	neap_kube_ask_delete(pod->agent->config.kube, &ask, pod->uid, 0);
+	neap_client_delete(pod->agent->config.client, &ask, pod->uid, 0);
 }

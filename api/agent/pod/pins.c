@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/serve/events.h"
+#include "api/client/events.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
@@ -36,7 +36,7 @@ struct pin {
 
 struct neap_pins {
 	struct neap_pins_config config;
-	struct neap_store_watch *pods_watch, *nodes_watch;
+	struct neap_client_watch *pods_watch, *nodes_watch;
 	struct neap_map *pods;
 	struct event *turn;
 	bool is_lost; /* changes were missed */
@@ -73,15 +73,15 @@ NEAP_PRINTF(4, 5)
 static void note(const struct neap_pins *pins, const struct pin *pin, const char *reason,
 		 const char *fmt, ...)
 {
-	const struct neap_kube_note about = {.api_version = "v1",
-					     .kind = "Pod",
-					     .ns = pin->ns,
-					     .name = pin->name,
-					     .uid = pin->uid,
-					     .is_warning = true,
-					     .reason = reason,
-					     .component = "kubelet",
-					     .host = pins->config.node_name};
+	const struct neap_client_note about = {.api_version = "v1",
+					       .kind = "Pod",
+					       .ns = pin->ns,
+					       .name = pin->name,
+					       .uid = pin->uid,
+					       .is_warning = true,
+					       .reason = reason,
+					       .component = "kubelet",
+					       .host = pins->config.node_name};
 	char message[1024];
 	va_list args;
 
@@ -89,7 +89,7 @@ static void note(const struct neap_pins *pins, const struct pin *pin, const char
 	(void)vsnprintf(message, sizeof(message), fmt, args);
 	va_end(args);
 	neap_utf8_trim(message);
-	neap_kube_note(pins->config.kube, &about, "%s", message);
+	neap_client_note(pins->config.client, &about, "%s", message);
 }
 
 static void told(void *arg, const char *uid, const struct neap_cpuset *missing,
@@ -274,12 +274,12 @@ static void ready(void *arg)
 }
 
 static int watch(struct neap_pins *pins, const char *resource, int64_t version,
-		 struct neap_store_watch **ret, struct neap_error *err)
+		 struct neap_client_watch **ret, struct neap_error *err)
 {
-	neap_store_watch_free(*ret);
+	neap_client_watch_free(*ret);
 	*ret = NULL;
-	return neap_store_watch_new(pins->config.store, resource, version, ready, pins,
-				    ret, err);
+	return neap_client_watch_new(pins->config.client, resource, version, ready, pins,
+				     ret, err);
 }
 
 static void drop_unseen(struct neap_pins *pins)
@@ -300,8 +300,8 @@ static void drop_unseen(struct neap_pins *pins)
 /* Everything as it is now; what is there no more has gone. */
 static int list(struct neap_pins *pins, struct neap_error *err)
 {
-	struct neap_store *store = pins->config.store;
-	struct neap_store_place place = {.version = neap_store_version(store)};
+	struct neap_client *client = pins->config.client;
+	struct neap_client_place place = {.version = neap_client_version(client)};
 	const char *uid;
 	int rc;
 
@@ -312,26 +312,26 @@ static int list(struct neap_pins *pins, struct neap_error *err)
 	if (rc >= 0)
 		rc = watch(pins, NODES, place.version, &pins->nodes_watch, err);
 	if (rc >= 0)
-		rc = neap_store_list(store, PODS, NULL, &place, take_listed, pins, err);
+		rc = neap_client_list(client, PODS, NULL, &place, take_listed, pins, err);
 	if (rc < 0) {
 		pins->is_lost = true;
 		return rc;
 	}
-	take_node(pins, neap_store_find(store, NODES, "", pins->config.node_name));
+	take_node(pins, neap_client_find(client, NODES, "", pins->config.node_name));
 	if (!pins->is_lost)
 		drop_unseen(pins);
 	return 0;
 }
 
 /* True: there may be more. */
-static bool hear(struct neap_pins *pins, struct neap_store_watch *watch, bool is_nodes)
+static bool hear(struct neap_pins *pins, struct neap_client_watch *watch, bool is_nodes)
 {
-	struct neap_store_event *event;
+	const struct neap_client_event *event;
 	struct neap_error err;
 
 	for (int left = PIECE; left > 0; left--) {
-		int rc = neap_store_watch_next(watch, &event, &err);
-		bool is_gone = rc > 0 && event->what == NEAP_STORE_DELETED;
+		int rc = neap_client_watch_next(watch, &event, &err);
+		bool is_gone = rc > 0 && event->what == NEAP_CLIENT_DELETED;
 
 		if (rc <= 0) {
 			pins->is_lost = pins->is_lost || rc < 0;
@@ -404,8 +404,8 @@ void neap_pins_end(struct neap_pins *pins)
 	if (!pins)
 		return;
 	neap_node_pins_end(pins->config.node);
-	neap_store_watch_free(pins->pods_watch);
-	neap_store_watch_free(pins->nodes_watch);
+	neap_client_watch_free(pins->pods_watch);
+	neap_client_watch_free(pins->nodes_watch);
 	while (pins->pods && neap_map_count(pins->pods) > 0) {
 		struct pin *pin = neap_map_at(pins->pods, 0, &uid);
 

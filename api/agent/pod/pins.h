@@ -5,7 +5,7 @@
 #ifndef NEAP_API_AGENT_POD_PINS_H
 #define NEAP_API_AGENT_POD_PINS_H
 
-#include "api/kube/kube.h"
+#include "api/client/client.h"
 #include "api/run/pins.h"
 
 struct event_base;
@@ -14,8 +14,7 @@ struct neap_pins;
 /* All of it is borrowed for its life. */
 struct neap_pins_config {
 	struct event_base *base;
-	struct neap_kube *kube;
-	struct neap_store *store;
+	struct neap_client *client;
 	struct neap_node *node;
 	const char *node_name;
 	const struct neap_log *log;

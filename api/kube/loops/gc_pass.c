@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/client/events.h"
 #include "api/kube/base/meta.h"
 #include "api/kube/loops/gc_priv.h"
-#include "api/kube/serve/events.h"
 #include "api/task/task.h"
 #include "engine/base/mem.h"
 
@@ -96,24 +96,25 @@ static void tell_out_of_scope(struct neap_kube_collect *collect,
 			      const struct neap_object *object, const json_t *owner)
 {
 	char version[NEAP_OBJECT_NAME + 64];
-	const struct neap_kube_note about = {.api_version = version,
-					     .kind = kind->kind,
-					     .ns = object->ns,
-					     .name = object->name,
-					     .uid = object->uid,
-					     .is_warning = true,
-					     .reason = "OwnerRefInvalidNamespace",
-					     .component = "garbage-collector-controller"};
+	const struct neap_client_note about = {.api_version = version,
+					       .kind = kind->kind,
+					       .ns = object->ns,
+					       .name = object->name,
+					       .uid = object->uid,
+					       .is_warning = true,
+					       .reason = "OwnerRefInvalidNamespace",
+					       .component =
+						       "garbage-collector-controller"};
 
 	(void)snprintf(version, sizeof(version), "%s%s%s", kind->group,
 		       kind->group[0] ? "/" : "", kind->versions[0]);
-	neap_kube_note(collect->kube, &about,
-		       "ownerRef [%.128s/%.128s, namespace: %s, name: %.253s, uid: "
-		       "%.64s] does not exist in namespace \"%s\"",
-		       json_string_value(json_object_get(owner, "apiVersion")),
-		       json_string_value(json_object_get(owner, "kind")), object->ns,
-		       json_string_value(json_object_get(owner, "name")),
-		       json_string_value(json_object_get(owner, "uid")), object->ns);
+	neap_client_note(&collect->kube->client.client, &about,
+			 "ownerRef [%.128s/%.128s, namespace: %s, name: %.253s, uid: "
+			 "%.64s] does not exist in namespace \"%s\"",
+			 json_string_value(json_object_get(owner, "apiVersion")),
+			 json_string_value(json_object_get(owner, "kind")), object->ns,
+			 json_string_value(json_object_get(owner, "name")),
+			 json_string_value(json_object_get(owner, "uid")), object->ns);
 }
 
 struct elsewhere {

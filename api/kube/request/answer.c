@@ -126,14 +126,54 @@ void call_answer_dry_take(struct call *call, int status, json_t *object)
 	call_answer_take(call, status, object);
 }
 
+/* Calls told with the failure as the loops know it. */
+static void tell_client(const struct call *call, neap_client_told *told, void *arg,
+			struct neap_object *object)
+{
+	static const enum neap_client_reason reasons[] = {
+		[NEAP_KUBE_BAD_REQUEST] = NEAP_CLIENT_BAD_REQUEST,
+		[NEAP_KUBE_UNAUTHORIZED] = NEAP_CLIENT_UNAUTHORIZED,
+		[NEAP_KUBE_FORBIDDEN] = NEAP_CLIENT_FORBIDDEN,
+		[NEAP_KUBE_NOT_FOUND] = NEAP_CLIENT_NOT_FOUND,
+		[NEAP_KUBE_METHOD_NOT_ALLOWED] = NEAP_CLIENT_METHOD_NOT_ALLOWED,
+		[NEAP_KUBE_NOT_ACCEPTABLE] = NEAP_CLIENT_NOT_ACCEPTABLE,
+		[NEAP_KUBE_ALREADY_EXISTS] = NEAP_CLIENT_ALREADY_EXISTS,
+		[NEAP_KUBE_CONFLICT] = NEAP_CLIENT_CONFLICT,
+		[NEAP_KUBE_EXPIRED] = NEAP_CLIENT_EXPIRED,
+		[NEAP_KUBE_TOO_LARGE] = NEAP_CLIENT_TOO_LARGE,
+		[NEAP_KUBE_UNSUPPORTED_MEDIA_TYPE] = NEAP_CLIENT_UNSUPPORTED_MEDIA_TYPE,
+		[NEAP_KUBE_INVALID] = NEAP_CLIENT_INVALID,
+		[NEAP_KUBE_TOO_MANY_REQUESTS] = NEAP_CLIENT_TOO_MANY_REQUESTS,
+		[NEAP_KUBE_INTERNAL_ERROR] = NEAP_CLIENT_INTERNAL_ERROR,
+		[NEAP_KUBE_SERVICE_UNAVAILABLE] = NEAP_CLIENT_UNAVAILABLE,
+		[NEAP_KUBE_TIMEOUT] = NEAP_CLIENT_TIMEOUT};
+	const struct neap_kube_failure *failure = &call->failure;
+	struct neap_client_failure why;
+
+	_Static_assert(NEAP_ARRAY_LEN(reasons) == NEAP_KUBE_REASON_COUNT, "one each");
+	if (object) {
+		told(arg, object, NULL);
+		return;
+	}
+	why = (struct neap_client_failure){.reason = reasons[failure->reason],
+					   .code = neap_kube_reason_http(failure->reason),
+					   .part = failure->part,
+					   .message = failure->message,
+					   .retry_after_s = failure->retry_after_s};
+	told(arg, NULL, &why);
+}
+
 void call_tell(struct call *call, struct neap_object *object)
 {
-	void (*told)(void *, struct neap_object *, const struct neap_kube_failure *) =
-		call->told;
+	neap_client_told *client_told = call->client_told;
+	neap_kube_told *told = call->told;
 
 	call->told = NULL;
+	call->client_told = NULL;
 	if (told)
 		told(call->told_arg, object, object ? NULL : &call->failure);
+	if (client_told)
+		tell_client(call, client_told, call->told_arg, object);
 }
 
 void call_fail(struct call *call)

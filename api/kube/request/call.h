@@ -4,6 +4,7 @@
 #ifndef NEAP_API_KUBE_REQUEST_CALL_H
 #define NEAP_API_KUBE_REQUEST_CALL_H
 
+#include "api/client/client_ops.h"
 #include "api/http/server.h"
 #include "api/kube/base/field_selector.h"
 #include "api/kube/base/status.h"
@@ -21,7 +22,6 @@ struct kube_trash;
 struct neap_task;
 struct slow;
 struct neap_tasks;
-struct kube_notes;
 struct kube_logs;
 struct kube_cpus;
 
@@ -34,6 +34,17 @@ struct document {
 	size_t len;
 	uint64_t generation; /* of the registry */
 	char tag[48];
+};
+
+/* object, borrowed: as it is now and durable, the last state of one that was deleted;
+ * or NULL, and failure. */
+typedef void neap_kube_told(void *arg, struct neap_object *object,
+			    const struct neap_kube_failure *failure);
+
+/* client_local.c */
+struct kube_client {
+	struct neap_client client;
+	struct neap_kube *kube;
 };
 
 struct neap_kube {
@@ -55,7 +66,7 @@ struct neap_kube {
 	struct neap_kube_declared *declared; /* NULL: only built-in kinds */
 	struct document document;
 	struct neap_kube_shown shown;
-	struct kube_notes *notes;  /* NULL until there is one */
+	struct kube_client client; /* of the loops of this process */
 	struct kube_cpus *cpus;    /* NULL until some pod has CPUs */
 	int cpu_refs_max;          /* pods that may share a CPU */
 	struct neap_causes causes; /* of the current request: too large for every stack */
@@ -87,9 +98,10 @@ struct call {
 	bool is_meta_beta; /* a Table or metadata in their version before v1 */
 	bool is_patch;
 	bool is_dry; /* nothing is stored */
-	/* Receives the answer of a call without a request (client_local.h); NULL:
-	 * nobody. */
+	/* Receives the answer of a call without a request: a part of the server, or a loop
+	 * (client_local.h); both NULL: nobody. */
 	neap_kube_told *told;
+	neap_client_told *client_told;
 	void *told_arg;
 	bool evicts;
 	/* For server-side apply until the write is passed to the store; else NULL. */
@@ -341,8 +353,8 @@ int call_check_cpus(struct call *call, const json_t *pod, const json_t *before);
 /* Called after a write was accepted. */
 void kube_cpus_note(const struct call *call);
 void kube_cpus_free(struct kube_cpus *cpus); /* NULL is fine */
-/* events.c */
-void kube_notes_free(struct kube_notes *notes);
+/* client_local.c */
+void kube_client_init(struct neap_kube *kube);
 /* document.c */
 void kube_document(struct neap_kube *kube, struct neap_http_request *request);
 

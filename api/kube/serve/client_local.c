@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each ask is a request without a client: the same functions do it from where the body is known. */
+ * A write is a request without an HTTP client: the same functions do it from where the
+ * body is known. A read is the store's. */
 #include "api/kube/serve/client_local.h"
 
 #include <string.h>
@@ -8,16 +9,125 @@
 #include "api/kube/request/call.h"
 #include "engine/base/mem.h"
 
+struct local_watch {
+	struct neap_client_watch watch;
+	struct neap_store_watch *store;
+	struct neap_client_event event; /* the last one that was given */
+};
+
+static struct neap_kube *kube_of(const struct neap_client *client)
+{
+	return ((const struct kube_client *)client)->kube;
+}
+
+static struct neap_store *store_of(const struct neap_client *client)
+{
+	return kube_of(client)->store;
+}
+
+/* --- reading --- */
+
+static int64_t local_version(const struct neap_client *client)
+{
+	return neap_store_version(store_of(client));
+}
+
+static struct neap_object *local_find(struct neap_client *client, const char *resource,
+				      const char *ns, const char *name)
+{
+	return neap_store_find(store_of(client), resource, ns, name);
+}
+
+static struct neap_object *local_newest(struct neap_client *client, const char *resource,
+					const char *ns, const char *name)
+{
+	return neap_store_newest(store_of(client), resource, ns, name);
+}
+
+static size_t local_count(struct neap_client *client, const char *resource)
+{
+	return neap_store_count(store_of(client), resource);
+}
+
+static int local_list(struct neap_client *client, const char *resource, const char *ns,
+		      struct neap_client_place *place,
+		      bool (*take)(void *arg, struct neap_object *object), void *arg,
+		      struct neap_error *err)
+{
+	struct neap_store_place at = {.version = place->version};
+	int rc;
+
+	memcpy(at.ns, place->ns, sizeof(at.ns));
+	memcpy(at.name, place->name, sizeof(at.name));
+	rc = neap_store_list(store_of(client), resource, ns, &at, take, arg, err);
+	place->version = at.version;
+	memcpy(place->ns, at.ns, sizeof(at.ns));
+	memcpy(place->name, at.name, sizeof(at.name));
+	return rc;
+}
+
+static int local_watch_new(struct neap_client *client, const char *resource,
+			   int64_t version, void (*ready)(void *arg), void *arg,
+			   struct neap_client_watch **ret, struct neap_error *err)
+{
+	struct local_watch *watch = neap_alloc(sizeof(*watch));
+	int rc;
+
+	if (!watch)
+		return neap_error_nomem(err);
+	watch->watch.client = client;
+	rc = neap_store_watch_new(store_of(client), resource, version, ready, arg,
+				  &watch->store, err);
+	if (rc < 0) {
+		free(watch);
+		return rc;
+	}
+	*ret = &watch->watch;
+	return rc;
+}
+
+static int local_watch_next(struct neap_client_watch *client_watch,
+			    const struct neap_client_event **ret, struct neap_error *err)
+{
+	static const enum neap_client_what whats[] = {
+		[NEAP_STORE_ADDED] = NEAP_CLIENT_ADDED,
+		[NEAP_STORE_MODIFIED] = NEAP_CLIENT_MODIFIED,
+		[NEAP_STORE_DELETED] = NEAP_CLIENT_DELETED};
+	struct local_watch *watch = (struct local_watch *)client_watch;
+	struct neap_store_event *event;
+	int rc = neap_store_watch_next(watch->store, &event, err);
+
+	if (rc <= 0)
+		return rc;
+	watch->event = (struct neap_client_event){.what = whats[event->what],
+						  .version = event->version,
+						  .object = event->object,
+						  .before = event->before};
+	*ret = &watch->event;
+	return rc;
+}
+
+static void local_watch_free(struct neap_client_watch *client_watch)
+{
+	struct local_watch *watch = (struct local_watch *)client_watch;
+
+	neap_store_watch_free(watch->store);
+	free(watch);
+}
+
+/* --- writing --- */
+
 /* "replicasets.apps" is a plural and a group. False, and told, when there is no such kind. */
-static bool begin(struct neap_kube *kube, const struct neap_kube_ask *ask,
+static bool begin(struct neap_client *client, const struct neap_client_ask *ask,
 		  const char *sub, struct call *ret)
 {
+	struct neap_kube *kube = kube_of(client);
 	struct neap_kube_target *target = &ret->target;
 	const char *group = strchr(ask->resource, '.');
 	size_t len = group ? (size_t)(group - ask->resource) : strlen(ask->resource);
 
 	*ret = (struct call){.kube = kube,
-			     .told = ask->told,
+			     .client_told = ask->told,
 			     .told_arg = ask->arg,
 			     .shape = SHAPE_OBJECT};
 	if (len < sizeof(target->plural))
@@ -53,12 +163,12 @@ static void fail_nomem(struct call *call)
 	call_fail(call);
 }
 
-void neap_kube_ask_create_take(struct neap_kube *kube, const struct neap_kube_ask *ask,
-			       json_t *object)
+static void local_create_take(struct neap_client *client,
+			      const struct neap_client_ask *ask, json_t *object)
 {
 	struct call call;
 
-	if (!begin(kube, ask, "", &call)) {
+	if (!begin(client, ask, "", &call)) {
 		json_decref(object);
 		return;
 	}
@@ -68,12 +178,13 @@ void neap_kube_ask_create_take(struct neap_kube *kube, const struct neap_kube_as
 		fail_nomem(&call);
 }
 
-void neap_kube_ask_update_take(struct neap_kube *kube, const struct neap_kube_ask *ask,
-			       bool is_status, json_t *object)
+static void local_update_take(struct neap_client *client,
+			      const struct neap_client_ask *ask, bool is_status,
+			      json_t *object)
 {
 	struct call call;
 
-	if (!begin(kube, ask, is_status ? "status" : "", &call)) {
+	if (!begin(client, ask, is_status ? "status" : "", &call)) {
 		json_decref(object);
 		return;
 	}
@@ -83,12 +194,13 @@ void neap_kube_ask_update_take(struct neap_kube *kube, const struct neap_kube_as
 		fail_nomem(&call);
 }
 
-void neap_kube_ask_patch_take(struct neap_kube *kube, const struct neap_kube_ask *ask,
-			      bool is_status, json_t *patch)
+static void local_patch_take(struct neap_client *client,
+			     const struct neap_client_ask *ask, bool is_status,
+			     json_t *patch)
 {
 	struct call call;
 
-	if (!begin(kube, ask, is_status ? "status" : "", &call)) {
+	if (!begin(client, ask, is_status ? "status" : "", &call)) {
 		json_decref(patch);
 		return;
 	}
@@ -117,16 +229,16 @@ nomem:
 	return NULL;
 }
 
-void neap_kube_ask_delete(struct neap_kube *kube, const struct neap_kube_ask *ask,
-			  const char *uid, int64_t grace_s)
+static void local_delete(struct neap_client *client, const struct neap_client_ask *ask,
+			 const char *uid, int64_t grace_s)
 {
 	struct neap_object *newest;
 	json_t *options;
 	struct call call;
 
-	if (!begin(kube, ask, "", &call))
+	if (!begin(client, ask, "", &call))
 		return;
-	newest = neap_store_newest(kube->store, call.resource, call.target.ns,
+	newest = neap_store_newest(store_of(client), call.resource, call.target.ns,
 				   call.target.name);
 	if (!newest) {
 		(void)neap_kube_fail_missing(&call.failure, call.target.kind,
@@ -142,13 +254,13 @@ void neap_kube_ask_delete(struct neap_kube *kube, const struct neap_kube_ask *as
 	json_decref(options);
 }
 
-void neap_kube_ask_evict(struct neap_kube *kube, const struct neap_kube_ask *ask,
-			 const char *uid, int64_t grace_s)
+static void local_evict(struct neap_client *client, const struct neap_client_ask *ask,
+			const char *uid, int64_t grace_s)
 {
 	json_t *eviction;
 	struct call call;
 
-	if (!begin(kube, ask, "eviction", &call))
+	if (!begin(client, ask, "eviction", &call))
 		return;
 	eviction = json_pack("{s:o}", "deleteOptions", make_options(uid, grace_s));
 	if (eviction)
@@ -158,20 +270,58 @@ void neap_kube_ask_evict(struct neap_kube *kube, const struct neap_kube_ask *ask
 	json_decref(eviction);
 }
 
-void neap_kube_ask_bind(struct neap_kube *kube, const struct neap_kube_ask *ask,
-			const char *uid, const char *node, json_t *annotations)
+static void local_bind(struct neap_client *client, const struct neap_client_ask *ask,
+		       const struct neap_client_binding *binding)
 {
-	json_t *binding;
+	json_t *body;
 	struct call call;
 
-	if (!begin(kube, ask, "binding", &call))
+	if (!begin(client, ask, "binding", &call))
 		return;
-	binding = json_pack("{s:{s:s, s:s*, s:O*}, s:{s:s, s:s}}", "metadata", "name",
-			    ask->name, "uid", uid, "annotations", annotations, "target",
-			    "kind", "Node", "name", node);
-	if (binding)
-		call_bind_with(&call, binding);
+	body = json_pack("{s:{s:s, s:s*, s:s*, s:O*}, s:{s:s, s:s}}", "metadata", "name",
+			 ask->name, "uid", binding->uid, "resourceVersion",
+			 binding->version, "annotations", binding->annotations, "target",
+			 "kind", "Node", "name", binding->node);
+	if (body)
+		call_bind_with(&call, body);
 	else
 		fail_nomem(&call);
-	json_decref(binding);
+	json_decref(body);
+}
+
+static void local_hold(struct neap_client *client, int step)
+{
+	if (step > 0)
+		neap_store_hold(store_of(client));
+	else
+		neap_store_release(store_of(client));
+}
+
+static const struct neap_client_ops ops = {
+	.version = local_version,
+	.find = local_find,
+	.newest = local_newest,
+	.count = local_count,
+	.list = local_list,
+	.watch_new = local_watch_new,
+	.watch_next = local_watch_next,
+	.watch_free = local_watch_free,
+	.create_take = local_create_take,
+	.update_take = local_update_take,
+	.patch_take = local_patch_take,
+	.delete = local_delete,
+	.evict = local_evict,
+	.bind = local_bind,
+	.hold = local_hold,
+};
+
+void kube_client_init(struct neap_kube *kube)
+{
+	kube->client = (struct kube_client){.client = {.ops = &ops, .now = kube->now},
+					    .kube = kube};
+}
+
+struct neap_client *neap_kube_client(struct neap_kube *kube)
+{
+	return kube ? &kube->client.client : NULL;
 }

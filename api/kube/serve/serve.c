@@ -331,6 +331,7 @@ int neap_kube_new(const struct neap_kube_config *config, struct neap_kube **ret,
 	kube->store = config->store;
 	kube->registry = config->registry;
 	kube->now = config->now ? config->now : clock_now;
+	kube_client_init(kube);
 	kube->runs_pods = config->runs_pods;
 	kube->cpu_refs_max = config->cpu_refs_max > 1 ? config->cpu_refs_max : 1;
 	kube->tidy = event_new(kube->base, -1, 0, tidy, kube);
@@ -358,7 +359,7 @@ void neap_kube_free(struct neap_kube *kube)
 		event_free(kube->tidy);
 	free(kube->document.text);
 	neap_kube_shown_done(&kube->shown);
-	kube_notes_free(kube->notes);
+	neap_client_done(&kube->client.client);
 	kube_cpus_free(kube->cpus);
 	kube_trash_free(kube);
 	neap_tasks_free(kube->tasks);

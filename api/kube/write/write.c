@@ -90,6 +90,7 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 		neap_http_defer(call->request, client_gone, pending);
 	call->request = NULL;
 	call->told = NULL; /* the write has it */
+	call->client_told = NULL;
 }
 
 /* --- creating --- */

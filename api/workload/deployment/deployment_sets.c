@@ -72,23 +72,22 @@ static struct member *add_member(struct rollout *rollout)
 /* The tree is taken. */
 static void adopt_take(struct rollout *rollout, json_t *tree)
 {
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 
 	if (rollout_ask(rollout, RS, neap_tree_text(tree, "metadata.name"), &ask))
-		neap_kube_ask_patch_take(rollout->deployments->config.kube, &ask, false,
-					 neap_tree_adopt_new(tree, rollout->tree,
-							     "apps/v1", "Deployment"));
+		neap_client_patch_take(rollout->deployments->config.client, &ask, false,
+				       neap_tree_adopt_new(tree, rollout->tree, "apps/v1",
+							   "Deployment"));
 	json_decref(tree);
 }
 
 static void release_take(struct rollout *rollout, json_t *tree)
 {
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 
 	if (rollout_ask(rollout, RS, neap_tree_text(tree, "metadata.name"), &ask))
-		neap_kube_ask_patch_take(
-			rollout->deployments->config.kube, &ask, false,
-			neap_tree_release_new(tree, rollout->owner->uid));
+		neap_client_patch_take(rollout->deployments->config.client, &ask, false,
+				       neap_tree_release_new(tree, rollout->owner->uid));
 	json_decref(tree);
 }
 
@@ -290,7 +289,7 @@ static bool update_current(struct rollout *rollout, int64_t revision)
 	struct member *current = rollout->current;
 	int64_t min_ready = neap_tree_int(rollout->tree, "spec.minReadySeconds", 0);
 	json_t *map = missing_annotations(rollout, current, revision), *patch;
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 
 	rollout->is_short = rollout->is_short || !map;
 	if (!map)
@@ -306,8 +305,8 @@ static bool update_current(struct rollout *rollout, int64_t revision)
 			  "annotations", map, "spec", "minReadySeconds",
 			  (json_int_t)min_ready);
 	if (rollout_ask(rollout, RS, current->name, &ask))
-		neap_kube_ask_patch_take(rollout->deployments->config.kube, &ask, false,
-					 patch);
+		neap_client_patch_take(rollout->deployments->config.client, &ask, false,
+				       patch);
 	else
 		json_decref(patch);
 	return true;
@@ -393,14 +392,15 @@ static json_t *make_set(const struct rollout *rollout, const struct member *memb
 /* What is already called so is somebody else's, or of another template. */
 static bool is_taken(struct rollout *rollout, const char *name)
 {
-	return neap_store_newest(rollout->deployments->config.store, RS,
-				 rollout->owner->ns, name) != NULL;
+	return neap_client_newest(rollout->deployments->config.client, RS,
+				  rollout->owner->ns, name) != NULL;
 }
 
 static bool is_ending(const struct rollout *rollout)
 {
-	const struct neap_object *ns = neap_store_newest(
-		rollout->deployments->config.store, "namespaces", "", rollout->owner->ns);
+	const struct neap_object *ns =
+		neap_client_newest(rollout->deployments->config.client, "namespaces", "",
+				   rollout->owner->ns);
 
 	return !ns || ns->is_deleting;
 }
@@ -431,7 +431,7 @@ bool rollout_make_current(struct rollout *rollout)
 {
 	struct member *member = &rollout->members[rollout->count]; /* see add_member */
 	char hash[NEAP_TEMPLATE_HASH_MAX];
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 	const char *why;
 
 	if (rollout->current)
@@ -455,8 +455,8 @@ bool rollout_make_current(struct rollout *rollout)
 	member->replicas = rollout_current_size(rollout, 0);
 	if (!rollout_ask(rollout, RS, NULL, &ask))
 		return false;
-	neap_kube_ask_create_take(rollout->deployments->config.kube, &ask,
-				  make_set(rollout, member, hash));
+	neap_client_create_take(rollout->deployments->config.client, &ask,
+				make_set(rollout, member, hash));
 	if (neap_rounds_refused(rollout->deployments->rounds, &why)) {
 		tell_refused(rollout, member, why);
 		return false;

@@ -309,11 +309,11 @@ static bool is_revision_so(const struct rollout *rollout, char *buf, size_t size
 /* patch is taken; NULL: there is no memory. */
 static void write_take(struct rollout *rollout, bool is_status, json_t *patch)
 {
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 
 	if (patch && rollout_ask(rollout, DEPLOYMENTS, rollout->owner->name, &ask))
-		neap_kube_ask_patch_take(rollout->deployments->config.kube, &ask,
-					 is_status, patch);
+		neap_client_patch_take(rollout->deployments->config.client, &ask,
+				       is_status, patch);
 	else
 		json_decref(patch);
 	rollout->is_short = rollout->is_short || !patch;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/serve/events.h"
+#include "api/client/events.h"
 #include "api/workload/deployment/deployments_priv.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
@@ -23,25 +23,25 @@ static int64_t clock_now(void)
 void rollout_note(struct rollout *rollout, bool is_warning, const char *reason,
 		  const char *fmt, ...)
 {
-	const struct neap_kube_note note = {.api_version = "apps/v1",
-					    .kind = "Deployment",
-					    .ns = rollout->owner->ns,
-					    .name = rollout->owner->name,
-					    .uid = rollout->owner->uid,
-					    .is_warning = is_warning,
-					    .reason = reason,
-					    .component = "deployment-controller"};
+	const struct neap_client_note note = {.api_version = "apps/v1",
+					      .kind = "Deployment",
+					      .ns = rollout->owner->ns,
+					      .name = rollout->owner->name,
+					      .uid = rollout->owner->uid,
+					      .is_warning = is_warning,
+					      .reason = reason,
+					      .component = "deployment-controller"};
 	char text[1024];
 	va_list args;
 
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	neap_kube_note(rollout->deployments->config.kube, &note, "%s", text);
+	neap_client_note(rollout->deployments->config.client, &note, "%s", text);
 }
 
 bool rollout_ask(struct rollout *rollout, const char *resource, const char *name,
-		 struct neap_kube_ask *ret)
+		 struct neap_client_ask *ret)
 {
 	const struct neap_round_ask ask = {0, resource, rollout->owner->ns, name,
 					   rollout->owner->uid};
@@ -68,7 +68,7 @@ static void awaited_due(struct neap_deployments *deployments,
 	}
 }
 
-static void heard(void *arg, const char *resource, const struct neap_store_event *event)
+static void heard(void *arg, const char *resource, const struct neap_client_event *event)
 {
 	struct neap_deployments *deployments = arg;
 	const struct neap_object *object = event->object;
@@ -82,13 +82,13 @@ static void heard(void *arg, const char *resource, const struct neap_store_event
 		return;
 	}
 	neap_search_hear(deployments->sets, event);
-	if (event->what == NEAP_STORE_DELETED)
+	if (event->what == NEAP_CLIENT_DELETED)
 		free(neap_map_remove(deployments->awaited, object->uid));
 	if (event->before)
 		neap_owners_due(deployments->owners, deployments->feed, event->before);
 	neap_owners_due(deployments->owners, deployments->feed, object);
 	if (!object->owner_count && !object->is_deleting &&
-	    event->what != NEAP_STORE_DELETED)
+	    event->what != NEAP_CLIENT_DELETED)
 		neap_owners_due_selecting(deployments->owners, event->object);
 }
 
@@ -227,7 +227,7 @@ static int64_t look_at_it(struct neap_deployments *deployments, const char *ns,
 			  const char *name)
 {
 	struct neap_object *object =
-		neap_store_find(deployments->config.store, DEPLOYMENTS, ns, name);
+		neap_client_find(deployments->config.client, DEPLOYMENTS, ns, name);
 	int64_t again = 0;
 	json_t *tree;
 
@@ -263,18 +263,18 @@ int neap_deployments_new(const struct neap_workload_config *config,
 {
 	struct neap_deployments *deployments = neap_alloc(sizeof(*deployments));
 	struct neap_feed_config feed = {.base = config->base,
-					.store = config->store,
+					.client = config->client,
 					.arg = deployments,
 					.resources = {DEPLOYMENTS, RS, "pods"},
 					.heard = heard,
 					.rest = rest,
 					.look = look_at};
-	struct neap_search_config search = {.store = config->store,
+	struct neap_search_config search = {.client = config->client,
 					    .resource = RS,
 					    .arg = deployments,
 					    .wants = deployment_wants_set};
 	struct neap_rounds_config rounds = {
-		.kube = config->kube, .resource = DEPLOYMENTS, .arg = deployments};
+		.client = config->client, .resource = DEPLOYMENTS, .arg = deployments};
 	int r;
 
 	*ret = NULL;

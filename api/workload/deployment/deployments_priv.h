@@ -106,6 +106,6 @@ void rollout_note(struct rollout *rollout, bool is_warning, const char *reason,
 		  const char *fmt, ...) NEAP_PRINTF(4, 5);
 /* Fills an ask about a ReplicaSet; false without memory. */
 bool rollout_ask(struct rollout *rollout, const char *resource, const char *name,
-		 struct neap_kube_ask *ret);
+		 struct neap_client_ask *ret);
 
 #endif

@@ -35,7 +35,7 @@ bool rollout_scale_member(struct rollout *rollout, struct member *member,
 	int64_t before = member->replicas, max = rollout->replicas + rollout->surge;
 	struct neap_rounds *rounds = rollout->deployments->rounds;
 	size_t refused = neap_rounds_refused(rounds, NULL);
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 
 	/* One that was made in this look has it all. */
 	if (!member->tree || (before == replicas &&
@@ -43,8 +43,8 @@ bool rollout_scale_member(struct rollout *rollout, struct member *member,
 		return false;
 	if (!rollout_ask(rollout, RS, member->name, &ask))
 		return false;
-	neap_kube_ask_patch_take(rollout->deployments->config.kube, &ask, false,
-				 make_patch(rollout, member, replicas));
+	neap_client_patch_take(rollout->deployments->config.client, &ask, false,
+			       make_patch(rollout, member, replicas));
 	if (neap_rounds_refused(rounds, NULL) != refused)
 		return false;
 	member->replicas = replicas;
@@ -218,8 +218,8 @@ static void await(struct rollout *rollout)
 
 static bool has_old_pods(struct rollout *rollout)
 {
-	struct neap_store *store = rollout->deployments->config.store;
-	struct neap_store_place place = {.version = neap_store_version(store)};
+	struct neap_client *client = rollout->deployments->config.client;
+	struct neap_client_place place = {.version = neap_client_version(client)};
 	struct pods pods = {.rollout = rollout};
 	struct neap_error err;
 
@@ -227,8 +227,8 @@ static bool has_old_pods(struct rollout *rollout)
 		if (&rollout->members[i] != rollout->current &&
 		    rollout->members[i].status_replicas > 0)
 			return true;
-	if (neap_store_list(store, "pods", rollout->owner->ns, &place, is_old_pod, &pods,
-			    &err) < 0)
+	if (neap_client_list(client, "pods", rollout->owner->ns, &place, is_old_pod,
+			     &pods, &err) < 0)
 		return true;
 	if (pods.is_any)
 		await(rollout);
@@ -294,11 +294,11 @@ void rollout_clean_up(struct rollout *rollout)
 	if (count)
 		qsort(old, count, sizeof(const struct member *), by_revision);
 	for (size_t i = 0; i + (size_t)limit < count; i++) {
-		struct neap_kube_ask ask;
+		struct neap_client_ask ask;
 
 		if (may_go(old[i]) && rollout_ask(rollout, RS, old[i]->name, &ask))
-			neap_kube_ask_delete(rollout->deployments->config.kube, &ask,
-					     old[i]->uid, -1);
+			neap_client_delete(rollout->deployments->config.client, &ask,
+					   old[i]->uid, -1);
 	}
 	free(old);
 }

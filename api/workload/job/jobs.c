@@ -106,7 +106,7 @@ static int release_orphans(struct neap_jobs *jobs, const char *ns, const char *n
 static int64_t look_at_it(struct neap_jobs *jobs, const char *ns, const char *name)
 {
 	struct neap_object *object =
-		neap_store_find(jobs->config.store, "jobs.batch", ns, name);
+		neap_client_find(jobs->config.client, "jobs.batch", ns, name);
 	struct flight *flight = job_flight_find(jobs, ns, name);
 	int ret;
 
@@ -160,7 +160,7 @@ static int64_t hear_pod(struct neap_jobs *jobs, const struct neap_object *object
 	return steps + neap_feed_steps_of_text(object);
 }
 
-static void heard(void *arg, const char *resource, const struct neap_store_event *event)
+static void heard(void *arg, const char *resource, const struct neap_client_event *event)
 {
 	struct neap_jobs *jobs = arg;
 
@@ -197,10 +197,10 @@ static void search(int fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	jobs->searched.version = neap_store_version(jobs->config.store);
-	if (neap_store_list(jobs->config.store, "pods", NULL, &jobs->searched, search_pod,
-			    &piece, &err) <= 0) {
-		jobs->searched = (struct neap_store_place){0};
+	jobs->searched.version = neap_client_version(jobs->config.client);
+	if (neap_client_list(jobs->config.client, "pods", NULL, &jobs->searched,
+			     search_pod, &piece, &err) <= 0) {
+		jobs->searched = (struct neap_client_place){0};
 		after = (struct timeval){.tv_sec = SEARCH_S};
 	}
 	(void)event_add(jobs->search, &after);
@@ -213,12 +213,12 @@ int neap_jobs_new(const struct neap_workload_config *config, struct neap_jobs **
 {
 	struct neap_jobs *jobs = neap_alloc(sizeof(*jobs));
 	struct neap_feed_config feed = {.base = config->base,
-					.store = config->store,
+					.client = config->client,
 					.arg = jobs,
 					.resources = {"jobs.batch", "pods"},
 					.heard = heard,
 					.look = look};
-	struct neap_search_config search_pods = {.store = config->store,
+	struct neap_search_config search_pods = {.client = config->client,
 						 .resource = "pods",
 						 .arg = jobs,
 						 .wants = job_wants_pod};

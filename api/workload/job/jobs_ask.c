@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/serve/client_local.h"
-#include "api/kube/serve/events.h"
+#include "api/client/client.h"
+#include "api/client/events.h"
 #include "api/workload/job/jobs_priv.h"
 #include "api/workload/loop/feed.h"
 #include "engine/base/clock.h"
@@ -20,17 +20,17 @@
 /* After what was overtaken by another change. */
 #define AGAIN_USEC 20000
 
-static struct neap_kube_note note_of(const struct flight *flight, bool is_warning,
-				     const char *reason)
+static struct neap_client_note note_of(const struct flight *flight, bool is_warning,
+				       const char *reason)
 {
-	return (struct neap_kube_note){.api_version = "batch/v1",
-				       .kind = "Job",
-				       .ns = flight->ns,
-				       .name = flight->name,
-				       .uid = flight->uid,
-				       .is_warning = is_warning,
-				       .reason = reason,
-				       .component = "job-controller"};
+	return (struct neap_client_note){.api_version = "batch/v1",
+					 .kind = "Job",
+					 .ns = flight->ns,
+					 .name = flight->name,
+					 .uid = flight->uid,
+					 .is_warning = is_warning,
+					 .reason = reason,
+					 .component = "job-controller"};
 }
 
 /* --- flights --- */
@@ -124,29 +124,29 @@ void job_flight_land(struct flight *flight)
 		job_flight_free(flight);
 }
 
-static struct neap_kube_ask
+static struct neap_client_ask
 ask_of(struct flight *flight, const char *resource, const char *name,
-       void (*told)(void *, struct neap_object *, const struct neap_kube_failure *))
+       void (*told)(void *, struct neap_object *, const struct neap_client_failure *))
 {
 	flight->asks++;
 	flight->has_asked = true;
-	return (struct neap_kube_ask){.resource = resource,
-				      .ns = flight->ns,
-				      .name = name,
-				      .told = told,
-				      .arg = flight};
+	return (struct neap_client_ask){.resource = resource,
+					.ns = flight->ns,
+					.name = name,
+					.told = told,
+					.arg = flight};
 }
 
 /* --- what is answered --- */
 
 /* Overtaken by another change, or gone: the next look sees it. */
-static bool is_overtaken(const struct neap_kube_failure *failure)
+static bool is_overtaken(const struct neap_client_failure *failure)
 {
-	return failure->reason == NEAP_KUBE_NOT_FOUND ||
-	       failure->reason == NEAP_KUBE_CONFLICT;
+	return failure->reason == NEAP_CLIENT_NOT_FOUND ||
+	       failure->reason == NEAP_CLIENT_CONFLICT;
 }
 
-static void see_failure(struct flight *flight, const struct neap_kube_failure *failure)
+static void see_failure(struct flight *flight, const struct neap_client_failure *failure)
 {
 	if (is_overtaken(failure))
 		flight->is_overtaken = true;
@@ -155,41 +155,41 @@ static void see_failure(struct flight *flight, const struct neap_kube_failure *f
 }
 
 static void told_created(void *arg, struct neap_object *object,
-			 const struct neap_kube_failure *failure)
+			 const struct neap_client_failure *failure)
 {
 	struct flight *flight = arg;
 
 	if (!object)
 		flight->has_failed = true;
 	if (flight->jobs && object) {
-		struct neap_kube_note note = note_of(flight, false, "SuccessfulCreate");
+		struct neap_client_note note = note_of(flight, false, "SuccessfulCreate");
 
-		neap_kube_note(flight->jobs->config.kube, &note, "Created pod: %s",
-			       object->name);
+		neap_client_note(flight->jobs->config.client, &note, "Created pod: %s",
+				 object->name);
 	} else if (flight->jobs) {
-		struct neap_kube_note note = note_of(flight, true, "FailedCreate");
+		struct neap_client_note note = note_of(flight, true, "FailedCreate");
 
-		neap_kube_note(flight->jobs->config.kube, &note, "Error creating: %s",
-			       failure->message);
+		neap_client_note(flight->jobs->config.client, &note, "Error creating: %s",
+				 failure->message);
 	}
 	job_flight_land(flight);
 }
 
 static void told_deleted(void *arg, struct neap_object *object,
-			 const struct neap_kube_failure *failure)
+			 const struct neap_client_failure *failure)
 {
 	struct flight *flight = arg;
 
 	if (flight->jobs && object) {
-		struct neap_kube_note note = note_of(flight, false, "SuccessfulDelete");
+		struct neap_client_note note = note_of(flight, false, "SuccessfulDelete");
 
-		neap_kube_note(flight->jobs->config.kube, &note, "Deleted pod: %s",
-			       object->name);
+		neap_client_note(flight->jobs->config.client, &note, "Deleted pod: %s",
+				 object->name);
 	} else if (flight->jobs && !is_overtaken(failure)) {
-		struct neap_kube_note note = note_of(flight, true, "FailedDelete");
+		struct neap_client_note note = note_of(flight, true, "FailedDelete");
 
-		neap_kube_note(flight->jobs->config.kube, &note, "Error deleting: %s",
-			       failure->message);
+		neap_client_note(flight->jobs->config.client, &note, "Error deleting: %s",
+				 failure->message);
 	}
 	if (!object)
 		see_failure(flight, failure);
@@ -197,7 +197,7 @@ static void told_deleted(void *arg, struct neap_object *object,
 }
 
 static void told_written(void *arg, struct neap_object *object,
-			 const struct neap_kube_failure *failure)
+			 const struct neap_client_failure *failure)
 {
 	struct flight *flight = arg;
 
@@ -207,15 +207,16 @@ static void told_written(void *arg, struct neap_object *object,
 }
 
 static void told_status(void *arg, struct neap_object *object,
-			const struct neap_kube_failure *failure)
+			const struct neap_client_failure *failure)
 {
 	struct flight *flight = arg;
 
 	if (flight->jobs && object && flight->reason) {
-		struct neap_kube_note note =
+		struct neap_client_note note =
 			note_of(flight, flight->is_warning, flight->reason);
 
-		neap_kube_note(flight->jobs->config.kube, &note, "%s", flight->message);
+		neap_client_note(flight->jobs->config.client, &note, "%s",
+				 flight->message);
 	}
 	flight->reason = NULL;
 	told_written(arg, object, failure);
@@ -235,11 +236,11 @@ bool job_may_ask(struct flight *flight, int64_t text_steps)
 
 void job_ask_release(struct flight *flight, const struct neap_object *object)
 {
-	struct neap_kube_ask ask = ask_of(flight, "pods", object->name, told_written);
+	struct neap_client_ask ask = ask_of(flight, "pods", object->name, told_written);
 	json_t *tree = neap_object_tree(object);
 
-	neap_kube_ask_patch_take(flight->jobs->config.kube, &ask, false,
-				 tree ? job_release(tree) : NULL);
+	neap_client_patch_take(flight->jobs->config.client, &ask, false,
+			       tree ? job_release(tree) : NULL);
 	json_decref(tree);
 }
 
@@ -254,11 +255,11 @@ static void ask_pods(struct flight *flight, const struct job *job)
 		if ((job->pods[i].todo & NEAP_JOB_RELEASE) != 0)
 			job_ask_release(flight, object);
 		if ((job->pods[i].todo & NEAP_JOB_DELETE) != 0) {
-			struct neap_kube_ask ask =
+			struct neap_client_ask ask =
 				ask_of(flight, "pods", object->name, told_deleted);
 
-			neap_kube_ask_delete(flight->jobs->config.kube, &ask, object->uid,
-					     -1);
+			neap_client_delete(flight->jobs->config.client, &ask, object->uid,
+					   -1);
 		}
 	}
 }
@@ -271,15 +272,15 @@ static void ask_new_pods(struct flight *flight, const struct job *job,
 	if (flight->pause_usec)
 		most = 1;
 	for (size_t i = 0; i < plan->create && i < most; i++) {
-		struct neap_kube_ask ask;
+		struct neap_client_ask ask;
 
 		if (!job_may_ask(flight, job->text_steps))
 			return;
 		ask = ask_of(flight, "pods", NULL, told_created);
-		neap_kube_ask_create_take(
-			flight->jobs->config.kube, &ask,
-			job_pod(job, plan->indexes ? plan->indexes[i] : -1,
-				plan->failures ? plan->failures[i] : 0));
+		neap_client_create_take(flight->jobs->config.client, &ask,
+					job_pod(job,
+						plan->indexes ? plan->indexes[i] : -1,
+						plan->failures ? plan->failures[i] : 0));
 	}
 }
 
@@ -323,7 +324,7 @@ static void set_note(struct flight *flight, const struct job *job,
 static bool ask_status(struct flight *flight, const struct job *job,
 		       const struct neap_job_plan *plan)
 {
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 	json_t *tree;
 
 	if (!job_status(job, plan, job_now(flight->jobs), &tree))
@@ -332,7 +333,7 @@ static bool ask_status(struct flight *flight, const struct job *job,
 		return true;
 	set_note(flight, job, plan);
 	ask = ask_of(flight, "jobs.batch", flight->name, told_status);
-	neap_kube_ask_update_take(flight->jobs->config.kube, &ask, true, tree);
+	neap_client_update_take(flight->jobs->config.client, &ask, true, tree);
 	return true;
 }
 
@@ -346,10 +347,10 @@ bool job_ask_all(struct flight *flight, const struct job *job,
 	ask_pods(flight, job);
 	ask_new_pods(flight, job, plan);
 	if (plan->is_expired) {
-		struct neap_kube_ask ask =
+		struct neap_client_ask ask =
 			ask_of(flight, "jobs.batch", flight->name, told_written);
 
-		neap_kube_ask_delete(flight->jobs->config.kube, &ask, job->uid, -1);
+		neap_client_delete(flight->jobs->config.client, &ask, job->uid, -1);
 	}
 	return is_fine;
 }

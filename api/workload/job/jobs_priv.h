@@ -4,7 +4,7 @@
 #ifndef NEAP_API_WORKLOAD_JOB_JOBS_PRIV_H
 #define NEAP_API_WORKLOAD_JOB_JOBS_PRIV_H
 
-#include "api/store/store.h"
+#include "api/client/client.h"
 #include "api/workload/loop/search.h"
 #include "api/workload/workload.h"
 #include "engine/pod/job_plan.h"
@@ -53,7 +53,7 @@ struct neap_jobs {
 	struct neap_map *known;
 	int64_t known_version; /* of the job */
 	struct event *search;
-	struct neap_store_place searched; /* where it has come to */
+	struct neap_client_place searched; /* where it has come to */
 };
 
 /* What a pod may be of; OLD: it has ended, and is counted. */

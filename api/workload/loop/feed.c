@@ -39,7 +39,7 @@ struct key {
 struct source {
 	struct neap_feed *feed;
 	const char *resource;
-	struct neap_store_watch *watch;
+	struct neap_client_watch *watch;
 	bool is_ready; /* has something to take */
 };
 
@@ -61,7 +61,7 @@ struct neap_feed {
 	int64_t taken, most; /* steps: of this turn, of any */
 	size_t listed;       /* the source that is listed */
 	int64_t list_version;
-	struct neap_store_place place; /* of the list */
+	struct neap_client_place place; /* of the list */
 };
 
 static int64_t now(void)
@@ -275,26 +275,26 @@ static void ready(void *arg)
 /* Watches from now on, and a list of everything. */
 static int restart(struct neap_feed *feed, struct neap_error *err)
 {
-	struct neap_store *store = feed->config.store;
+	struct neap_client *client = feed->config.client;
 
 	for (size_t i = 0; i < feed->source_count; i++) {
 		struct source *source = &feed->sources[i];
 		int ret;
 
-		neap_store_watch_free(source->watch);
+		neap_client_watch_free(source->watch);
 		source->watch = NULL;
 		source->is_ready = true; /* what comes at once is not told */
-		ret = neap_store_watch_new(store, source->resource,
-					   neap_store_version(store), ready, source,
-					   &source->watch, err);
+		ret = neap_client_watch_new(client, source->resource,
+					    neap_client_version(client), ready, source,
+					    &source->watch, err);
 		if (ret < 0)
 			return ret;
 	}
 	feed->is_lost = false;
 	feed->is_listing = true;
 	feed->listed = 0;
-	feed->list_version = neap_store_version(store);
-	feed->place = (struct neap_store_place){.version = feed->list_version};
+	feed->list_version = neap_client_version(client);
+	feed->place = (struct neap_client_place){.version = feed->list_version};
 	if (feed->config.anew)
 		feed->config.anew(feed->config.arg);
 	return 0;
@@ -302,7 +302,7 @@ static int restart(struct neap_feed *feed, struct neap_error *err)
 
 /* True: it may hear the next one. */
 static bool hear(struct neap_feed *feed, const char *resource,
-		 const struct neap_store_event *event)
+		 const struct neap_client_event *event)
 {
 	neap_feed_spend(feed, EVENT_STEPS + event->object->owner_count +
 				      (event->before ? event->before->owner_count : 0));
@@ -320,8 +320,8 @@ static bool note_listed(void *arg, struct neap_object *object)
 {
 	struct piece *piece = arg;
 	struct neap_feed *feed = piece->feed;
-	const struct neap_store_event event = {
-		.what = NEAP_STORE_ADDED, .version = object->version, .object = object};
+	const struct neap_client_event event = {
+		.what = NEAP_CLIENT_ADDED, .version = object->version, .object = object};
 
 	if (!piece->left)
 		return false;
@@ -338,29 +338,29 @@ static void list_some(struct neap_feed *feed)
 {
 	struct piece piece = {feed, LIST_PIECE};
 	struct neap_error err;
-	int more =
-		neap_store_list(feed->config.store, feed->sources[feed->listed].resource,
-				NULL, &feed->place, note_listed, &piece, &err);
+	int more = neap_client_list(feed->config.client,
+				    feed->sources[feed->listed].resource, NULL,
+				    &feed->place, note_listed, &piece, &err);
 
 	if (more > 0)
 		return;
 	if (more < 0) { /* forgotten meanwhile: the rest as it is now */
-		feed->list_version = neap_store_version(feed->config.store);
+		feed->list_version = neap_client_version(feed->config.client);
 		feed->place.version = feed->list_version;
 		return;
 	}
 	feed->listed++;
 	feed->is_listing = feed->config.anew && feed->listed < feed->source_count;
-	feed->place = (struct neap_store_place){.version = feed->list_version};
+	feed->place = (struct neap_client_place){.version = feed->list_version};
 }
 
 static void hear_some(struct neap_feed *feed, struct source *source, size_t *left)
 {
-	struct neap_store_event *event;
+	const struct neap_client_event *event;
 	struct neap_error err;
 
 	for (; *left; (*left)--) {
-		int ret = neap_store_watch_next(source->watch, &event, &err);
+		int ret = neap_client_watch_next(source->watch, &event, &err);
 
 		if (ret <= 0) {
 			source->is_ready = false;
@@ -501,7 +501,7 @@ void neap_feed_free(struct neap_feed *feed)
 	if (!feed)
 		return;
 	for (size_t i = 0; i < feed->source_count; i++)
-		neap_store_watch_free(feed->sources[i].watch);
+		neap_client_watch_free(feed->sources[i].watch);
 	for (size_t i = 0; feed->keys && i < neap_map_count(feed->keys); i++)
 		free(neap_map_at(feed->keys, i, NULL));
 	neap_map_free(feed->keys);

@@ -26,13 +26,13 @@ struct neap_feed;
 
 struct neap_feed_config {
 	struct event_base *base;
-	struct neap_store *store;
+	struct neap_client *client;
 	void *arg;
 	const char *resources
 		[NEAP_FEED_SOURCES]; /* NULL ends. All objects of the first are due at the start */
 	/* What an event makes due: calls neap_feed_due as often as it likes. */
 	void (*heard)(void *arg, const char *resource,
-		      const struct neap_store_event *event);
+		      const struct neap_client_event *event);
 	/* For what an event means that takes many steps: does some of what heard has
 	 * left. False: there is more of it, and nothing else is heard before. May be
 	 * NULL: nothing is left. */

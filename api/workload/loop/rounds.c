@@ -17,7 +17,7 @@
 
 /* Outlives the controller while asks are on their way. */
 struct neap_rounds {
-	struct neap_rounds_config config; /* kube NULL: it is gone */
+	struct neap_rounds_config config; /* client NULL: it is gone */
 	struct neap_map *waiting; /* "NAMESPACE/NAME": how many asks, as a pointer */
 	size_t asks;
 	enum { UNSURE, ASKING, SURE } start;
@@ -38,7 +38,7 @@ struct ask {
 
 static void unref(struct neap_rounds *rounds)
 {
-	if (rounds->config.kube || rounds->asks)
+	if (rounds->config.client || rounds->asks)
 		return;
 	neap_map_free(rounds->waiting);
 	free(rounds);
@@ -71,14 +71,14 @@ void neap_rounds_free(struct neap_rounds *rounds)
 {
 	if (!rounds)
 		return;
-	rounds->config.kube = NULL;
+	rounds->config.client = NULL;
 	unref(rounds);
 }
 
 /* --- the start --- */
 
 static void start_told(void *arg, struct neap_object *object,
-		       const struct neap_kube_failure *failure)
+		       const struct neap_client_failure *failure)
 {
 	struct neap_rounds *rounds = arg;
 
@@ -91,15 +91,15 @@ static void start_told(void *arg, struct neap_object *object,
 /* The change that changes nothing. */
 static void begin_start(struct neap_rounds *rounds, const char *ns, const char *name)
 {
-	struct neap_kube_ask ask = {.resource = rounds->config.resource,
-				    .ns = ns,
-				    .name = name,
-				    .told = start_told,
-				    .arg = rounds};
+	struct neap_client_ask ask = {.resource = rounds->config.resource,
+				      .ns = ns,
+				      .name = name,
+				      .told = start_told,
+				      .arg = rounds};
 
 	rounds->start = ASKING;
 	rounds->asks++;
-	neap_kube_ask_patch_take(rounds->config.kube, &ask, false, json_object());
+	neap_client_patch_take(rounds->config.client, &ask, false, json_object());
 }
 
 /* --- a look --- */
@@ -151,9 +151,9 @@ size_t neap_rounds_asked(const struct neap_rounds *rounds)
 
 /* --- asks --- */
 
-static bool is_worth_a_word(const struct neap_kube_failure *failure)
+static bool is_worth_a_word(const struct neap_client_failure *failure)
 {
-	return failure && failure->reason != NEAP_KUBE_NOT_FOUND;
+	return failure && failure->reason != NEAP_CLIENT_NOT_FOUND;
 }
 
 /* One less that the key waits for. */
@@ -175,7 +175,7 @@ static void count_down(struct neap_rounds *rounds, const struct ask *ask, bool i
 }
 
 static void told(void *arg, struct neap_object *object,
-		 const struct neap_kube_failure *failure)
+		 const struct neap_client_failure *failure)
 {
 	struct ask *ask = arg;
 	struct neap_rounds *rounds = ask->rounds;
@@ -188,7 +188,7 @@ static void told(void *arg, struct neap_object *object,
 				       .failure = failure};
 
 	rounds->asks--;
-	if (rounds->config.kube && rounds->is_looking) {
+	if (rounds->config.client && rounds->is_looking) {
 		rounds->asked -= rounds->asked > 0;
 		if (is_worth_a_word(failure)) {
 			rounds->refused++;
@@ -196,16 +196,16 @@ static void told(void *arg, struct neap_object *object,
 					   failure->message);
 		}
 	}
-	if (rounds->config.kube && rounds->config.told)
+	if (rounds->config.client && rounds->config.told)
 		rounds->config.told(rounds->config.arg, &what);
-	if (rounds->config.kube)
+	if (rounds->config.client)
 		count_down(rounds, ask, !is_worth_a_word(failure));
 	unref(rounds);
 	free(ask);
 }
 
 bool neap_rounds_ask(struct neap_rounds *rounds, const struct neap_round_ask *what,
-		     struct neap_kube_ask *ret)
+		     struct neap_client_ask *ret)
 {
 	struct ask *ask = neap_alloc(sizeof(*ask));
 	uintptr_t n;
@@ -230,10 +230,10 @@ bool neap_rounds_ask(struct neap_rounds *rounds, const struct neap_round_ask *wh
 	(void)neap_strcopy(ask->uid, sizeof(ask->uid), what->uid);
 	rounds->asks++;
 	rounds->asked++;
-	*ret = (struct neap_kube_ask){.resource = what->resource,
-				      .ns = what->ns,
-				      .name = what->name,
-				      .told = told,
-				      .arg = ask};
+	*ret = (struct neap_client_ask){.resource = what->resource,
+					.ns = what->ns,
+					.name = what->name,
+					.told = told,
+					.arg = ask};
 	return true;
 }

@@ -7,7 +7,7 @@
 #ifndef NEAP_API_WORKLOAD_LOOP_ROUNDS_H
 #define NEAP_API_WORKLOAD_LOOP_ROUNDS_H
 
-#include "api/kube/serve/client_local.h"
+#include "api/client/client.h"
 #include "api/workload/loop/feed.h"
 
 struct neap_rounds;
@@ -26,11 +26,11 @@ struct neap_round_told {
 	const char *uid;            /* ... and its uid */
 	const char *name;           /* as asked */
 	struct neap_object *object; /* as in client_local.h */
-	const struct neap_kube_failure *failure;
+	const struct neap_client_failure *failure;
 };
 
 struct neap_rounds_config {
-	struct neap_kube *kube;
+	struct neap_client *client;
 	struct neap_feed *feed;
 	const char *resource; /* of the keys */
 	void *arg;
@@ -48,9 +48,9 @@ bool neap_rounds_begin(struct neap_rounds *rounds, const char *ns, const char *n
 		       int64_t *ret_again);
 /* Last thing in it: again as the look would return it, or what it has to return instead. */
 int64_t neap_rounds_end(struct neap_rounds *rounds, int64_t again);
-/* Between the two. Fills *ret for neap_kube_ask_*, which must follow. False without memory. */
+/* Between the two. Fills *ret for neap_client_*, which must follow. False without memory. */
 bool neap_rounds_ask(struct neap_rounds *rounds, const struct neap_round_ask *ask,
-		     struct neap_kube_ask *ret);
+		     struct neap_client_ask *ret);
 /* Asks of this look that were refused at once, but for those about what is not there any more; and the words of the
  * last of them. */
 size_t neap_rounds_refused(const struct neap_rounds *rounds, const char **ret_why);

@@ -16,7 +16,7 @@
 struct neap_search {
 	struct neap_search_config config;
 	char ns[NEAP_OBJECT_NAMESPACE], uid[NEAP_OBJECT_UID]; /* uid "": none */
-	struct neap_store_place place;
+	struct neap_client_place place;
 	bool is_done, is_short;
 	size_t seen; /* in this piece */
 	struct neap_found *found;
@@ -113,14 +113,14 @@ int neap_search_go(struct neap_search *search, const char *ns, const char *uid)
 		neap_search_end(search);
 		(void)neap_strcopy(search->ns, sizeof(search->ns), ns);
 		(void)neap_strcopy(search->uid, sizeof(search->uid), uid);
-		search->place = (struct neap_store_place){0};
+		search->place = (struct neap_client_place){0};
 		search->is_done = search->is_short = false;
 	}
 	if (!search->is_done && !search->is_short) {
 		search->seen = 0;
-		search->place.version = neap_store_version(search->config.store);
-		more = neap_store_list(search->config.store, search->config.resource,
-				       search->ns, &search->place, take, search, &err);
+		search->place.version = neap_client_version(search->config.client);
+		more = neap_client_list(search->config.client, search->config.resource,
+					search->ns, &search->place, take, search, &err);
 		search->is_short = search->is_short || more < 0;
 		search->is_done = more == 0;
 	}
@@ -162,7 +162,7 @@ static size_t place_of(const struct neap_search *search, const char *name, bool 
 	return low;
 }
 
-void neap_search_hear(struct neap_search *search, const struct neap_store_event *event)
+void neap_search_hear(struct neap_search *search, const struct neap_client_event *event)
 {
 	const char *name = event->object->name;
 	struct neap_object *object;
@@ -174,8 +174,8 @@ void neap_search_hear(struct neap_search *search, const struct neap_store_event 
 	    (!search->is_done && strcmp(name, search->place.name) > 0))
 		return;
 	/* Several events at once mean what has become of them. */
-	object = neap_store_find(search->config.store, search->config.resource,
-				 search->ns, name);
+	object = neap_client_find(search->config.client, search->config.resource,
+				  search->ns, name);
 	at = place_of(search, name, &is_found);
 	if (is_found && search->found[at].object == object)
 		return;

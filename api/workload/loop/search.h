@@ -20,7 +20,7 @@ typedef unsigned neap_search_wants(void *arg, const char *uid,
 				   const struct neap_object *object);
 
 struct neap_search_config {
-	struct neap_store *store;
+	struct neap_client *client;
 	struct neap_feed
 		*feed; /* whose steps are taken, and which hears of the resource */
 	const char *resource;
@@ -45,6 +45,6 @@ const struct neap_found *neap_search_found(const struct neap_search *search,
 /* Forgets what was found: the look is over. */
 void neap_search_end(struct neap_search *search);
 /* Each event of the resource. */
-void neap_search_hear(struct neap_search *search, const struct neap_store_event *event);
+void neap_search_hear(struct neap_search *search, const struct neap_client_event *event);
 
 #endif

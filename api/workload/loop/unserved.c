@@ -4,7 +4,7 @@
  * them. One that none of those has seen a while after it was made says so by an event, again and again. */
 #include <stdlib.h>
 
-#include "api/kube/serve/events.h"
+#include "api/client/events.h"
 #include "api/workload/loop/feed.h"
 #include "api/workload/loop/tree.h"
 #include "engine/base/clock.h"
@@ -37,32 +37,32 @@ static int64_t judge(const struct watched *watched, const struct neap_object *ob
 	const struct neap_workload_config *config = &watched->all->config;
 	int64_t now = config->now ? config->now() : neap_clock_usec(CLOCK_REALTIME);
 	int64_t made = neap_tree_time(tree, "metadata.creationTimestamp");
-	struct neap_kube_note note = {.api_version = "apps/v1",
-				      .kind = watched->kind,
-				      .ns = object->ns,
-				      .name = object->name,
-				      .uid = object->uid,
-				      .is_warning = true,
-				      .reason = "NoController",
-				      .component = "neapd"};
+	struct neap_client_note note = {.api_version = "apps/v1",
+					.kind = watched->kind,
+					.ns = object->ns,
+					.name = object->name,
+					.uid = object->uid,
+					.is_warning = true,
+					.reason = "NoController",
+					.component = "neapd"};
 
 	if (object->is_deleting ||
 	    neap_tree_int(tree, "status.observedGeneration", 0) > 0)
 		return 0;
 	if (made != NEAP_MISSING && now >= made && now - made < GRACE_USEC)
 		return made + GRACE_USEC - now;
-	neap_kube_note(config->kube, &note,
-		       "nothing makes pods of a %s here: neapd keeps it for a "
-		       "kube-controller-manager, and none has seen it",
-		       watched->kind);
+	neap_client_note(config->client, &note,
+			 "nothing makes pods of a %s here: neapd keeps it for a "
+			 "kube-controller-manager, and none has seen it",
+			 watched->kind);
 	return AGAIN_USEC;
 }
 
 static int64_t look(void *arg, const char *ns, const char *name)
 {
 	const struct watched *watched = arg;
-	struct neap_object *object =
-		neap_store_find(watched->all->config.store, watched->resource, ns, name);
+	struct neap_object *object = neap_client_find(watched->all->config.client,
+						      watched->resource, ns, name);
 	json_t *tree = object ? neap_object_tree(object) : NULL;
 	int64_t ret = object ? -1 : 0;
 
@@ -72,7 +72,7 @@ static int64_t look(void *arg, const char *ns, const char *name)
 	return ret;
 }
 
-static void heard(void *arg, const char *resource, const struct neap_store_event *event)
+static void heard(void *arg, const char *resource, const struct neap_client_event *event)
 {
 	const struct watched *watched = arg;
 
@@ -93,7 +93,7 @@ int neap_unserved_new(const struct neap_workload_config *config,
 	for (size_t i = 0; i < KINDS && failed == 0; i++) {
 		struct watched *watched = &unserved->watched[i];
 		struct neap_feed_config feed = {.base = config->base,
-						.store = config->store,
+						.client = config->client,
 						.arg = watched,
 						.resources = {kinds[i].resource},
 						.heard = heard,

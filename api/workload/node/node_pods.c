@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/serve/client_local.h"
-#include "api/kube/serve/events.h"
+#include "api/client/client.h"
+#include "api/client/events.h"
 #include "api/workload/node/node_watch_priv.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
@@ -101,7 +101,7 @@ struct pod {
 	const struct neap_object *object; /* as it was accepted last */
 	json_t *tree;
 	const json_t *status;
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 };
 
 static bool is_finished(const struct pod *pod)
@@ -111,25 +111,25 @@ static bool is_finished(const struct pod *pod)
 	return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 }
 
-static struct neap_kube_note about(const struct pod *pod, const char *reason,
-				   const char *component, bool is_warning)
+static struct neap_client_note about(const struct pod *pod, const char *reason,
+				     const char *component, bool is_warning)
 {
-	return (struct neap_kube_note){.api_version = "v1",
-				       .kind = "Pod",
-				       .ns = pod->object->ns,
-				       .name = pod->object->name,
-				       .uid = pod->object->uid,
-				       .is_warning = is_warning,
-				       .reason = reason,
-				       .component = component};
+	return (struct neap_client_note){.api_version = "v1",
+					 .kind = "Pod",
+					 .ns = pod->object->ns,
+					 .name = pod->object->name,
+					 .uid = pod->object->uid,
+					 .is_warning = is_warning,
+					 .reason = reason,
+					 .component = component};
 }
 
 /* phase NULL: as it is. */
 static void write_condition(const struct pod *pod, const char *phase, const char *type,
 			    const char *value, const char *reason, const char *message)
 {
-	neap_kube_ask_patch_take(
-		pod->watch->config.kube, &pod->ask, true,
+	neap_client_patch_take(
+		pod->watch->config.client, &pod->ask, true,
 		json_pack("{s:{s:s*, s:o}}", "status", "phase", phase, "conditions",
 			  node_conditions_with(pod->status, type, value, reason, message,
 					       pod->now)));
@@ -143,19 +143,20 @@ static void force(const struct pod *pod, enum why why)
 				"DeletionByPodGC",
 				why == WHY_OUT ? "PodGC: node is out of service"
 					       : "PodGC: node no longer exists");
-	neap_kube_ask_delete(pod->watch->config.kube, &pod->ask, pod->object->uid, 0);
+	neap_client_delete(pod->watch->config.client, &pod->ask, pod->object->uid, 0);
 }
 
 static void evict(const struct pod *pod)
 {
-	const struct neap_kube_note note =
+	const struct neap_client_note note =
 		about(pod, "TaintManagerEviction", "taint-eviction-controller", false);
 
 	write_condition(pod, NULL, "DisruptionTarget", "True", "DeletionByTaintManager",
 			"Taint manager: deleting due to NoExecute taint");
-	neap_kube_ask_delete(pod->watch->config.kube, &pod->ask, pod->object->uid, -1);
-	neap_kube_note(pod->watch->config.kube, &note, "Marking for deletion Pod %s/%s",
-		       pod->object->ns, pod->object->name);
+	neap_client_delete(pod->watch->config.client, &pod->ask, pod->object->uid, -1);
+	neap_client_note(pod->watch->config.client, &note,
+			 "Marking for deletion Pod %s/%s", pod->object->ns,
+			 pod->object->name);
 }
 
 /* Since when it is on its node: bindings leave a condition. */
@@ -188,14 +189,14 @@ static void look_at_taints(const struct pod *pod, const struct node_record *reco
 
 static void mark_lost(const struct pod *pod)
 {
-	const struct neap_kube_note note =
+	const struct neap_client_note note =
 		about(pod, "NodeNotReady", "node-controller", true);
 
 	if (strcmp(node_text(node_condition_find(pod->status, "Ready"), "status"),
 		   "True") != 0)
 		return;
 	write_condition(pod, NULL, "Ready", "False", "NodeNotReady", "Node is not ready");
-	neap_kube_note(pod->watch->config.kube, &note, "Node is not ready");
+	neap_client_note(pod->watch->config.client, &note, "Node is not ready");
 }
 
 static void look_at(struct pod *pod, enum why why)
@@ -211,7 +212,7 @@ static void look_at(struct pod *pod, enum why why)
 	} else if (why == WHY_MISSING) {
 		/* Made in this very moment, or missed for want of memory. */
 		if (!record && node &&
-		    !neap_store_newest(watch->config.store, "nodes", "", node))
+		    !neap_client_newest(watch->config.client, "nodes", "", node))
 			force(pod, why);
 	} else if (why == WHY_OUT) {
 		force(pod, why);
@@ -227,15 +228,15 @@ static void look_at(struct pod *pod, enum why why)
 static void look_at_newest(struct piece *piece, const struct neap_object *listed,
 			   enum why why)
 {
-	struct neap_object *newest = neap_store_newest(piece->watch->config.store, PODS,
-						       listed->ns, listed->name);
+	struct neap_object *newest = neap_client_newest(piece->watch->config.client, PODS,
+							listed->ns, listed->name);
 	struct pod pod = {.watch = piece->watch, .now = piece->now, .object = newest};
 
 	if (!newest || strcmp(newest->uid, listed->uid) != 0)
 		return;
 	/* A write may put another in its place. */
 	(void)neap_object_ref(newest);
-	pod.ask = (struct neap_kube_ask){
+	pod.ask = (struct neap_client_ask){
 		.resource = PODS, .ns = listed->ns, .name = listed->name};
 	pod.tree = neap_object_tree(newest);
 	pod.status = json_object_get(pod.tree, "status");
@@ -262,17 +263,17 @@ static void forget_missing(struct neap_node_watch *watch)
 
 bool node_pods_pass(struct neap_node_watch *watch, int64_t now)
 {
-	struct neap_store *store = watch->config.store;
+	struct neap_client *client = watch->config.client;
 	struct piece piece = {.watch = watch, .now = now};
 	struct neap_error err;
-	int more =
-		neap_store_list(store, PODS, NULL, &watch->place, take_pod, &piece, &err);
+	int more = neap_client_list(client, PODS, NULL, &watch->place, take_pod, &piece,
+				    &err);
 
 	if (more == -NEAP_EGONE) {
 		/* The state of the beginning is forgotten: the rest is as it is now. */
-		watch->place.version = neap_store_version(store);
-		more = neap_store_list(store, PODS, NULL, &watch->place, take_pod, &piece,
-				       &err);
+		watch->place.version = neap_client_version(client);
+		more = neap_client_list(client, PODS, NULL, &watch->place, take_pod,
+					&piece, &err);
 	}
 	for (size_t i = 0; i < piece.count; i++) {
 		look_at_newest(&piece, piece.concerned[i].pod, piece.concerned[i].why);

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/serve/client_local.h"
-#include "api/kube/serve/events.h"
+#include "api/client/client.h"
+#include "api/client/events.h"
 #include "api/workload/node/node_watch_priv.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
@@ -85,7 +85,7 @@ json_t *node_conditions_with(const json_t *status, const char *type, const char 
 
 static struct neap_object *lease_of(const struct neap_node_watch *watch, const char *name)
 {
-	return neap_store_find(watch->config.store, LEASES, LEASE_NS, name);
+	return neap_client_find(watch->config.client, LEASES, LEASE_NS, name);
 }
 
 static void look_at_lease(struct neap_node_watch *watch, struct node_record *record,
@@ -149,8 +149,8 @@ static json_t *lost_conditions(const json_t *status, int64_t now)
 static bool tell_lost(struct neap_node_watch *watch, const char *name, const json_t *node,
 		      int64_t now)
 {
-	const struct neap_kube_ask ask = {.resource = NODES, .ns = "", .name = name};
-	const struct neap_kube_note about = {
+	const struct neap_client_ask ask = {.resource = NODES, .ns = "", .name = name};
+	const struct neap_client_note about = {
 		.api_version = "v1",
 		.kind = "Node",
 		.ns = "",
@@ -162,10 +162,10 @@ static bool tell_lost(struct neap_node_watch *watch, const char *name, const jso
 
 	if (!status)
 		return false;
-	neap_kube_ask_patch_take(watch->config.kube, &ask, true,
-				 json_pack("{s:o}", "status", status));
-	neap_kube_note(watch->config.kube, &about, "Node %s status is now: NodeNotReady",
-		       name);
+	neap_client_patch_take(watch->config.client, &ask, true,
+			       json_pack("{s:o}", "status", status));
+	neap_client_note(watch->config.client, &about,
+			 "Node %s status is now: NodeNotReady", name);
 	return true;
 }
 
@@ -189,7 +189,7 @@ static void read_ready(struct node_record *record, const json_t *node, int64_t n
 static void look_at_object(struct neap_node_watch *watch, struct node_record *record,
 			   struct neap_object *object, int64_t now)
 {
-	const struct neap_kube_ask ask = {
+	const struct neap_client_ask ask = {
 		.resource = NODES, .ns = "", .name = object->name};
 	json_t *node = neap_object_tree(object), *changed;
 	const struct neap_object *newest;
@@ -206,15 +206,15 @@ static void look_at_object(struct neap_node_watch *watch, struct node_record *re
 	}
 	record->version = 0;
 	/* What the last look wrote is not read yet, or somebody was faster: the next look sees it. */
-	newest = neap_store_newest(watch->config.store, NODES, "", object->name);
+	newest = neap_client_newest(watch->config.client, NODES, "", object->name);
 	if (newest && newest->version == object->version) {
 		bool is_told =
 			record->is_lost && tell_lost(watch, object->name, node, now);
 
 		changed = node_taints_changed(node, now);
 		if (changed)
-			neap_kube_ask_patch_take(
-				watch->config.kube, &ask, false,
+			neap_client_patch_take(
+				watch->config.client, &ask, false,
 				json_pack("{s:{s:o}}", "spec", "taints", changed));
 		/* What is refused is looked at again. */
 		if (!is_told && !changed)
@@ -288,9 +288,9 @@ static void look_at_node(struct neap_node_watch *watch, struct neap_object *obje
 
 static void look_at_nodes(struct neap_node_watch *watch, int64_t now)
 {
-	struct neap_store *store = watch->config.store;
-	struct neap_store_place place = {.version = neap_store_version(store)};
-	struct nodes nodes = {.size = neap_store_count(store, NODES)};
+	struct neap_client *client = watch->config.client;
+	struct neap_client_place place = {.version = neap_client_version(client)};
+	struct nodes nodes = {.size = neap_client_count(client, NODES)};
 	struct neap_error err;
 
 	watch->looks++;
@@ -298,7 +298,7 @@ static void look_at_nodes(struct neap_node_watch *watch, int64_t now)
 	if (!nodes.list)
 		return;
 	/* Objects stay where they are until the loop's next turn. */
-	if (neap_store_list(store, NODES, NULL, &place, take_node, &nodes, &err) < 0)
+	if (neap_client_list(client, NODES, NULL, &place, take_node, &nodes, &err) < 0)
 		nodes.failed = true;
 	for (size_t i = 0; i < nodes.count; i++)
 		look_at_node(watch, nodes.list[i], now);
@@ -350,8 +350,8 @@ static void look(struct neap_node_watch *watch, int64_t now)
 	if (!is_pass_due(watch, now))
 		return;
 	watch->is_passing = true;
-	watch->place = (struct neap_store_place){
-		.version = neap_store_version(watch->config.store)};
+	watch->place = (struct neap_client_place){
+		.version = neap_client_version(watch->config.client)};
 	watch->is_changed = false;
 	watch->due = INT64_MAX;
 	watch->passed = watch->looks;

@@ -41,7 +41,7 @@ struct neap_node_watch {
 	int64_t looked;  /* 0: not yet */
 	int64_t started; /* or came back; nobody is evicted for a grace after */
 	/* The pass over all pods: a piece a turn. */
-	struct neap_store_place place;
+	struct neap_client_place place;
 	bool is_passing;
 	uint64_t passed; /* look in which the last one began */
 	int64_t due;     /* when the next pod is to go; INT64_MAX: none */

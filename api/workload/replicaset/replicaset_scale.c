@@ -15,23 +15,23 @@ static void note(struct neap_replicasets *sets, const struct neap_round_told *to
 		 bool is_warning, const char *reason, const char *before,
 		 const char *text)
 {
-	const struct neap_kube_note note = {.api_version = API_VERSION,
-					    .kind = KIND,
-					    .ns = told->ns,
-					    .name = told->key,
-					    .uid = told->uid,
-					    .is_warning = is_warning,
-					    .reason = reason,
-					    .component = "replicaset-controller"};
+	const struct neap_client_note note = {.api_version = API_VERSION,
+					      .kind = KIND,
+					      .ns = told->ns,
+					      .name = told->key,
+					      .uid = told->uid,
+					      .is_warning = is_warning,
+					      .reason = reason,
+					      .component = "replicaset-controller"};
 
-	neap_kube_note(sets->config.kube, &note, "%s%s", before, text);
+	neap_client_note(sets->config.client, &note, "%s%s", before, text);
 }
 
 void neap_replicaset_told(void *arg, const struct neap_round_told *told)
 {
 	struct neap_replicasets *sets = arg;
 	const char *why = told->failure ? told->failure->message : "";
-	bool is_gone = told->failure && told->failure->reason == NEAP_KUBE_NOT_FOUND;
+	bool is_gone = told->failure && told->failure->reason == NEAP_CLIENT_NOT_FOUND;
 
 	if (told->what == ASK_CREATE && told->object)
 		note(sets, told, false, "SuccessfulCreate",
@@ -50,11 +50,11 @@ static bool create(struct look *look, const json_t *pod)
 {
 	struct neap_round_ask what = {ASK_CREATE, "pods", look->set->ns, NULL,
 				      look->set->uid};
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 
 	if (neap_rounds_ask(look->sets->rounds, &what, &ask))
-		neap_kube_ask_create_take(look->sets->config.kube, &ask,
-					  neap_json_deep_copy(pod));
+		neap_client_create_take(look->sets->config.client, &ask,
+					neap_json_deep_copy(pod));
 	return neap_rounds_refused(look->sets->rounds, NULL) == 0;
 }
 
@@ -155,21 +155,21 @@ static void delete_some(struct look *look, int64_t count)
 		const struct neap_object *pod = look->pods[i].pod;
 		struct neap_round_ask what = {ASK_DELETE, "pods", look->set->ns,
 					      pod->name, look->set->uid};
-		struct neap_kube_ask ask;
+		struct neap_client_ask ask;
 
 		if (!neap_replicaset_may_write(look, i == 0,
 					       neap_feed_steps_of_text(pod)))
 			return;
 		if (neap_rounds_ask(look->sets->rounds, &what, &ask))
-			neap_kube_ask_delete(look->sets->config.kube, &ask, pod->uid, -1);
+			neap_client_delete(look->sets->config.client, &ask, pod->uid, -1);
 	}
 }
 
 /* Nothing can be made in a namespace that goes. */
 static bool is_ending(const struct look *look)
 {
-	const struct neap_object *ns = neap_store_newest(look->sets->config.store,
-							 "namespaces", "", look->set->ns);
+	const struct neap_object *ns = neap_client_newest(
+		look->sets->config.client, "namespaces", "", look->set->ns);
 
 	return !ns || ns->is_deleting;
 }

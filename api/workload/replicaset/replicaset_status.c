@@ -102,7 +102,7 @@ int64_t neap_replicaset_status(struct look *look, int64_t diff)
 	struct neap_round_ask what = {ASK_OTHER, RS, look->set->ns, look->set->name,
 				      look->set->uid};
 	json_t *status = json_object(), *patch;
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 
 	if (look->is_short || !fill(status, look, &counts, diff)) {
 		json_decref(status);
@@ -115,7 +115,7 @@ int64_t neap_replicaset_status(struct look *look, int64_t diff)
 	patch = json_pack("{s:{s:s}, s:o}", "metadata", "uid", look->set->uid, "status",
 			  status);
 	if (neap_rounds_ask(look->sets->rounds, &what, &ask))
-		neap_kube_ask_patch_take(look->sets->config.kube, &ask, true, patch);
+		neap_client_patch_take(look->sets->config.client, &ask, true, patch);
 	else
 		json_decref(patch);
 	return counts.after_usec;

@@ -28,7 +28,7 @@ static bool is_orphan(struct neap_replicasets *sets, const struct neap_object *p
 	return !facts || facts->controller[0] == '\0';
 }
 
-static void heard(void *arg, const char *resource, const struct neap_store_event *event)
+static void heard(void *arg, const char *resource, const struct neap_client_event *event)
 {
 	struct neap_replicasets *sets = arg;
 
@@ -40,7 +40,7 @@ static void heard(void *arg, const char *resource, const struct neap_store_event
 	neap_search_hear(sets->siblings, event);
 	if (event->before)
 		neap_owners_due(sets->owners, sets->feed, event->before);
-	if (event->what == NEAP_STORE_DELETED)
+	if (event->what == NEAP_CLIENT_DELETED)
 		return;
 	neap_owners_due(sets->owners, sets->feed, event->object);
 	if (!event->object->is_deleting && is_orphan(sets, event->object))
@@ -202,7 +202,7 @@ static bool find_pods(struct look *look)
 	look->is_short = more < 0;
 	if (more != 0)
 		return false;
-	neap_pod_facts_tidy(sets->facts, neap_store_count(sets->config.store, "pods"));
+	neap_pod_facts_tidy(sets->facts, neap_client_count(sets->config.client, "pods"));
 	found = neap_search_found(sets->pods, &count);
 	for (size_t i = 0; i < count; i++)
 		if (!sort_out(look, &found[i]))
@@ -215,10 +215,10 @@ static void ask_patch_take(struct look *look, const char *name, json_t *patch)
 {
 	struct neap_round_ask what = {ASK_OTHER, "pods", look->set->ns, name,
 				      look->set->uid};
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 
 	if (neap_rounds_ask(look->sets->rounds, &what, &ask))
-		neap_kube_ask_patch_take(look->sets->config.kube, &ask, false, patch);
+		neap_client_patch_take(look->sets->config.client, &ask, false, patch);
 	else
 		json_decref(patch);
 }
@@ -228,8 +228,8 @@ static void ask_patch_take(struct look *look, const char *name, json_t *patch)
 
 static bool may_adopt(const struct look *look)
 {
-	const struct neap_object *newest = neap_store_newest(
-		look->sets->config.store, RS, look->set->ns, look->set->name);
+	const struct neap_object *newest = neap_client_newest(
+		look->sets->config.client, RS, look->set->ns, look->set->name);
 
 	return newest && !newest->is_deleting && strcmp(newest->uid, look->set->uid) == 0;
 }
@@ -318,7 +318,7 @@ static int64_t look_at_tree(struct neap_replicasets *sets,
 
 static int64_t look_at_it(struct neap_replicasets *sets, const char *ns, const char *name)
 {
-	struct neap_object *object = neap_store_find(sets->config.store, RS, ns, name);
+	struct neap_object *object = neap_client_find(sets->config.client, RS, ns, name);
 	int64_t again = 0;
 	json_t *tree;
 
@@ -355,17 +355,17 @@ int neap_replicasets_new(const struct neap_workload_config *config,
 {
 	struct neap_replicasets *sets = neap_alloc(sizeof(*sets));
 	struct neap_feed_config feed = {.base = config->base,
-					.store = config->store,
+					.client = config->client,
 					.arg = sets,
 					.resources = {RS, "pods"},
 					.heard = heard,
 					.rest = rest,
 					.look = look_at};
-	struct neap_search_config search = {.store = config->store,
+	struct neap_search_config search = {.client = config->client,
 					    .resource = "pods",
 					    .arg = sets,
 					    .wants = wants_pod};
-	struct neap_rounds_config rounds = {.kube = config->kube,
+	struct neap_rounds_config rounds = {.client = config->client,
 					    .resource = RS,
 					    .arg = sets,
 					    .told = neap_replicaset_told};

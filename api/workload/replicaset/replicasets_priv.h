@@ -4,7 +4,7 @@
 #ifndef NEAP_API_WORKLOAD_REPLICASET_REPLICASETS_PRIV_H
 #define NEAP_API_WORKLOAD_REPLICASET_REPLICASETS_PRIV_H
 
-#include "api/kube/serve/events.h"
+#include "api/client/events.h"
 #include "api/workload/loop/feed.h"
 #include "api/workload/loop/owners.h"
 #include "api/workload/loop/pod_control.h"

@@ -77,15 +77,15 @@ static json_t *annotation_new(const struct reservation_user *owner)
 static void ask(struct neap_reservations *reservations, const struct neap_object *pod,
 		const json_t *tree, const struct reservation_user *owner)
 {
-	const struct neap_kube_ask what = {
+	const struct neap_client_ask what = {
 		.resource = "pods", .ns = pod->ns, .name = pod->name};
 
-	neap_kube_ask_patch_take(
-		reservations->config.kube, &what, false,
-		json_pack("{s:{s:s, s:s, s:{s:o}}}", "metadata", "uid", pod->uid,
-			  "resourceVersion",
-			  neap_tree_text(tree, "metadata.resourceVersion"), "annotations",
-			  CURRENT_OWNER, annotation_new(owner)));
+	neap_client_patch_take(reservations->config.client, &what, false,
+			       json_pack("{s:{s:s, s:s, s:{s:o}}}", "metadata", "uid",
+					 pod->uid, "resourceVersion",
+					 neap_tree_text(tree, "metadata.resourceVersion"),
+					 "annotations", CURRENT_OWNER,
+					 annotation_new(owner)));
 }
 
 static bool is_over(const json_t *tree)
@@ -116,9 +116,9 @@ static bool tell_trouble(struct neap_reservations *reservations, struct neap_obj
 int64_t reservation_look_at_pod(struct neap_reservations *reservations, const char *ns,
 				const char *name)
 {
-	struct neap_store *store = reservations->config.store;
-	struct neap_object *pod = neap_store_find(store, "pods", ns, name);
-	const struct neap_object *newest = neap_store_newest(store, "pods", ns, name);
+	struct neap_client *client = reservations->config.client;
+	struct neap_object *pod = neap_client_find(client, "pods", ns, name);
+	const struct neap_object *newest = neap_client_newest(client, "pods", ns, name);
 	const struct reservation_user *owner;
 	int64_t again = 0;
 	json_t *tree;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "api/kube/serve/events.h"
+#include "api/client/events.h"
 #include "api/workload/loop/tree.h"
 #include "api/workload/reservation/reservations_priv.h"
 #include "engine/base/mem.h"
 
-static void tell_end(struct neap_kube *kube, const struct neap_kube_note *note,
+static void tell_end(struct neap_client *client, const struct neap_client_note *note,
 		     enum reservation_ask what, const json_t *tree)
 {
 	switch (what) {
 	case RESERVATION_SUCCEEDED:
-		neap_kube_note(
-			kube, note, "Used by pod %s/%s",
+		neap_client_note(
+			client, note, "Used by pod %s/%s",
 			neap_tree_text(
 				json_array_get(neap_tree_at(tree, "status.currentOwners"),
 					       0),
@@ -23,36 +23,36 @@ static void tell_end(struct neap_kube *kube, const struct neap_kube_note *note,
 				"name"));
 		break;
 	case RESERVATION_NODE_GONE:
-		neap_kube_note(kube, note, "Node %s is gone",
-			       neap_tree_text(tree, "status.nodeName"));
+		neap_client_note(client, note, "Node %s is gone",
+				 neap_tree_text(tree, "status.nodeName"));
 		break;
 	case RESERVATION_EXPIRES:
-		neap_kube_note(kube, note, "Expired at %s",
-			       neap_tree_text(tree, "spec.expires"));
+		neap_client_note(client, note, "Expired at %s",
+				 neap_tree_text(tree, "spec.expires"));
 		break;
 	default:
-		neap_kube_note(kube, note, "Expired: older than its ttl of %s",
-			       neap_tree_text(tree, "spec.ttl"));
+		neap_client_note(client, note, "Expired: older than its ttl of %s",
+				 neap_tree_text(tree, "spec.ttl"));
 	}
 }
 
-static struct neap_kube_note note_of(const char *name, const char *uid)
+static struct neap_client_note note_of(const char *name, const char *uid)
 {
-	return (struct neap_kube_note){.api_version =
-					       "scheduling.koordinator.sh/v1alpha1",
-				       .kind = "Reservation",
-				       .ns = "",
-				       .name = name,
-				       .uid = uid,
-				       .is_warning = true,
-				       .component = "reservation-controller"};
+	return (struct neap_client_note){.api_version =
+						 "scheduling.koordinator.sh/v1alpha1",
+					 .kind = "Reservation",
+					 .ns = "",
+					 .name = name,
+					 .uid = uid,
+					 .is_warning = true,
+					 .component = "reservation-controller"};
 }
 
 void reservation_told(void *arg, const struct neap_round_told *told)
 {
 	struct neap_reservations *reservations = arg;
 	enum reservation_ask what = (enum reservation_ask)told->what;
-	struct neap_kube_note note = note_of(told->key, told->uid);
+	struct neap_client_note note = note_of(told->key, told->uid);
 	json_t *tree;
 
 	if (!told->object || what == RESERVATION_OWNED || what == RESERVATION_COLLECTED)
@@ -61,14 +61,14 @@ void reservation_told(void *arg, const struct neap_round_told *told)
 	note.reason = note.is_warning ? "Expired" : "Succeeded";
 	tree = neap_object_tree(told->object);
 	if (tree)
-		tell_end(reservations->config.kube, &note, what, tree);
+		tell_end(reservations->config.client, &note, what, tree);
 	json_decref(tree);
 }
 
 void reservation_tell_trouble(struct neap_reservations *reservations,
 			      struct reservation_target *target, const char *trouble)
 {
-	struct neap_kube_note note = note_of(target->name, target->uid);
+	struct neap_client_note note = note_of(target->name, target->uid);
 	char before[RESERVATION_TROUBLE];
 
 	(void)neap_strcopy(before, sizeof(before), target->trouble);
@@ -82,6 +82,6 @@ void reservation_tell_trouble(struct neap_reservations *reservations,
 		note.kind = "Pod";
 		note.ns = target->ns;
 	}
-	neap_kube_note(reservations->config.kube, &note, "No pod can use it: %s",
-		       target->trouble);
+	neap_client_note(reservations->config.client, &note, "No pod can use it: %s",
+			 target->trouble);
 }

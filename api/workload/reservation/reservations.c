@@ -32,11 +32,11 @@ static void due(void *arg, struct reservation_target *target)
 }
 
 static void heard_reservation(struct neap_reservations *reservations,
-			      const struct neap_store_event *event)
+			      const struct neap_client_event *event)
 {
 	const struct neap_object *object = event->object;
 
-	if (event->what == NEAP_STORE_DELETED)
+	if (event->what == NEAP_CLIENT_DELETED)
 		reservation_target_drop(&reservations->index, object->uid);
 	else if (!reservation_target_set(&reservations->index, object))
 		neap_feed_restart(reservations->feed);
@@ -45,10 +45,10 @@ static void heard_reservation(struct neap_reservations *reservations,
 }
 
 static void heard_pod(struct neap_reservations *reservations,
-		      const struct neap_store_event *event)
+		      const struct neap_client_event *event)
 {
 	const struct neap_object *pod = event->object;
-	bool is_gone = event->what == NEAP_STORE_DELETED;
+	bool is_gone = event->what == NEAP_CLIENT_DELETED;
 
 	if (!reservation_user_set(&reservations->index, pod, is_gone,
 				  reservations->resources, due, reservations))
@@ -65,11 +65,11 @@ static void heard_pod(struct neap_reservations *reservations,
 }
 
 static void heard_node(struct neap_reservations *reservations,
-		       const struct neap_store_event *event)
+		       const struct neap_client_event *event)
 {
 	const struct neap_map *targets = reservations->index.targets;
 
-	if (event->what != NEAP_STORE_DELETED)
+	if (event->what != NEAP_CLIENT_DELETED)
 		return;
 	for (size_t i = 0; i < neap_map_count(targets); i++) {
 		struct reservation_target *target = neap_map_at(targets, i, NULL);
@@ -79,7 +79,7 @@ static void heard_node(struct neap_reservations *reservations,
 	}
 }
 
-static void heard(void *arg, const char *resource, const struct neap_store_event *event)
+static void heard(void *arg, const char *resource, const struct neap_client_event *event)
 {
 	struct neap_reservations *reservations = arg;
 
@@ -111,7 +111,7 @@ struct look {
 
 static bool node_exists(const struct neap_reservations *reservations, const char *node)
 {
-	return neap_store_find(reservations->config.store, "nodes", "", node) != NULL;
+	return neap_client_find(reservations->config.client, "nodes", "", node) != NULL;
 }
 
 static bool is_over(const struct neap_reserve *reserve)
@@ -146,13 +146,13 @@ static int64_t collect(struct look *look)
 	const struct neap_round_ask what = {RESERVATION_COLLECTED, RESERVATIONS, "",
 					    look->object->name, look->object->uid};
 	int64_t until = collection_of(look);
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 
 	if (look->now <= until || look->object->is_deleting)
 		return settle(look, until);
 	if (neap_rounds_ask(reservations->rounds, &what, &ask))
-		neap_kube_ask_delete(reservations->config.kube, &ask, look->object->uid,
-				     -1);
+		neap_client_delete(reservations->config.client, &ask, look->object->uid,
+				   -1);
 	return 0;
 }
 
@@ -163,13 +163,13 @@ static int64_t write_status(struct look *look, enum reservation_ask why, json_t 
 	struct neap_reservations *reservations = look->reservations;
 	const struct neap_round_ask what = {(int)why, RESERVATIONS, "",
 					    look->object->name, look->object->uid};
-	struct neap_kube_ask ask;
+	struct neap_client_ask ask;
 
 	if (!status || json_object_set_new(tree, "status", status) < 0)
 		return -1;
 	if (neap_rounds_ask(reservations->rounds, &what, &ask))
-		neap_kube_ask_update_take(reservations->config.kube, &ask, true,
-					  json_incref(tree));
+		neap_client_update_take(reservations->config.client, &ask, true,
+					json_incref(tree));
 	return 0;
 }
 
@@ -282,7 +282,8 @@ static int64_t look_at(void *arg, const char *ns, const char *name)
 
 	if (*ns)
 		return reservation_look_at_pod(reservations, ns, name);
-	look.object = neap_store_find(reservations->config.store, RESERVATIONS, "", name);
+	look.object =
+		neap_client_find(reservations->config.client, RESERVATIONS, "", name);
 	if (!look.object)
 		return 0;
 	look.target = reservation_target_find(&reservations->index, look.object->uid);
@@ -305,13 +306,13 @@ int neap_reservations_new(const struct neap_workload_config *config, int64_t kee
 {
 	struct neap_reservations *reservations = neap_alloc(sizeof(*reservations));
 	struct neap_feed_config feed = {.base = config->base,
-					.store = config->store,
+					.client = config->client,
 					.arg = reservations,
 					.resources = {RESERVATIONS, "pods", "nodes"},
 					.heard = heard,
 					.anew = anew,
 					.look = look_at};
-	struct neap_rounds_config rounds = {.kube = config->kube,
+	struct neap_rounds_config rounds = {.client = config->client,
 					    .resource = RESERVATIONS,
 					    .arg = reservations,
 					    .told = reservation_told};

@@ -3,12 +3,12 @@
  * Events that neapd itself tells: what "kubectl describe" shows at its end. The same event about the same object
  * again raises the count of the first instead of making another, as client-go does; who tells too much about one
  * object is slowed down (25 at once, then one in 5 minutes, as there). */
-#ifndef NEAP_API_KUBE_SERVE_EVENTS_H
-#define NEAP_API_KUBE_SERVE_EVENTS_H
+#ifndef NEAP_API_CLIENT_EVENTS_H
+#define NEAP_API_CLIENT_EVENTS_H
 
-#include "api/kube/kube.h"
+#include "api/client/client.h"
 
-struct neap_kube_note {
+struct neap_client_note {
 	const char *api_version, *kind; /* of what it is about: "v1", "Pod" */
 	const char *ns, *name, *uid;    /* ns "" for one of the whole cluster */
 	const char *field_path;         /* "spec.containers{main}"; NULL: none */
@@ -19,7 +19,7 @@ struct neap_kube_note {
 };
 
 /* fmt: the message, cut at 1 KiB. Nothing is told of what goes wrong: an event is never worth a failure. */
-void neap_kube_note(struct neap_kube *kube, const struct neap_kube_note *note,
-		    const char *fmt, ...) NEAP_PRINTF(3, 4);
+void neap_client_note(struct neap_client *client, const struct neap_client_note *note,
+		      const char *fmt, ...) NEAP_PRINTF(3, 4);
 
 #endif

@@ -3,7 +3,7 @@
  * As the correlator of client-go does it, in its order: what is alike but for its message becomes one event from
  * the tenth message on; what was told before is counted; then who tells too much is not heard, while the count
  * goes on. What it remembers is bounded, the least recently used goes first; what is forgotten is told as new. */
-#include "api/kube/serve/events.h"
+#include "api/client/events.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/request/call.h"
-#include "api/kube/serve/client_local.h"
+#include "api/client/client_ops.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/base/sha256.h"
@@ -67,7 +66,7 @@ struct allowance {
 	double left;
 };
 
-struct kube_notes {
+struct neap_client_notes {
 	uint64_t stamp; /* the newest */
 	struct shelf told_shelf, group_shelf, allowance_shelf;
 	struct told told[KEPT_MAX];
@@ -77,8 +76,8 @@ struct kube_notes {
 
 /* What one call is about. */
 struct telling {
-	struct neap_kube *kube;
-	const struct neap_kube_note *note;
+	struct neap_client *client;
+	const struct neap_client_note *note;
 	int64_t now;
 	char message[MESSAGE_MAX + 1];
 	struct key source, group, key; /* see correlate() */
@@ -176,7 +175,7 @@ static void *keep(struct shelf *shelf, void *table, size_t size, const struct ke
 /* True when so many of its kind were told that they are one. */
 static bool is_combined(struct telling *telling)
 {
-	struct kube_notes *notes = telling->kube->notes;
+	struct neap_client_notes *notes = telling->client->notes;
 	struct group *group =
 		keep(&notes->group_shelf, notes->groups, sizeof(*group), &telling->group);
 	bool is_known = false;
@@ -196,7 +195,7 @@ static bool is_combined(struct telling *telling)
 
 static bool is_allowed(struct telling *telling)
 {
-	struct kube_notes *notes = telling->kube->notes;
+	struct neap_client_notes *notes = telling->client->notes;
 	struct allowance *allowance = keep(&notes->allowance_shelf, notes->allowances,
 					   sizeof(*allowance), &telling->source);
 	int64_t passed = telling->now - allowance->at;
@@ -217,7 +216,7 @@ static bool is_allowed(struct telling *telling)
 /* Of two in one moment the second has a name of its own. */
 static uint64_t make_stamp(struct telling *telling)
 {
-	struct kube_notes *notes = telling->kube->notes;
+	struct neap_client_notes *notes = telling->client->notes;
 	uint64_t stamp = (uint64_t)telling->now * 1000;
 
 	if (stamp <= notes->stamp)
@@ -234,12 +233,12 @@ static const char *text(const char *value)
 }
 
 /* Events of what is in no namespace are in the default one. */
-static const char *space_of(const struct neap_kube_note *note)
+static const char *space_of(const struct neap_client_note *note)
 {
 	return text(note->ns)[0] ? note->ns : "default";
 }
 
-static void name_of(const struct neap_kube_note *note, uint64_t stamp, char *to)
+static void name_of(const struct neap_client_note *note, uint64_t stamp, char *to)
 {
 	size_t len = strlen(text(note->name));
 
@@ -255,7 +254,7 @@ static void name_of(const struct neap_kube_note *note, uint64_t stamp, char *to)
 static json_t *make_event(const struct telling *telling, const struct told *told,
 			  const char *name)
 {
-	const struct neap_kube_note *note = telling->note;
+	const struct neap_client_note *note = telling->note;
 	char first[32], last[32];
 
 	(void)neap_time_format(told->first, 0, first, sizeof(first));
@@ -278,28 +277,28 @@ static json_t *make_event(const struct telling *telling, const struct told *told
 static void write_event(struct telling *telling, const struct told *told)
 {
 	char name[NEAP_OBJECT_NAME], last[32];
-	struct neap_kube_ask ask = {
+	struct neap_client_ask ask = {
 		.resource = "events", .ns = space_of(telling->note), .name = name};
 
 	name_of(telling->note, told->stamp, name);
 	/* Events are forgotten after a while, and people delete them. */
 	if (told->count == 1 ||
-	    !neap_store_newest(telling->kube->store, ask.resource, ask.ns, name)) {
-		neap_kube_ask_create_take(telling->kube, &ask,
-					  make_event(telling, told, name));
+	    !neap_client_newest(telling->client, ask.resource, ask.ns, name)) {
+		neap_client_create_take(telling->client, &ask,
+					make_event(telling, told, name));
 		return;
 	}
 	(void)neap_time_format(telling->now, 0, last, sizeof(last));
-	neap_kube_ask_patch_take(telling->kube, &ask, false,
-				 json_pack("{s:I, s:s, s:s}", "count",
-					   (json_int_t)told->count, "lastTimestamp", last,
-					   "message", telling->message));
+	neap_client_patch_take(telling->client, &ask, false,
+			       json_pack("{s:I, s:s, s:s}", "count",
+					 (json_int_t)told->count, "lastTimestamp", last,
+					 "message", telling->message));
 }
 
 /* False without memory. */
 static bool correlate(struct telling *telling)
 {
-	const struct neap_kube_note *note = telling->note;
+	const struct neap_client_note *note = telling->note;
 	char *about =
 		neap_asprintf("%s\n%s\n%s\n%s\n%s\n%s\n%s", text(note->component),
 			      text(note->host), text(note->api_version), text(note->kind),
@@ -319,7 +318,7 @@ static bool correlate(struct telling *telling)
 static void tell(struct telling *telling)
 {
 	static const char combined[] = "(combined from similar events): ";
-	struct kube_notes *notes = telling->kube->notes;
+	struct neap_client_notes *notes = telling->client->notes;
 	struct told *told;
 
 	if (is_combined(telling)) {
@@ -341,10 +340,10 @@ static void tell(struct telling *telling)
 		write_event(telling, told);
 }
 
-void neap_kube_note(struct neap_kube *kube, const struct neap_kube_note *note,
-		    const char *fmt, ...)
+void neap_client_note(struct neap_client *client, const struct neap_client_note *note,
+		      const char *fmt, ...)
 {
-	struct telling telling = {.kube = kube, .note = note, .now = kube->now()};
+	struct telling telling = {.client = client, .note = note, .now = client->now()};
 	char *at = telling.message;
 	va_list args;
 
@@ -360,13 +359,14 @@ void neap_kube_note(struct neap_kube *kube, const struct neap_kube_note *note,
 			*at = '?';
 		at += len ? len : 1;
 	}
-	if (!kube->notes)
-		kube->notes = neap_alloc(sizeof(*kube->notes));
-	if (kube->notes && correlate(&telling))
+	if (!client->notes)
+		client->notes = neap_alloc(sizeof(*client->notes));
+	if (client->notes && correlate(&telling))
 		tell(&telling);
 }
 
-void kube_notes_free(struct kube_notes *notes)
+void neap_client_done(struct neap_client *client)
 {
-	free(notes);
+	free(client->notes);
+	client->notes = NULL;
 }
