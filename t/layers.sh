@@ -41,13 +41,17 @@ api/ctl          : * : *
 api              : * : *
 t                : * : *
 '
+# header : the only folders that may include it
+private='
+api/store/write.h : api/kube api/store t
+'
 
 # shellcheck disable=SC2046  # no file of ours has a blank in its name
 [ $# -gt 0 ] || set -- $(find engine hw lua api t -name '*.[ch]' 2>/dev/null | sort)
 [ $# -gt 0 ] || exit 0
 
 # Line by line: FILE:LINE:TEXT of every include.
-grep -nH '^[[:space:]]*#[[:space:]]*include' "$@" | awk -v table="$table" '
+grep -nH '^[[:space:]]*#[[:space:]]*include' "$@" | awk -v table="$table" -v private="$private" '
 function library(header) {
 	if (header ~ /^event2\/|^event\.h$|^evhttp\.h$/) return "libevent"
 	if (header ~ /^openssl\//) return "openssl"
@@ -109,6 +113,12 @@ BEGIN {
 		may[col[1]] = col[2]
 		libs[col[1]] = col[3]
 	}
+	rows = split(private, row, "\n")
+	for (i = 1; i <= rows; i++)
+		if (split(row[i], col, ":") == 2) {
+			gsub(/ /, "", col[1])
+			only[col[1]] = col[2]
+		}
 }
 {
 	split($0, at, ":")
@@ -126,6 +136,8 @@ BEGIN {
 		arrow(file, header)
 		if (header !~ /\// || header ~ /(^|\/)\.\.?\//)
 			bad("\"" header "\": include paths start at the root")
+		else if (header in only && !has(only[header], mine))
+			bad(header " is private to" only[header])
 		else if (!has(may[mine], room(header) == "" ? "?" : room(header)))
 			bad(mine " may not include " header)
 	} else if (match($0, /include[ \t]*<[^>]*>/)) {

@@ -15,6 +15,7 @@
 
 #include "api/kube/loops/budget_loop.h"
 #include "api/kube/write/budget.h"
+#include "api/store/write.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 #include "t/lib/patience.h"

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "api/store/write.h"
 #include "engine/base/mem.h"
 #include "t/lib/declared_rig.h"
 #include "t/lib/patience.h"

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "api/store/write.h"
 #include "api/task/task.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"

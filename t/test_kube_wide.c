@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "api/kube/base/bounds.h"
+#include "api/store/write.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 #include "t/lib/declared_rig.h"

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "api/store/write.h"
 #include "t/lib/kube_rig.h"
 
 #define STEPS(rig, steps) kube_steps(rig, steps, NEAP_ARRAY_LEN(steps))

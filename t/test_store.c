@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "api/store/store_priv.h"
+#include "api/store/write.h"
 #include "engine/base/mem.h"
 #include "t/lib/store_rig.h"
 

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "api/store/backup/backup.h"
+#include "api/store/write.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "t/lib/backup_rig.h"

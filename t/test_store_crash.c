@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "api/store/write.h"
 #include "engine/base/mem.h"
 #include "t/lib/crash_vfs.h"
 #include "t/lib/store_rig.h"

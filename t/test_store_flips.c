@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "api/store/write.h"
 #include "engine/base/mem.h"
 #include "t/lib/store_rig.h"
 

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "api/store/write.h"
 #include "engine/base/mem.h"
 #include "t/lib/backup_rig.h"
 #include "t/lib/crash_vfs.h"

@@ -10,6 +10,7 @@
 #include "api/store/index.h"
 #include "api/store/replace.h"
 #include "api/store/store.h"
+#include "api/store/write.h"
 #include "engine/base/map.h"
 
 struct neap_store_backend {

@@ -19,6 +19,7 @@
 #include "api/schedule/schedule.h"
 #include "api/schedule/view.h"
 #include "api/store/sqlite/sqlite.h"
+#include "api/store/write.h"
 #include "engine/json/json.h"
 
 #define HISTORY_USEC  (INT64_C(3600) * 1000000)

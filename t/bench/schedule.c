@@ -25,6 +25,7 @@
 #include "api/kube/serve/client_local.h"
 #include "api/schedule/schedule_priv.h"
 #include "api/store/sqlite/sqlite.h"
+#include "api/store/write.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cpus.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "t/lib/fill.h"
+#include "api/store/write.h"
 
 #include <poll.h>
 #include <stdio.h>

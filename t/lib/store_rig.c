@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "t/lib/store_rig.h"
+#include "api/store/write.h"
 
 #include <dirent.h>
 #include <poll.h>

@@ -5,6 +5,7 @@
 #define NEAP_T_LIB_STORE_RIG_H
 
 #include "api/store/sqlite/sqlite.h"
+#include "api/store/write.h"
 
 struct store_rig {
 	char dir[64], file[96];

@@ -65,6 +65,15 @@ row 'two folders that include each other' layers bad api/http/x.c 'folders inclu
 #include "api/http/x/y.h"
 C
 beside=
+row 'a loop sees the cluster through the client' layers bad api/workload/loop/x.c 'may not include api/store/store.h' <<'C'
+#include "api/store/store.h"
+C
+row 'only the embedded server writes to the store' layers bad api/daemon/x.c 'api/store/write.h is private to' <<'C'
+#include "api/store/write.h"
+C
+row 'the embedded server writes to the store' layers ok api/kube/write/x.c <<'C'
+#include "api/store/write.h"
+C
 row 'include paths start at the root' layers bad engine/base/x.c 'start at the root' <<'C'
 #include "base.h"
 C

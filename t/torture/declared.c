@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/store/write.h"
 #include "t/lib/declared_rig.h"
 #include "t/torture/torture.h"
 

@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "api/store/write.h"
 #include "t/lib/kube_rig.h"
 #include "t/torture/torture.h"
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/store/backup/backup.h"
+#include "api/store/write.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 #include "t/lib/backup_rig.h"

@@ -14,6 +14,7 @@
 #include "api/kube/patch/patch.h"
 #include "api/kube/types/bodies.h"
 #include "api/store/store.h"
+#include "api/store/write.h"
 
 struct event_base;
 struct neap_kube_declared;
