@@ -22,6 +22,7 @@
 #include "api/http/server.h"
 #include "engine/base/mem.h"
 #include "t/lib/live_rig.h"
+#include "t/lib/patience.h"
 
 #define ROOT "/control/v1/policies"
 #define ONE  ROOT "/qos/one"
@@ -271,10 +272,8 @@ static void test_end(void **state)
 {
 	struct web *web = *state;
 	int fd = send_request(web, "PUT", ONE, "", live_text("one", 'A'));
-	int i;
 
-	for (i = 0; i < 100 && web->rig->live->waiting == 0; i++)
-		(void)event_base_loop(web->rig->base, EVLOOP_NONBLOCK);
+	assert_true(comes_true_in(web->rig->base, web->rig->live->waiting > 0));
 	neap_http_free(web->http);
 	neap_control_policies_free(web->policies);
 	web->http = NULL;

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "t/lib/hand_rig.h"
+#include "t/lib/patience.h"
 
 /* A daemon of its own process: starts a hand, sets shares of base/a to 300, makes own/w, puts a
  * child of its own there by hand, then waits to be killed. */
@@ -47,7 +48,7 @@ static struct daemon daemon_start(struct hand_rig *rig)
 			hand = neap_hand_pid(rig->hand);
 			for (i = 0; i < 2; i++)
 				(void)neap_hand_add(rig->hand, &requests[i], NULL);
-			for (i = 0; i < 500 && answered < 2; i++) {
+			for (i = 0; i < PATIENCE_MS / 10 && answered < 2; i++) {
 				(void)neap_hand_flush(rig->hand, NULL);
 				if (neap_hand_next(rig->hand, &answer, NULL) == 1)
 					answered++;

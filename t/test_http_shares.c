@@ -18,6 +18,7 @@
 #include "api/http/users/tokens.h"
 #include "engine/base/mem.h"
 #include "t/lib/http.h"
+#include "t/lib/patience.h"
 
 #define AS(user)         "Authorization: Bearer token-of-" user "-0000\r\n"
 #define ASK(path, user)  "GET " path " HTTP/1.1\r\n" HOST AS(user) "\r\n"
@@ -225,7 +226,7 @@ static void expect_held(const struct http_server *server, const char *line)
 {
 	char answer[2048] = "";
 
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < PATIENCE_MS / 20; i++) {
 		int fd;
 
 		(void)ask_tcp(server, ADMIN("/held"), &fd, answer, sizeof(answer));

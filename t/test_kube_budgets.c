@@ -87,7 +87,7 @@ static void wait_status(struct kube_rig *rig, const char *name, const char *want
 	char text[128] = "", ask[256];
 
 	(void)snprintf(ask, sizeof(ask), "GET " PDBS "/%s", name);
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < PATIENCE_MS / 5; i++) {
 		assert_int_equal(kube_ask(rig, ask, NULL), 200);
 		(void)snprintf(text, sizeof(text), "%d %d %d %d",
 			       (int)json_integer_value(
@@ -143,7 +143,8 @@ static void test_life(void **state)
 			 200);
 	wait_status(rig, "pdb", "1 1 0 2");
 	/* What says nothing new is not written. */
-	kube_run(rig, 150);
+	while (!kube_is_at_rest(rig))
+		continue;
 	written = neap_kube_budgets_count(budgets);
 	assert_int_equal(kube_ask(rig, "MERGE " PODS "/b",
 				  "{'metadata':{'annotations':{'a':'b'}}}"),
@@ -266,7 +267,7 @@ static void test_pieces(void **state)
 
 static void wait_pods(struct kube_rig *rig, int count)
 {
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < PATIENCE_MS / 5; i++) {
 		if (neap_store_count(rig->store.store, "pods") >= (size_t)count)
 			return;
 		kube_run(rig, 5);

@@ -14,6 +14,7 @@
 
 #include "engine/base/mem.h"
 #include "t/lib/declared_rig.h"
+#include "t/lib/patience.h"
 
 #define TEST(name)                                                                       \
 	cmocka_unit_test_setup_teardown(test_##name, kube_rig_setup, kube_rig_teardown)
@@ -79,7 +80,7 @@ static void settle(struct kube_rig *rig, unsigned step)
 			continue;
 		}
 		kube_run(rig, 5);
-		if (++tries == 500)
+		if (++tries == PATIENCE_MS / 5)
 			fail_msg("step %u: %s is not settled", step, rivals[i].name);
 	}
 }

@@ -14,6 +14,7 @@
 #include "api/kube/loops/event_ttl.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
+#include "t/lib/patience.h"
 
 #define STEPS(rig, steps) kube_steps(rig, steps, NEAP_ARRAY_LEN(steps))
 #define TEST(name)                                                                       \
@@ -370,7 +371,7 @@ static void wait_left(struct kube_rig *rig, const char *want)
 	const json_t *item;
 	size_t i;
 
-	for (int n = 0; n < 400; n++) {
+	for (int n = 0; n < PATIENCE_MS / 5; n++) {
 		assert_int_equal(kube_ask(rig, "GET " CORE, NULL), 200);
 		left[0] = '\0';
 		json_array_foreach (kube_at(rig->body, "items"), i, item)

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "t/lib/patience.h"
 #include "t/lib/reservations_rig.h"
 
 #define OPERATING                                                                        \
@@ -24,7 +25,7 @@ static void until_owner(struct reservations_rig *rig, const char *owner)
 	char want[256];
 	const char *is = NULL;
 
-	for (int i = 0; i < 500; i++) {
+	for (int i = 0; i < PATIENCE_MS / 10; i++) {
 		char uid[64] = "", ask[256];
 
 		*want = '\0';

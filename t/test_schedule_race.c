@@ -231,7 +231,7 @@ static void wait_soon(struct kube_rig *rig, const char *name)
 	char ask[128];
 
 	(void)snprintf(ask, sizeof(ask), "GET " PODS "/%s", name);
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < PATIENCE_MS / 5; i++) {
 		must(rig, name, ask, NULL);
 		if (*kube_text(rig->body, "spec.nodeName"))
 			return;

@@ -15,6 +15,7 @@
 #include "engine/base/mem.h"
 #include "engine/cluster/kept.h"
 #include "engine/decide/claim.h"
+#include "t/lib/patience.h"
 #include "t/lib/schedule_rig.h"
 
 #define TEST(name)                                                                       \
@@ -40,7 +41,7 @@ static bool uses(struct kube_rig *rig, const char *pod, const char *name)
 
 static void until_uses(struct kube_rig *rig, const char *pod, const char *name)
 {
-	for (int i = 0; i < 400 && !uses(rig, pod, name); i++)
+	for (int i = 0; i < PATIENCE_MS / 5 && !uses(rig, pod, name); i++)
 		kube_run(rig, 5);
 	assert_true(uses(rig, pod, name));
 }

@@ -2,6 +2,7 @@
  *
  * See pods_rig.h. */
 #include "t/lib/pods_rig.h"
+#include "t/lib/patience.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,6 +24,9 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
+
+/* Of 20 ms each, where nothing comes. */
+#define HEARS (PATIENCE_MS / 20)
 
 /* --- trees of files --- */
 
@@ -119,7 +123,7 @@ void pods_rig_open(struct pods_rig *rig)
 {
 	int i;
 
-	for (i = 0; i < 500 && !neap_node_is_open(rig->node); i++)
+	for (i = 0; i < HEARS && !neap_node_is_open(rig->node); i++)
 		pods_hear(rig);
 	assert_true(neap_node_is_open(rig->node));
 	pods_tick(rig, 1);
@@ -225,7 +229,7 @@ void pods_await_end(struct pods_rig *rig, const char *group)
 {
 	int i;
 
-	for (i = 0; i < 500 && rig_exists(rig->hand, pods_path(rig, group)); i++) {
+	for (i = 0; i < HEARS && rig_exists(rig->hand, pods_path(rig, group)); i++) {
 		pods_tick(rig, 2);
 		pods_hear(rig);
 	}
@@ -245,7 +249,7 @@ void pods_await(struct pods_rig *rig, const struct pods_outcome *outcome)
 {
 	int i;
 
-	for (i = 0; i < 500 && outcome->calls == 0; i++) {
+	for (i = 0; i < HEARS && outcome->calls == 0; i++) {
 		pods_hear(rig);
 		if (i % 5 == 4)
 			pods_tick(rig, 1);
@@ -389,7 +393,7 @@ void pods_await_records(struct pods_rig *rig, int count)
 {
 	int i;
 
-	for (i = 0; i < 500 && pods_record_count(rig) != count; i++)
+	for (i = 0; i < HEARS && pods_record_count(rig) != count; i++)
 		pods_hear(rig);
 	assert_int_equal(pods_record_count(rig), count);
 }

@@ -14,6 +14,7 @@
 
 #include "api/kube/base/bounds.h"
 #include "engine/base/mem.h"
+#include "t/lib/patience.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CPU_MAX_MS 10000
@@ -89,7 +90,7 @@ void wide_until(struct kube_rig *rig, const char *ask, int status)
 	int tries = 0;
 
 	while (kube_ask(rig, ask, NULL) != status) {
-		if (tries++ == 1000)
+		if (tries++ == PATIENCE_MS / 10)
 			fail_msg("%s is not %d", ask, status);
 		kube_run(rig, 10);
 	}
