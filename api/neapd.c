@@ -99,9 +99,14 @@ static void format_note(const struct neap_process *process)
  * nothing happens. */
 static void idle_options_tell(const struct neap_process *process)
 {
+	const unsigned both = NEAP_ROLE_MANAGER | NEAP_ROLE_CONTROLLERS;
 	struct neap_config_idle idle;
 	size_t i = 0;
 
+	if ((process->config.roles & both) == NEAP_ROLE_MANAGER)
+		neap_log_line(&process->log, NEAP_LOG_WARN,
+			      "the role manager does nothing yet: Deployments, Jobs and "
+			      "lost nodes are for the role controllers (see --roles)");
 	while (neap_config_idle_get(&process->config, &i, &idle)) {
 		if (idle.with)
 			neap_log_line(&process->log, NEAP_LOG_WARN,

@@ -57,7 +57,7 @@ static const struct {
 	{"pod-log-size", "1Mi", "node", "run-pods"},
 	{"pod-log-files", "2", "node", "run-pods"},
 	{"reserve-memory", "1Mi", "node"},
-	{"node-grace", "40s", "manager"},
+	{"node-grace", "40s", "controllers"},
 	{"reservation-gc-age", "1h", "scheduler"},
 	{"schedule-default", "false", "scheduler"},
 	{"scheduler-config", NULL, "scheduler"},
@@ -95,10 +95,11 @@ static const char *const sets[] = {
 	"api,node",
 	"api,scheduler",
 	"api,manager",
-	"api,scheduler,manager",
+	"api,controllers",
+	"api,scheduler,controllers",
 	"api,scheduler,node",
-	"api,manager,node",
-	"api,scheduler,manager,node",
+	"api,controllers,node",
+	"api,scheduler,controllers,manager,node",
 };
 
 static bool is_for(const char *roles, const char *set)

@@ -118,9 +118,10 @@ static const struct neap_option options[] = {
 	 100000000, NULL, "objects of one owner, such as pods of a ReplicaSet or Job",
 	 NEAP_ROLE_API},
 	{"roles", "roles", NEAP_OPTION_ROLES, AT(roles), "ROLE,...",
-	 "api,scheduler,manager,node", 0, 0, NULL,
+	 "api,scheduler,controllers,manager,node", 0, 0, NULL,
 	 "what this neapd does: api (serves objects, answers over TCP), scheduler (places "
-	 "pods), manager (Deployments, Jobs, lost nodes), node (governs this machine)"},
+	 "pods), controllers (Deployments, Jobs, lost nodes), manager (nothing yet), node "
+	 "(governs this machine)"},
 	{"run-pods", "run-pods", NEAP_OPTION_BOOL, AT(run_pods), NULL, "false", 0, 0,
 	 NULL,
 	 "pods that are bound to this node run here, as processes of --run-pods-user",
@@ -147,7 +148,7 @@ static const struct neap_option options[] = {
 	 NEAP_ROLE_NODE},
 	{"node-grace", "node-grace", NEAP_OPTION_DURATION, AT(node_grace_usec), "TIME",
 	 "40s", SECOND, 60 * MINUTE, NULL,
-	 "a node that is silent for so long is NotReady", NEAP_ROLE_MANAGER},
+	 "a node that is silent for so long is NotReady", NEAP_ROLE_CONTROLLERS},
 	{"reservation-gc-age", "reservation-gc-age", NEAP_OPTION_DURATION,
 	 AT(reservation_keep_usec), "TIME", "24h", 0, 365 * 24 * 60 * MINUTE, NULL,
 	 "Reservations that have ended so long ago are deleted, or 0: they stay",

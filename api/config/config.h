@@ -28,8 +28,10 @@ enum neap_role {
 	NEAP_ROLE_API = 1,       /* serves objects */
 	NEAP_ROLE_NODE = 2,      /* governs this machine */
 	NEAP_ROLE_SCHEDULER = 4, /* places pods */
-	NEAP_ROLE_MANAGER =
-		8, /* controllers: ReplicaSets, Deployments, Jobs, lost nodes */
+	NEAP_ROLE_MANAGER = 8,   /* objects of koord-manager; nothing yet */
+	/* ReplicaSets, Deployments, Jobs, lost nodes: with the embedded server alone, as a
+	 * cluster has its kube-controller-manager */
+	NEAP_ROLE_CONTROLLERS = 16,
 };
 
 #define NEAP_NODE_LABELS_MAX 32

@@ -100,6 +100,12 @@ static int check_roles(const struct neap_config *config, struct neap_error *err)
 {
 	bool has_api = (config->roles & NEAP_ROLE_API) != 0;
 
+	if (!has_api && (config->roles & NEAP_ROLE_CONTROLLERS) != 0)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"--roles: controllers work with the objects that this neapd "
+			"serves, and beside nobody else: name api, too; a cluster has its "
+			"kube-controller-manager");
 	if (!has_api && (config->roles & (NEAP_ROLE_SCHEDULER | NEAP_ROLE_MANAGER)) != 0)
 		return neap_error_set(
 			err, NEAP_EINVAL,

@@ -353,7 +353,8 @@ static int set_label(struct neap_config *config, const char *text, struct neap_e
 	return neap_config_add_label(config, copy, value, err);
 }
 
-static const char *const role_names[] = {"api", "node", "scheduler", "manager"};
+static const char *const role_names[] = {"api", "node", "scheduler", "manager",
+					 "controllers"};
 
 void neap_config_list_roles(unsigned roles, char *buf, size_t size)
 {
@@ -385,10 +386,11 @@ static int set_roles(unsigned *to, const char *text, struct neap_error *err)
 			if (strcmp(role_names[i], item) == 0)
 				break;
 		if (i == NEAP_ARRAY_LEN(role_names))
-			return neap_error_set(err, NEAP_EINVAL,
-					      "'%.40s' is no role of this version: there "
-					      "are api, scheduler, manager, node",
-					      item);
+			return neap_error_set(
+				err, NEAP_EINVAL,
+				"'%.40s' is no role of this version: there "
+				"are api, scheduler, controllers, manager, node",
+				item);
 		roles |= 1u << i;
 	}
 	*to = roles;

@@ -9,12 +9,8 @@
 #include "api/control/store.h"
 #include "api/daemon/api.h"
 #include "api/kube/kube.h"
-#include "api/kube/loops/budget_loop.h"
-#include "api/kube/loops/crd_loop.h"
-#include "api/kube/loops/event_ttl.h"
-#include "api/kube/loops/gc.h"
-#include "api/kube/serve/bootstrap.h"
 #include "api/kube/serve/client_local.h"
+#include "api/kube/serve/embedded.h"
 #include "api/store/marker.h"
 #include "api/store/sqlite/sqlite.h"
 #include "engine/base/clock.h"
@@ -27,10 +23,7 @@ struct neap_daemon_api {
 	struct neap_control_store *control;
 	struct neap_kube_registry *registry;
 	struct neap_kube *kube;
-	struct neap_kube_collect *collect;
-	struct neap_kube_declared *declared;
-	struct neap_kube_budgets *budgets;
-	struct neap_kube_expire *expire;
+	struct neap_kube_embedded *embedded;
 };
 
 static void say(void *arg, bool is_problem, const char *text)
@@ -98,16 +91,6 @@ static int store_open(struct neap_daemon_api *api,
 	return 0;
 }
 
-/* Kinds of CustomResourceDefinitions: those stored, and those that come with neap. */
-static int declare(struct neap_daemon_api *api,
-		   const struct neap_daemon_api_config *config, struct neap_error *err)
-{
-	const struct neap_kube_declared_config declared = {
-		.kube = api->kube, .folder = config->crds, .log = api->log};
-
-	return neap_kube_declared_new(&declared, &api->declared, err);
-}
-
 static void tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct neap_daemon_api *api = arg;
@@ -133,20 +116,19 @@ static int control_start(struct neap_daemon_api *api,
 	return 0;
 }
 
-/* What there is from the start, and what works by itself. */
-static int controllers_start(struct neap_daemon_api *api,
-			     const struct neap_config *config, struct neap_error *err)
+/* The server's own loops, and nothing else: controllers are roles of their own. */
+static int embedded_start(struct neap_daemon_api *api,
+			  const struct neap_daemon_api_config *config,
+			  struct neap_error *err)
 {
-	/* Part of a second counts as one. */
-	const struct neap_kube_expire_config expire = {
-		.ttl_s = (config->event_ttl_usec + 999999) / 1000000};
+	const struct neap_kube_embedded_config embedded = {
+		.kube = api->kube,
+		/* Part of a second counts as one. */
+		.event_ttl_s = (config->config->event_ttl_usec + 999999) / 1000000,
+		.folder = config->crds,
+		.log = api->log};
 
-	if (neap_kube_bootstrap(api->kube, err) < 0 ||
-	    neap_kube_collect_new(api->kube, &api->collect, err) < 0 ||
-	    neap_kube_budgets_new(api->kube, &api->budgets, err) < 0 ||
-	    neap_kube_expire_new(api->kube, &expire, &api->expire, err) < 0)
-		return -(int)err->code;
-	return 0;
+	return neap_kube_embedded_start(&embedded, &api->embedded, err);
 }
 
 int neap_daemon_api_start(const struct neap_daemon_api_config *config,
@@ -165,8 +147,7 @@ int neap_daemon_api_start(const struct neap_daemon_api_config *config,
 	kube.store = api->store;
 	kube.registry = api->registry;
 	if (neap_kube_new(&kube, &api->kube, err) < 0 ||
-	    controllers_start(api, config->config, err) < 0 ||
-	    declare(api, config, err) < 0 || control_start(api, config, err) < 0)
+	    embedded_start(api, config, err) < 0 || control_start(api, config, err) < 0)
 		return -(int)err->code;
 	return neap_kube_serve(api->kube, config->http, err);
 }
@@ -217,14 +198,8 @@ void neap_daemon_api_stop(struct neap_daemon_api *api)
 	if (api == NULL)
 		return;
 	neap_control_store_stop(api->control);
-	neap_kube_expire_free(api->expire);
-	api->expire = NULL;
-	neap_kube_budgets_free(api->budgets);
-	api->budgets = NULL;
-	neap_kube_collect_free(api->collect);
-	api->collect = NULL;
-	neap_kube_declared_free(api->declared);
-	api->declared = NULL;
+	neap_kube_embedded_free(api->embedded);
+	api->embedded = NULL;
 	neap_kube_free(api->kube);
 	api->kube = NULL;
 }

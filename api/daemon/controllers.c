@@ -22,9 +22,9 @@ static const char *const names[] = {"koord-scheduler", "neap-scheduler",
 				    "default-scheduler", NULL};
 static const char *const own_names[] = {"koord-scheduler", "neap-scheduler", NULL};
 
-static int manager_start(struct neap_daemon_controllers *controllers,
-			 const struct neap_workload_config *config, int64_t grace_usec,
-			 struct neap_error *err)
+static int workload_start(struct neap_daemon_controllers *controllers,
+			  const struct neap_workload_config *config, int64_t grace_usec,
+			  struct neap_error *err)
 {
 	if (neap_replicasets_new(config, &controllers->replicasets, err) < 0 ||
 	    neap_deployments_new(config, &controllers->deployments, err) < 0 ||
@@ -60,8 +60,8 @@ int neap_daemon_controllers_start(const struct neap_daemon_api_config *config,
 	*ret = controllers;
 	if (controllers == NULL)
 		return neap_error_nomem(err);
-	if ((options->roles & NEAP_ROLE_MANAGER) != 0 &&
-	    manager_start(controllers, &workload, options->node_grace_usec, err) < 0)
+	if ((options->roles & NEAP_ROLE_CONTROLLERS) != 0 &&
+	    workload_start(controllers, &workload, options->node_grace_usec, err) < 0)
 		return -(int)err->code;
 	if ((options->roles & NEAP_ROLE_SCHEDULER) == 0)
 		return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The roles scheduler and manager of a running neapd: what works on the objects by itself. */
+ * The roles scheduler and controllers of a running neapd: what works on the objects by itself. */
 #ifndef NEAP_API_DAEMON_CONTROLLERS_H
 #define NEAP_API_DAEMON_CONTROLLERS_H
 

@@ -26,7 +26,7 @@ fill() # NODES PODS LABELS OTHERS [OWNERS]
 }
 start()
 {
-	neapd_options --roles api,scheduler,manager --policy none
+	neapd_options --roles api,scheduler,controllers --policy none
 	[ "$(id -u)" != 0 ] || OPTIONS+=(--user nobody)
 	"$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/neapd.out" 2>>"$WORK/neapd.log" &
 	NEAPD_PID=$!

@@ -69,7 +69,7 @@ server()
 	else
 		chmod 600 "$WORK/tokens"
 		[ "$(id -u)" -ne 0 ] || chown nobody "$WORK/tokens"
-		neap_api_start $((port + 1)) --tls-listen "127.0.0.1:$port" --roles api,manager --token-file "$WORK/tokens" \
+		neap_api_start $((port + 1)) --tls-listen "127.0.0.1:$port" --roles api,controllers --token-file "$WORK/tokens" \
 			--grant admin=group:system:masters --share-dir "$WORK/share" || return 1
 		config=$WORK/data/kubeconfig
 	fi

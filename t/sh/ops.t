@@ -61,7 +61,8 @@ check "it answers over TCP, as that was asked for" is_code 200 "http://$TCP/vers
 check "the address is shown" grep -q "http://$TCP" "$WORK/neapd.out"
 check "it governs" is "$(unix_code /control/v1/status)" 200
 neapd_end TERM
-check "only api: it starts" begin --listen "$TCP" --roles api --policy "$WORK/one.lua"
+check "no node: it starts" begin --listen "$TCP" --roles api,manager --policy "$WORK/one.lua"
+check "a manager without controllers is told" has "$(cat "$WORK/neapd.log")" "manager does nothing yet"
 check "it answers over TCP" is_code 200 "http://$TCP/version"
 check "it has no node" is "$(unix_code /control/v1/status)" 503
 check "and says why" has "$(cat "$WORK/body")" "no role node"
