@@ -70,7 +70,8 @@ COUNT = $(if $(filter-out 0 1,$(TO_SAY)),[$(words $(SAID))/$(TO_SAY)] )
 
 MAINS   := api/neapd.c api/neapctl.c
 LIB_SRC := $(filter-out $(MAINS),$(wildcard engine/*/*.c engine/*/*/*.c hw/*.c hw/*/*.c lua/*/*.c api/*.c api/*/*.c api/*/*/*.c))
-LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o)
+# The tables of the built-in kinds are made of text.
+LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/api/kube/types/tables.o
 PROGS   := $(patsubst api/%.c,$(O)/%,$(wildcard $(MAINS)))
 T_SRC   := $(wildcard t/test_*.c)
 T_SH    := $(wildcard t/sh/*.t)
@@ -155,6 +156,15 @@ $(O)/objects: $(if $(COUNTING),,FORCE)
 $(O)/%.o: %.c $(O)/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(O)/api/kube/types/tables.c: api/kube/types/types.awk $(wildcard api/kube/types/*.types)
+	$(call say,AWK,$@)
+	@mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f $^ >$@
+
+$(O)/api/kube/types/tables.o: $(O)/api/kube/types/tables.c $(O)/flags
+	$(call say,CC,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(O)/t/vectors.o/%.o: t/vectors/%.c $(O)/flags

@@ -131,7 +131,7 @@ const struct neap_schema *neap_kube_kind_checks(const struct neap_kube_kind *kin
  * "reservations.scheduling.koordinator.sh". */
 void neap_kube_kind_resource(const struct neap_kube_kind *kind, char *buf, size_t size);
 
-/* --- the rows of the built-in kinds, NULL ends: one table a file of api/kube/types/types_*.c --- */
+/* --- the rows of the built-in kinds, NULL ends: made of the .types of api/kube/types --- */
 extern const struct neap_kube_kind *const neap_kube_core_kinds[];
 extern const struct neap_kube_kind *const neap_kube_apps_kinds[]; /* and batch */
 /* policy, scheduling.k8s.io, storage.k8s.io, coordination.k8s.io, events.k8s.io, metrics.k8s.io,
@@ -140,9 +140,7 @@ extern const struct neap_kube_kind *const neap_kube_other_kinds[];
 /* Events as events.k8s.io shows them. */
 extern const struct neap_kube_kind neap_kube_event_view;
 
-/* Parts that several tables use. */
-extern const struct neap_schema neap_kube_object_meta, neap_kube_list_meta,
-	neap_kube_label_selector, neap_kube_pod_template_spec, neap_kube_object_reference,
-	neap_kube_condition;
+/* What metadata of an object is. */
+extern const struct neap_schema neap_kube_object_meta;
 
 #endif

@@ -27,14 +27,10 @@ static int by_name(const void *name, const void *row)
 
 const struct proto_numbers *neap_proto_numbers_find(const char *name)
 {
-	static const struct proto_table *const tables[] = {&neap_kube_proto_core,
-							   &neap_kube_proto_groups};
-	const struct proto_numbers *found = NULL;
-
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(tables) && name && !found; i++)
-		found = bsearch(name, tables[i]->rows, tables[i]->count, sizeof(*found),
-				by_name);
-	return found;
+	return name ? bsearch(name, neap_kube_proto_numbers.rows,
+			      neap_kube_proto_numbers.count,
+			      sizeof(*neap_kube_proto_numbers.rows), by_name)
+		    : NULL;
 }
 
 /* --- members --- */

@@ -37,7 +37,8 @@ struct proto_table {
 	size_t count;
 };
 
-extern const struct proto_table neap_kube_proto_core, neap_kube_proto_groups;
+/* Made of the .types of api/kube/types. */
+extern const struct proto_table neap_kube_proto_numbers;
 
 /* NULL: there is none of that name. */
 const struct proto_numbers *neap_proto_numbers_find(const char *name);

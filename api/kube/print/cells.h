@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The cells of the built-in kinds, for their rows in api/kube/types/types_*.c: an element a column of
+ * The cells of the built-in kinds, for their rows in api/kube/types/NAME.types: an element a column of
  * api/kube/print/columns.h, as "kubectl get" is used to. A new reference, NULL without memory; now is in Unix
  * microseconds. An object may lack anything, and a field may have any type. */
 #ifndef NEAP_API_KUBE_PRINT_CELLS_H
