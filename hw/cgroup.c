@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looking at the cgroup hierarchies: where each controller is mounted, in which version, and which
- * of neap's files are there. Mounts come from libcgroup (its own reader of /proc/mounts knows every
- * arrangement of v1 and v2); files are opened by hand, because libcgroup loses the errno and checks
- * no names. Runs once at start, the open function some thousand times. */
+ * Probes the cgroup hierarchies: where each controller is mounted, in which version, and
+ * which of neap's files exist. libcgroup provides the mounts (its parser of /proc/mounts
+ * knows every arrangement of v1 and v2); files are opened here, because libcgroup loses
+ * the errno and does not check names. Probing runs once at start, opening some thousand
+ * times. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

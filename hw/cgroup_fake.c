@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A tree of plain files in place of a kernel's (--cgroup-root, tests, recorded machines). The kernel
- * fills a new group with files and takes them away with it; here that is done by hand, with the
- * values a new group of a 6.x kernel has. Nothing else is imitated: writes are not checked, counters
- * stand still. */
+ * A tree of plain files instead of a kernel's (--cgroup-root, tests, recorded machines).
+ * The kernel creates and removes the files of a group; this does the same by hand, with
+ * the initial values of a 6.x kernel. Nothing else is imitated: writes are not checked,
+ * and counters do not move. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

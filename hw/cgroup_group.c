@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Making and removing groups and moving processes, in every hierarchy neap uses. Rare (a workload
- * starts or ends), so clarity goes before speed. A group is made level by level from the root, as
- * each level must be usable before the next: v1 CPU sets are filled from the parent, v2 controllers
- * are enabled in the parent. */
+ * Creates and removes groups and moves processes, in every hierarchy neap uses. Rare (a
+ * workload starts or ends), so clarity goes before speed. A group is created level by
+ * level from the root, because each level must be usable before the next: v1 CPU sets are
+ * filled from the parent, v2 controllers are enabled in the parent. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libcgroup.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a tick reads of one cgroup. Shape: some 750 groups of up to 6 files each second, so every file
- * is opened once and read with pread at 0 into the stack: half a microsecond for a file of one
- * number, against 6 by open, read, close.
+ * Reads one cgroup for a tick. About 750 groups of up to 6 files each second, so every
+ * file is opened once and read with pread at 0 onto the stack: half a microsecond for a
+ * small file, against 6 for open, read, close.
  *
- * Descriptors are kept up to the limit less a reserve for sockets; beyond that, and in trees of
- * plain files (where an old descriptor shows an old file), a file is opened for every read. */
+ * Descriptors are kept up to the limit minus a reserve for sockets; beyond that, and in
+ * trees of plain files (where an old descriptor shows an old file), a file is opened for
+ * every read. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>

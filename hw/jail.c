@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Capabilities and the flags of a process. By system calls, not by libcap: three of them are enough. */
+ * Capabilities and process flags, by system calls instead of libcap: three of them
+ * suffice. */
 #include "hw/jail.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The filter of system calls, by libseccomp, which knows the numbers of every architecture and writes the
- * program for the kernel. Calls stand by name; one that this architecture (or an older libseccomp) does not
- * have is left out. Since Linux 5.11 a call that is allowed whatever its arguments costs a look at a bit map,
- * so arguments are looked at only where it is worth it. */
+ * The system call filter, by libseccomp, which knows the numbers of every architecture.
+ * Calls are listed by name; one that this architecture (or an older libseccomp) lacks is
+ * skipped. Since Linux 5.11 a call allowed with any arguments costs a bitmap lookup, so
+ * arguments are checked only where it matters. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Landlock. The C library has no functions for it, and headers may be older than the kernel, so the calls
- * and the newer rights stand here by number. */
+ * Landlock. The C library has no functions for it, and headers may be older than the
+ * kernel, so system calls and newer rights are given by number. */
 #include <errno.h>
 #include <linux/landlock.h>
 #include <sys/syscall.h>

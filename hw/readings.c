@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a tick reads of the node: CPU time, memory, pressure, online CPUs. The kernel's files are
- * opened once; files of another root (tests, recorded machines) are opened for every read, because
- * they may be replaced. Groups are in hw/group.c. */
+ * Reads the node for a tick: CPU time, memory, pressure, online CPUs. Kernel files are
+ * opened once; files below another root (tests, recorded machines) are opened for every
+ * read, because they may be replaced. Groups are in hw/group.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers out of kernel text, by hand: sscanf takes longer than the read of a small file. */
+ * Parses numbers in kernel text by hand: sscanf takes longer than reading a small
+ * file. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods and containers as directories. How a single directory is looked at, and what that costs, is in
- * hw/scan_place.c. Everything is looked for in the hierarchy of the CPU controller. */
+ * Pods and containers as directories. Scanning a single directory, and its cost, is in
+ * hw/scan_place.c. Everything is searched in the hierarchy of the CPU controller. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where a kubelet has its pods, told by the shape of its groups: kubepods or kubepods.slice with both class directories,
- * at the root of the hierarchy or directly below a group that is there (a cgroupRoot of the kubelet's own, as kind
- * has). Deeper down lie the groups of containers: a kubelet there is none of this machine. */
+ * Finds a kubelet's tree by the form of its groups: kubepods or kubepods.slice with both
+ * class directories, at the root of the hierarchy or directly below one of its groups (a
+ * kubelet with its own cgroupRoot, as in kind). Deeper levels are groups of containers: a
+ * kubelet there is not of this machine. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

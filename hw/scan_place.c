@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One directory that is looked at again and again. Who makes or removes a group does it by mkdir or
- * rmdir, so inotify tells, and a look at a directory in which nothing happened costs nothing.
+ * One directory that is scanned repeatedly. Groups are created and removed by mkdir and
+ * rmdir, so inotify reports it, and scanning an unchanged directory costs nothing.
  *
- * Not every directory has a watch (limits of the user, trees of plain files): its number of links is
- * that of the groups in it and is asked in every look. One group that went and one that came leave
- * it as it was, and not every kernel moves the change time then, so it is read in every tenth look
- * too. As a net below the watches, their directories are read as well, ten times less.
+ * Not every directory has a watch (user limits, trees of plain files): its link count is
+ * the number of its groups, and is checked in every scan. One group removed and one added
+ * leave the count unchanged, and not every kernel updates the change time, so the
+ * directory is also read in every tenth scan. As a safety net, watched directories are
+ * read too, ten times less often.
  *
- * The kernel refuses to read a removed directory (ENOENT); then the path is asked again. */
+ * The kernel refuses to read a removed directory (ENOENT); then the path is looked up
+ * again. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From hwloc's tree to flat arrays. hwloc is asked for objects, never for a 1:1 map: PUs are sorted
- * by their OS number, and cores, caches and sockets are numbered as they first appear. A load takes
- * 1 ms live and 2 ms from the XML of a machine with 384 CPUs.
+ * Converts hwloc's tree to flat arrays. PUs are sorted by OS number; cores, caches and
+ * sockets are numbered by first appearance. Loading takes 1 ms live, and 2 ms from the
+ * XML of a machine with 384 CPUs.
  *
- * hwloc lets environment variables (HWLOC_XMLFILE, HWLOC_SYNTHETIC, HWLOC_FSROOT, HWLOC_COMPONENTS
- * and a dozen more) replace or bend what it finds. A daemon must not see another machine because
- * of a variable left in a shell, so all HWLOC_* are taken out of the environment during a load and
- * put back afterwards. That is not safe beside threads that read the environment: load topologies
- * before threads start. */
+ * Environment variables (HWLOC_XMLFILE, HWLOC_SYNTHETIC, HWLOC_FSROOT, HWLOC_COMPONENTS
+ * and a dozen more) can replace or alter what hwloc finds. A daemon must not see another
+ * machine because of a leftover variable, so all HWLOC_* are removed from the environment
+ * during a load and restored afterwards. That is unsafe beside threads that read the
+ * environment: load topologies before threads start. */
 #include <errno.h>
 #include <fcntl.h>
 #include <hwloc.h>

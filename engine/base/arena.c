@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Blocks of BLOCK bytes; what is larger than a quarter of one gets a block of its own, behind the newest, so that
- * the newest can still be used up. */
+ * Blocks of BLOCK bytes. An allocation larger than a quarter of a block gets its own
+ * block, linked behind the newest, so that the newest stays in use. */
 #include "engine/base/arena.h"
 
 #include <stdlib.h>

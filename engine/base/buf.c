@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The growing text buffer. Before the first addition data points at a constant empty text; size 0
- * tells it apart from memory of the buffer's own. */
+ * The growing text buffer. Before the first addition data points at a constant empty
+ * text; size 0 distinguishes it from allocated memory. */
 #include "engine/base/buf.h"
 
 #include <stdio.h>

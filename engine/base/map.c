@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Entries lie in an array in order of insertion; the table of slots holds indexes into it. FNV-1a
- * with a seed of the process: names come from directories that hostile users can choose. */
+ * Entries are an array in insertion order; the hash table's slots hold indexes into it.
+ * FNV-1a with a seed per process, because hostile users can choose directory names. */
 #include "engine/base/map.h"
 
 #include <stdlib.h>

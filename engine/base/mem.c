@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Allocation with a hook for tests, and copies of text. The counters are per thread, so that a
- * test can fail an allocation of its own thread and no other. */
+ * Allocation with a hook for tests, and copying text. Counters are per thread, so that a
+ * test fails allocations of its own thread only. */
 #include "engine/base/mem.h"
 
 #include <stdarg.h>

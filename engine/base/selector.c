@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Label selectors. Shaped for few requirements and many matches: rows in an array, behind it the places of their
- * values, sorted where they are looked up, then all texts. */
+ * Label selectors. Made for few requirements and many matches: requirements are an array,
+ * followed by the positions of their values (sorted where they are searched), then all
+ * texts. */
 #include "engine/base/selector.h"
 
 #include <stdio.h>

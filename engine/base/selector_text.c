@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Selectors as they stand in a URL and on a command line: "app=web,tier in (a,b),!old". Made into a
+ * Selectors in URLs and on command lines: "app=web,tier in (a,b),!old". Converted to a
  * LabelSelector object, so that there is one set of rules. */
 #include <string.h>
 

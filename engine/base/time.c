@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Times as RFC 3339 text, declared in quantity.h. Own calendar arithmetic: it needs no time zone
- * file, no lock and no errno, and works the same in the hand and in a replay. */
+ * Times as RFC 3339 text, declared in quantity.h. The calendar arithmetic needs no time
+ * zone file, lock or errno, and works the same in the hand and in a replay. */
 #include "engine/base/quantity.h"
 
 #include <inttypes.h>

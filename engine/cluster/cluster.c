@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The whole, and its pods. */
+ * The cluster as a whole, and its pods. */
 #include "engine/cluster/cluster.h"
 
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kinds of pods. A cluster of a hundred thousand pods has some thousand; each is asked once whether a selector takes
- * it, instead of each pod. Known by a SHA-256 of the labels and of the terms about other pods, so that nobody makes two
- * kinds look alike. */
+ * Kinds of pods. A cluster of a hundred thousand pods has a few thousand kinds, and a
+ * selector is checked once per kind instead of once per pod. A kind is identified by the
+ * SHA-256 of its labels and pod affinity terms, so that nobody can make two kinds
+ * collide. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

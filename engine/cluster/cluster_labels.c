@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values of node labels as numbers by row, of those labels that somebody counts pods by. A column is made when it is
- * first asked for, and follows the nodes from then on; numbers that no node has any more stay until there are too
- * many. A column that cannot follow for want of memory goes, and is made anew. */
+ * Node label values as numbers by row, for labels that decisions count pods by. A column
+ * is built when it is first requested and then follows the nodes. Numbers that no node
+ * uses any more stay until there are too many. A column that cannot be updated for lack
+ * of memory is dropped and rebuilt later. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What nodes really use, by row: of the newest report, and of the pods that it does not show yet. */
+ * Measured load by row: from the newest report, plus estimates for pods that it does not
+ * show yet. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

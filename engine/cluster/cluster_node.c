@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes as they are told: what they have, taints, images. A node is read beside the one that is there, and takes its
- * place when all of it was read. */
+ * Reads nodes: allocatable, taints, images. A new state is read completely before it
+ * replaces the old one. */
 #include <stdlib.h>
 #include <string.h>
 

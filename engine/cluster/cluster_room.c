@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods that wait for room which is made for them, and the budgets that say whom they may take it from. */
+ * Nominated pods, for which room is being made, and the budgets that limit victims. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rows and columns. A free row is used again; columns grow all together, so that a failure leaves them as they
- * were. */
+ * Rows and columns. Free rows are reused; all columns grow together, so that a failure
+ * changes none. */
 #include <stdlib.h>
 #include <string.h>
 

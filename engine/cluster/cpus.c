@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The books of CPUs: made of what the topology and the node say, and of the pods that sit there. What a pod has is
- * always read from a text, resource-status, so that it means the same in a book that was made anew. */
+ * The CPU books, built from the topology, the node's annotations and its pods. What a pod
+ * holds is always read from its resource-status, so that a rebuilt book means the same. */
 #include "engine/cluster/cpus.h"
 
 #include <math.h>

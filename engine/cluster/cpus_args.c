@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Settings of how CPUs and NUMA nodes are given out. */
+ * Settings for giving out CPUs and NUMA nodes. */
 #include <string.h>
 
 #include "engine/base/mem.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a node says of its CPUs by itself: labels, how far it is amplified, what it keeps from pods. */
+ * What a node's labels and annotations say about CPUs: rules, amplification, reserved
+ * amounts. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Settings of load-aware scheduling. First the names of all parts are gathered, then the parts are read by name. */
+ * Settings of load-aware scheduling. First the resource names of all parts are collected,
+ * then each part is read by name. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A NodeMetric as it was reported. */
+ * Reads a NodeMetric. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Three steps, as in the reference: whole cores of a node, a socket, several sockets; spread over the cores of a
- * node, a socket; and at last whatever is free. */
+ * Three steps, as in the reference: whole cores of a node, of a socket, of several
+ * sockets; then spread over the cores of a node, of a socket; finally any free CPUs. */
 #include "engine/cpu/accumulator.h"
 
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The last step: whatever is free, where CPUs were given already first, then in the fullest or emptiest socket and
- * node, then on the cores with the fewest free CPUs. */
+ * The last step: any free CPUs, first where CPUs were given already, then in the fullest
+ * or emptiest socket and node, then on the cores with the fewest free CPUs. */
 #include <string.h>
 
 #include "engine/cpu/accumulator_priv.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPUs in lists: where references count, where ids lie in no order that slots have, and for what is left over. Lists
- * are sorted by counting, so that the time grows with the number of CPUs only. */
+ * CPUs in lists: when references count, when ids do not follow the slots, and for
+ * leftovers. Lists are sorted by counting, so the time is linear in the number of
+ * CPUs. */
 #include <string.h>
 
 #include "engine/cpu/accumulator_priv.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whole cores where these have unequal numbers of CPUs: cores with threads beside such without, or one whose sibling is
- * offline. A core counts with what it has; which of them come to just so many CPUs is a sum of subsets, and the sets are
- * small: there are few different sizes. Small cores first, so that the large ones stay whole for who needs them. */
+ * Whole cores of unequal size: cores with and without SMT, or with an offline sibling. A
+ * core counts with the CPUs it has. Finding cores that add up to the exact count is a
+ * subset sum over few distinct sizes, so it stays small. Small cores go first, so that
+ * large ones stay whole for others. */
 #include <string.h>
 
 #include "engine/cpu/accumulator_priv.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Made once for a topology. */
+ * Builds the layout of a topology, once. */
 #include "engine/cpu/cpu_layout.h"
 
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The picking order of the reference. All CPUs lie in one array of sort keys, (bucket, core, cpu)
- * from high to low bits, so that a bucket is a run of it and neighbours in the array are the "list
- * neighbours" of the rule. Everything is on the stack: 64 KiB of keys, 112 KiB of buckets. */
+ * The picking order of the reference. All CPUs are one array of sort keys, (bucket, core,
+ * cpu) from high to low bits, so a bucket is a run of the array, and neighbours in it are
+ * the "list neighbours" of the rule. Everything is on the stack: 64 KiB of keys, 112 KiB
+ * of buckets. */
 #include "engine/cpu/pick.h"
 
 #include <stddef.h>

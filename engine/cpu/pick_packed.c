@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPUs as the static CPU manager of a kubelet packs them. In each stage the CPUs that are left lie in one order: by
- * the larger part that they are in (NUMA node or socket, whichever can hold the other), by the smaller one, by core;
- * of parts the one with fewest left first. A stage takes parts that are wholly free and not too large. As in a
- * kubelet a part is wholly free when it has the average number of CPUs of its kind. */
+ * Packs CPUs as the kubelet's static CPU manager does. In each stage the remaining CPUs
+ * are sorted by the larger part they are in (NUMA node or socket, whichever can contain
+ * the other), then by the smaller one, then by core; among parts the one with the fewest
+ * left comes first. A stage takes wholly free parts that are not too large. As in a
+ * kubelet, a part is wholly free when it has the average number of CPUs of its kind. */
 #include "engine/cpu/pick.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a decision may cost. Pods, their rules and what they are asked about come from
- * clients; each alone is bounded, but not their product. So a decision has steps: when
- * they are used up, the nodes that are left are refused, wishes do not count, and no more
- * room is made. Steps are counted, so that the same is decided on every machine. */
+ * The step budget of a decision. Clients control pods, their rules and what those are
+ * matched against; each is bounded alone, but not their product. When the steps are used
+ * up, the remaining nodes are refused, preferences are ignored, and preemption stops.
+ * Steps are counted instead of timed, so that every machine decides the same. */
 #include "engine/decide/decide_priv.h"
 
 #define VALUES_A_STEP 8 /* texts that are compared one after the other */

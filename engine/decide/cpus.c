@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rows NodeNUMAResource, in the order of Koordinator's plugin: what can never be on the node, then whether there
- * is room. */
+ * The filter NodeNUMAResource, in the order of Koordinator's plugin: first what can never
+ * be on the node, then whether there is room. */
 #include "engine/decide/cpus.h"
 
 #include <stdlib.h>

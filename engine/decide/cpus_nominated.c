@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPUs and NUMA nodes for whom room is made. What such a pod will have is reckoned as if its victims were gone, and
- * stands in the book of the node as long as another pod is looked at: so that one is answered and given what is left, by
- * the same rules as beside pods that are there. */
+ * CPUs and NUMA nodes of nominated pods. What such a pod will hold is computed as if its
+ * victims were gone, and is added to the node's book while another pod is decided, which
+ * then sees only the rest. */
 #include <stdlib.h>
 #include <string.h>
 

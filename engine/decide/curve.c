@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pieces of a few hundred rows at a time, so that what is between the steps stays in the nearest cache; every loop over
- * rows is without a branch. */
+ * Works on a few hundred rows at a time, so that intermediate values stay in the nearest
+ * cache; no loop over rows has a branch. */
 #include "engine/decide/curve.h"
 
 #include <math.h>

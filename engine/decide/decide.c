@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One pass over the rows with the filters that have something to say of the pod, from where the decision before
- * ended, until enough nodes fit; then the scores of those, column by column. A refusal is eight bytes; its words
- * are made when somebody asks. */
+ * One pass over the rows with the filters that apply to the pod, from where the previous
+ * decision ended, until enough nodes are feasible; then their scores, column by column. A
+ * refusal takes eight bytes; its text is built on request. */
 #include "engine/decide/decide.h"
 
 #include <inttypes.h>

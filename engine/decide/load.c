@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The two functions over columns, and their rows in the tables. */
+ * The filter and the score over the load columns, and their rows in the tables. */
 #include "engine/decide/load.h"
 
 #include <math.h>

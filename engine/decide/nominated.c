@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods for whom room is made on a node: what they will take there is not another's, unless that one is more important.
- * Filters note it before they look at nodes. */
+ * Nominated pods: what they will use on their node is closed to less important pods.
+ * Collected before filters examine nodes. */
 #include "engine/decide/decide_priv.h"
 
 const struct neap_pod *neap_nominated_next(const struct neap_cycle *cycle, size_t *at)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asking whoever has further filters and scores. */
+ * Calls the plugin filters and scores. */
 #include "engine/decide/plugin_filters.h"
 
 #include "engine/decide/decide_priv.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Two heaps that know where each item stands, and a list of the parked ones, the longest parked first. */
+ * Two heaps whose items know their position, and a list of parked pods, longest parked
+ * first. */
 #include "engine/decide/queue.h"
 
 #include <stdlib.h>

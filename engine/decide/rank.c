@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which of the nodes that fit is the best, and which come after it; how points of nodes become those that are compared. */
+ * Ranks the feasible nodes, and scales raw scores to comparable points. */
 #include <stdlib.h>
 
 #include "engine/decide/decide_priv.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Noting why a node is refused: a row and a code. Words that a filter makes itself are kept once. */
+ * Records why a node is refused: a row and a code. Texts made by a filter are stored
+ * once. */
 #include <string.h>
 
 #include "engine/base/mem.h"

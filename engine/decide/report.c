@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The filters and scores of a decision, asked for everything that they have to say. */
+ * Runs the filters and scores of a decision completely, for the report. */
 #include "engine/decide/report.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lifting, what room there is, and which one is taken. */
+ * Lifting placeholders, computing the room, choosing a reservation. */
 #include "engine/decide/reserve_lift.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arguments of plugins. What has no effect here is refused, so that nobody believes in it. */
+ * Arguments of plugins. Arguments without an effect are refused, so that nobody relies on
+ * them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reservations of room that running pods have: those that take pods over, which become their owners, and those that are
- * placed and wait until enough of the pods are gone. */
+ * Reservations that use the room of running pods: those that take pods over, which become
+ * their owners, and those that are placed and wait until enough pods are gone. */
 #include "engine/decide/takeover.h"
 
 #include <stdlib.h>

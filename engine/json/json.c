@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Members of reports, and their text. */
+ * Members of reports, and JSON text. */
 #include "engine/json/json.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Log lines. A line is built on the stack, as running out of memory must be loggable, and is at
- * most PIPE_BUF long, as only up to there a pipe keeps lines of two processes apart. */
+ * Log lines. A line is built on the stack, because running out of memory must be
+ * loggable, and has at most PIPE_BUF bytes, up to which a pipe keeps the lines of two
+ * processes apart. */
 #include "engine/log/log.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lines that somebody else can bring about: what repeats is said once a minute with its count, and a source has so many
- * lines a minute. One table for the process: a source that was not heard for longest gives its row to a new one. */
+ * Rate limits for lines that others can cause: a repeated line is logged once a minute
+ * with its count, and a source has a number of lines per minute. One table per process;
+ * the source that was silent longest gives its row to a new one. */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>

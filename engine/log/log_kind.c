@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * So many lines of a kind a minute, whoever brings them about: no client, pod or peer can fill the disk by what is
- * logged about it. The kind is the format that a line was made with. */
+ * A limit on lines of one kind per minute, whatever the source, so that no client, pod or
+ * peer can fill the disk. The kind is the line's format string. */
 #include <pthread.h>
 #include <stdio.h>
 

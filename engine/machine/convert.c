@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers of Kubernetes and of cgroup v1 and v2 turned into each other. */
+ * Conversions between the numbers of Kubernetes, cgroup v1 and cgroup v2. */
 #include "engine/machine/convert.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sets of CPUs. Words at and above len are never read: a set on the stack is made by setting len
- * to 0, and a word is zeroed at the moment len grows over it. Operations keep len at the highest
- * used word where that costs nothing more than what they do anyway. */
+ * CPU sets. Words at and above len are never read: a set on the stack is initialised by
+ * len = 0, and a word is zeroed when len grows over it. Operations keep len at the
+ * highest used word where that costs nothing extra. */
 #include "engine/machine/cpuset.h"
 
 #include <stdlib.h>

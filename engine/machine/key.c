@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of keys, and values to and from the text of kernel files. */
+ * The table of keys, and conversion of values to and from kernel files. */
 #include "engine/machine/key.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What no policy can do, whatever it wishes for: starve a group, use CPUs that are not
- * there, or stand in the way of a kubelet. */
+ * What no policy can do: starve a group, use CPUs that do not exist, or hinder a
+ * kubelet. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The node's sample: its documented fields, and the sums over its workloads. */
+ * The sample: its documented fields, and sums over the workloads. */
 #include "engine/machine/sample.h"
 
 #include <math.h>

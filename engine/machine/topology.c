@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The engine's part of a topology: memory, sharing, look-up, and building one from a list of
- * processors. */
+ * A topology: memory, references, lookup, and building one from a list of processors. */
 #include "engine/machine/topology.h"
 
 #include <stdlib.h>

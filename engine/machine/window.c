@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ring of samples. Times rise, so that a span is always the newest part of the ring. */
+ * The ring of samples. Times ascend, so a span is always the newest part of the ring. */
 #include "engine/machine/window.h"
 
 #include <math.h>

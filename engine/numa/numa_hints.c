@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From which NUMA nodes a pod could have what it asks for: every set of them is tried. */
+ * Which NUMA nodes could serve the pod: tries every set of them. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How full a node, or some of its NUMA nodes, would be. */
+ * How full a node, or a set of its NUMA nodes, would be. */
 #include "engine/numa/numa_room.h"
 
 int64_t neap_numa_score(const struct neap_numa_scoring *scoring, const int64_t *requested,

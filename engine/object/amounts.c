@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A pod has two or three resources, so that searching a list is the fast way. */
+ * A pod has two or three resources, so searching a list is the fastest way. */
 #include "engine/object/amounts.h"
 
 #include <stdlib.h>

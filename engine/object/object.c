@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One block: the struct, meta, the text, and where there are many labels their keys in
- * order, as selectors and labels both come from clients: 64 rules times a thousand labels
- * would take half a millisecond an object. Meta is four numbers and then strings, each
- * with its NUL; it is what a store keeps, so that a start need not parse a hundred
- * megabytes of JSON. */
+ * One block: the struct, meta, the text, and for many labels their sorted keys, because
+ * selectors and labels both come from clients: 64 rules times a thousand labels would
+ * take half a millisecond per object. Meta is four numbers followed by NUL-terminated
+ * strings; the store saves it, so that a start need not parse a hundred megabytes of
+ * JSON. */
 #include "engine/object/object.h"
 
 #include <inttypes.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs whose indexes have limits of their own. How often an index has failed stands in
- * its pods: each has the number of failures before it as an annotation, so the last
- * failed one is kept (its finalizer stays on) until the next pod of the index is
- * there, or the index is done or has failed for good.
+ * Jobs with per-index limits. The number of earlier failures of an index is an annotation
+ * on its pods, so the last failed pod is kept (by its finalizer) until the next pod of
+ * the index exists, or the index is done or has failed for good.
  *
- * The controller deletes pods when a job is suspended or runs fewer at a time. Such a
- * pod takes its annotation along and the index begins anew, as in Kubernetes. */
+ * The controller deletes pods when a Job is suspended or its parallelism shrinks. Such a
+ * pod takes its annotation along, and the index starts over, as in Kubernetes. */
 #include <stdlib.h>
 
 #include "engine/base/mem.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ranges in order; an index is found by halving. */
+ * Sorted ranges; an index is found by binary search. */
 #include "engine/pod/job_indexes.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The order is that of the controller of Kubernetes: count what ended, see whether it has failed, else make or
- * delete pods, then see whether it is complete. */
+ * In the order of the Kubernetes controller: count ended pods, check for failure, else
+ * create or delete pods, then check for completion. */
 #include "engine/pod/job_plan_priv.h"
 
 #include <stdlib.h>

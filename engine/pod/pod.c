@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A pod is its first arena's piece of memory; each reader fills its part, and the first that fails leaves its
- * words in trouble. */
+ * A pod is the first allocation of its arena. Each reader fills its part; the first one
+ * that fails leaves its message in trouble. */
 #include "engine/pod/pod.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where a pod wants to be: affinities to nodes and to other pods, and how it is to be spread. */
+ * A pod's placement wishes: affinities to nodes and pods, and spread constraints. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a pod says about CPUs of its own and NUMA nodes. Most pods say nothing: they have no such part. */
+ * What a pod says about exclusive CPUs and NUMA nodes. Most pods say nothing and have no
+ * such part. */
 #include <string.h>
 
 #include "engine/json/json.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each step looks at the whole pod: at most 64 containers, so nothing is kept that could be found out again. */
+ * Each step examines the whole pod: it has at most 64 containers, so derived state is not
+ * stored. */
 #include "engine/pod/pod_life.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the load of a pod is estimated from, besides its requests. */
+ * The inputs of a pod's load estimate, besides its requests. */
 #include <string.h>
 
 #include "engine/base/quantity.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a pod asks of a node, as kube-scheduler computes it: its containers and the helpers that run beside them all
- * the time (init containers with restartPolicy Always), or the largest step of its start, whichever is more; what
- * the pod itself asks for in their place; and the overhead of its runtime class. */
+ * A pod's requests as kube-scheduler computes them: the sum of its containers and
+ * sidecars (init containers with restartPolicy Always), or its largest init step,
+ * whichever is more; overridden by the pod's own requests; plus the overhead of its
+ * runtime class. */
 #include <string.h>
 
 #include "engine/pod/pod_priv.h"

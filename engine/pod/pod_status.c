@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a pod's life looks like in its status, in a kubelet's words, and back. */
+ * Converts a pod's life to its status, in a kubelet's words, and back. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

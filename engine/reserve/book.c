@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Words that a pod has, too, lead to the reservations that are for it: of each entry of owners one word that its pods
- * must have, and besides each label of the reservation, for policies that compare labels. Where an entry demands
- * nothing that can be looked up, the word is "*". */
+ * Reservations are indexed by words that matching pods have: for each owners entry one
+ * required word, and each label of the reservation, for policies that compare labels. An
+ * entry without a required word is indexed under "*". */
 #include "engine/reserve/book.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Statuses are made whole from the one before, so that a resource that is not allocated any more is gone from it. */
+ * Statuses are built completely from the previous one, so that a resource that is no
+ * longer allocated disappears. */
 #include "engine/reserve/life.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading whom a Reservation is for, and whom a pod belongs to. */
+ * Reads a Reservation's owners, and a pod's owner references. */
 #include <string.h>
 
 #include "engine/reserve/reserve_priv.h"

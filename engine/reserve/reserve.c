@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading a Reservation. What cannot be read leaves its words in trouble, and nobody uses the reservation; what it
- * keeps still counts. */
+ * Reads a Reservation. An unreadable part leaves its message in trouble, and no pod may
+ * use the reservation; what it keeps still counts. */
 #include "engine/reserve/reserve.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The pod that stands for a Reservation: its template, under the Reservation's uid. */
+ * The placeholder pod of a Reservation: its template under the Reservation's uid. */
 #include <stdio.h>
 #include <string.h>
 

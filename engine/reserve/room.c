@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Amounts that are lacking are collected as numbers of resources and told at the end: those of the node sorted by name
- * and each once, then those of the reservations, in their order. */
+ * Missing amounts are collected by resource number and reported at the end: those of the
+ * node sorted by name without duplicates, then those of the reservations in order. */
 #include "engine/reserve/room.h"
 
 #include <inttypes.h>

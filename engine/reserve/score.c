@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which reservation, and which node by it: the fuller the better, unless an order is given. */
+ * Which reservation, and which node by its reservation: the fuller the better, unless an
+ * order is given. */
 #include <string.h>
 
 #include "engine/reserve/room.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Schemas: the scalars that everybody shares, looking up fields, and the way to a value as text.
+ * Schemas: shared scalars, field lookup, and paths as text.
  *
- * Tables of C have at most some dozen fields in the order in which people know them, and are searched from
- * the front; a declared schema can have thousands, which lie sorted. */
+ * C tables have at most a few dozen fields in their usual order and are searched
+ * linearly; a declared schema can have thousands, which are sorted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

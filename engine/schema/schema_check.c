@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Checking an object: types, required fields, limits, enums, patterns, formats, duplicates, and what stands
- * around types (allOf, anyOf, oneOf, not). Each value is visited once for each schema that speaks of it.
- * Every visit costs work, of which there is a bound: a schema of 20,000 nodes around each item of a list
- * of 300,000 would else take an hour.
+ * Validates an object: types, required fields, limits, enums, patterns, formats,
+ * duplicates, and logic (allOf, anyOf, oneOf, not). Each value is visited once per schema
+ * that applies to it. Visits charge the step budget: a schema of 20,000 nodes applied to
+ * each item of a list of 300,000 would otherwise take an hour.
  *
- * Declared kinds hear "spec.x in body must be ...", the built-in ones "must be ...", as Kubernetes has it. */
+ * Errors in declared kinds read "spec.x in body must be ...", in built-in ones "must be
+ * ...", as in Kubernetes. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

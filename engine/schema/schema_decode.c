@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decoding as Go does: the types that it would not take, amounts, which are kept as
- * canonical texts, and zero values, which are kept only where Go tells them from nothing. */
+ * Decodes like Go: refuses types Go would not decode, stores amounts as canonical texts,
+ * and keeps zero values only where Go can tell them from missing ones. */
 #include <inttypes.h>
 #include <string.h>
 

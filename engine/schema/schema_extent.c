@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How large an object is, counted before anything is done with it: its values, and whether a list or map is longer
- * than it may be. One visit a value, and a look into the table only for what is long: nearly nothing is. */
+ * Measures an object before anything else is done with it: its number of values, and
+ * lists or maps over their limit. One visit per value, and a table lookup only for long
+ * ones, which are rare. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Formats of strings, quantities and whole numbers. Texts may hold a NUL, which fits no format. */
+ * Formats of strings, quantities and whole numbers. A text with NUL has no format. */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <math.h>

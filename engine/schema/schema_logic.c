@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What stands around types: allOf, anyOf, oneOf and not; and the items of sets and maps, each once.
+ * Logic (allOf, anyOf, oneOf, not), and unique items of sets and maps.
  *
- * Alternatives are tried without words. When none fits, the one with the fewest faults is tried again
- * aloud, so that a user reads what to mend; that doubles the work of each level once, not of all. */
+ * Alternatives are tried silently. When none fits, the one with the fewest errors is
+ * tried again with messages, so that users learn what to fix; that doubles the work of
+ * each level once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A schema out of the openAPIV3Schema of a CustomResourceDefinition. Everything that is wrong is told at
- * once; what is known is kept, and the rest of a node is read all the same.
+ * Parses the openAPIV3Schema of a CustomResourceDefinition. All errors are reported at
+ * once; after an error the rest of the node is still read.
  *
- * All of it lies in a few chunks of memory behind the root. Nodes in logic (allOf, ...) are schemas like
- * others, but of type ANY. */
+ * A schema is a few chunks of memory behind its root. Nodes inside logic (allOf, ...) are
+ * ordinary schemas of type ANY. */
 #include <stdlib.h>
 #include <string.h>
 

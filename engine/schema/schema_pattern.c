@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Patterns of schemas, by PCRE2. They are written for RE2, which takes time in line with the text; PCRE2
- * goes back and tries again, for ever if it is let, and from each place of the text anew. So a match goes on in
- * slices of places, each with a number of steps for a place: first few, as nearly all need few, then more, up
- * to what the whole check may take. What a try might have taken is charged, as PCRE2 does not tell what it
- * took; and one step can look through all of the text, so the steps of a long one cost more. */
+ * Patterns of schemas, by PCRE2. They are written for RE2, which is linear in the text;
+ * PCRE2 backtracks, possibly forever, and restarts at each position. So a match runs in
+ * slices of positions, each with a step limit per position: small at first, because
+ * nearly all need few, then larger, up to the budget of the whole check. What an attempt
+ * might have taken is charged, because PCRE2 does not report its steps; one step can scan
+ * the whole text, so steps on long texts cost more. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What makes a schema structural, rules of lists, and defaults that have to fit: worded as a kube-apiserver
- * words them. */
+ * Rules for structural schemas, for lists, and for defaults that must validate, in the
+ * words of a kube-apiserver. */
 #include <stdlib.h>
 #include <string.h>
 

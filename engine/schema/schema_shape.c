@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bringing objects into shape: pruning and defaults. */
+ * Prunes objects and adds defaults. */
 #include <string.h>
 
 #include "engine/base/mem.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading below a root. */
+ * Reads files below a root. */
 #include "hw/doctor/facts.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who else is at work: processes by their names, and what they leave in the file system. */
+ * Other agents on the machine: their processes by name, and their traces in the file
+ * system. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the hierarchies are mounted, which groups lie at their roots, and who has CPUs for itself.
- * Mounts are read from the table of the root and not through libcgroup, as that one only knows this
+ * Where the hierarchies are mounted, which groups are at their roots, and which CPUs are
+ * taken. Mounts are read from the root's own table, because libcgroup knows only this
  * machine. */
 #include <dirent.h>
 #include <mntent.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the kernel has, and what it runs in. */
+ * Features of the kernel, and the environment it runs in. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kubelet that runs here, as its command line and its working directory tell. */
+ * The kubelet, from its command line and working directory. */
 #include <string.h>
 #include <unistd.h>
 

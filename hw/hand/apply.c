@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One value: check, journal, write, read back; and the way back. The loop has checked all of this
- * already, but the loop may have been taken over, so nothing it says counts here. */
+ * One value: check, journal, write, read back; and restoring it. The loop has checked all
+ * of this already, but it may have been taken over, so the hand trusts none of it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The daemon's side. Nothing here waits, but for the start: requests are formatted at once, so that
- * they need nothing of the caller's any more, queue up, and go out when the socket takes them. */
+ * The daemon's side. Nothing blocks except the start: requests are encoded at once, so
+ * that they need nothing of the caller's any more, queued, and sent when the socket
+ * accepts them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

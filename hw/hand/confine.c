@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the hand gives up once it has its lock and its journal: capabilities, places, system calls. And how
- * its daemon ended, where the kernel tells: a daemon that its own filter killed can say nothing itself. */
+ * Drops what the hand does not need once it has its lock and journal: capabilities,
+ * places, system calls. Also reports how its daemon ended, because a daemon killed by its
+ * own filter cannot. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

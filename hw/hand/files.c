@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernel files kept open: a tick writes the same few hundred files again and again, and opening
- * costs more than writing. A bounded table, the longest unused goes first. A kept descriptor of a
- * group that is gone answers ENODEV even when a group of the same name is there again; then the
- * file is opened anew, once. */
+ * Open kernel files: a tick writes the same few hundred files repeatedly, and opening
+ * costs more than writing. A bounded table, least recently used first out. A descriptor
+ * of a removed group returns ENODEV even if a group of the same name exists again; the
+ * file is then reopened once. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Everything back as it was found. The plan finds the order in which the kernel takes the steps
- * (parents enlarged before children are, children shrunk before parents); as its values are in
- * neap's own units, every step that ends at the wanted value writes the text found at first. What
- * is left after that (empty sets, texts the plan cannot read, keys that hinder each other such as
- * shares and idle) is tried again one by one, a few rounds. */
+ * Restores everything to the original values. The plan finds an order the kernel accepts
+ * (parents enlarged before children, children shrunk before parents); since its values
+ * are in neap's units, each step that ends at the wanted value writes the original text.
+ * The rest (empty sets, texts the plan cannot parse, keys that hinder each other such as
+ * shares and idle) is retried one by one for a few rounds. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPUs that a kubelet gave to one container alone. It takes all others off them at
- * that time, and does not do so again for what it knows; a value that was found before
- * then would put somebody back on them. */
+ * CPUs that a kubelet gave to one container exclusively. The kubelet takes all others off
+ * them at that time, but does not repeat it for containers it knows; restoring an older
+ * value would put others back on them. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

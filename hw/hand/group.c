@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Groups of neap's own and the processes in them: make, remove, move, and taking it all back. Only
- * below own_root. What neap made is in the journal before it exists, a group that was there is
- * never neap's to remove at the end. */
+ * Groups that neap created and their processes: create, remove, move, and undoing all of
+ * it. Only below own_root. A group is in the journal before it exists; a group that
+ * existed before is never removed at the end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

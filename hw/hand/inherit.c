@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a group was born with. On v1 a new group copies the CPUs and memory nodes of its parent, also
- * when neap had narrowed those. Nothing was written to it, so nothing is known of it; and once its
- * parent is wide again, it would stay narrow for good. The loop has such groups noted as it meets
- * them; this is for those that came after its last look. */
+ * Inherited CPU sets. On v1 a new group copies its parent's CPUs and memory nodes, even
+ * if neap had narrowed them. Nothing was written to it, so nothing is recorded, and it
+ * would stay narrow after its parent is widened. The loop reports such groups as it finds
+ * them; this file handles those created after its last scan. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

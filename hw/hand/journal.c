@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The journal's table in memory and the file behind it. A line is on disk before memory knows it,
- * and whatever can fail is done before the line is written. */
+ * The journal's table in memory and its file. A line is on disk before memory is updated,
+ * and everything that can fail is done before the line is written. */
 #include "hw/hand/journal.h"
 
 #include <errno.h>

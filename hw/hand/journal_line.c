@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One line of the journal: fields between tabs, backslashes and everything outside printable ASCII
- * escaped, last a check sum over the line, so that a line is either what was written or is left
- * out, never half of one. */
+ * One line of the journal: tab-separated fields, with backslashes and everything outside
+ * printable ASCII escaped, and a checksum at the end, so that a line is either complete
+ * or ignored. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads a journal left by an earlier hand. Whatever is not exactly as it was written is left out
- * and told by line number; nothing is guessed. A line that is as it was written and says what is not
- * known here is of a newer neapd: leaving it out would leave its value in force for good, so the
- * whole journal is refused. */
+ * Loads the journal of an earlier hand. Damaged lines are skipped and reported by number;
+ * nothing is guessed. An intact line with unknown content was written by a newer neapd:
+ * skipping it would leave its value in force for good, so the whole journal is
+ * refused. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

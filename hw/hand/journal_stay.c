@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What of a journal stays when the rest is given back: pods outlive the daemon, and
- * one that runs without its limits could take the machine. So a pod's group stays with
- * the weight and limits that it has by itself while a process is inside, and so do the
- * groups of neap's own above it with their weights, by which their pods share the
- * machine. What policies wrote over these goes, and what only policies set goes back as
- * everywhere: nobody is there any more to take it away when its reason has gone. */
+ * What of a journal stays when the rest is restored. Pods outlive the daemon, and one
+ * without limits could take the machine. So a pod's group keeps its baseline weight and
+ * limits while a process is inside, and so do neap's groups above it, by whose weights
+ * the pods share the machine. Values written by policies over these are undone, and keys
+ * that only policies set are restored as everywhere, because nobody is left to undo them
+ * when their reason ends. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kubelet's group, where it comes later than neapd, and files of it that only root may read. The folder is fixed at the fork and the names are those of a table, so that no path
- * comes over the wire. The loop gets a descriptor for reading, closes it when it has read, and asks again for what is
- * renamed into its place. */
+ * The group of a kubelet that appears after neapd, and kubelet files that only root may
+ * read. The directory is fixed at the fork and the names come from a table, so no path is
+ * sent over the wire. The loop receives a descriptor, closes it after reading, and asks
+ * again for a renamed file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

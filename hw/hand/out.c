@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Answers of the hand on their way to the daemon: gathered into packets, as a packet an answer costs
- * more than the writes, and sent when the socket takes them. */
+ * Answers on their way to the daemon: gathered into packets, because one packet per
+ * answer costs more than the writes, and sent when the socket accepts them. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hand's own loop: one request at a time, in order; signals through a descriptor, so that
- * nothing ever interrupts a write. Answers that the daemon does not fetch wait here, and as long
- * as one waits no request is taken. */
+ * The hand's loop: one request at a time, in order; signals through a descriptor, so that
+ * nothing interrupts a write. Answers that the daemon does not fetch wait here, and
+ * meanwhile no request is taken. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

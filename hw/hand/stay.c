@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is not given back (journal_stay.c says why): who has processes inside is read from the kernel. A later neapd
- * takes over what stays; a later give-back takes what has become empty. */
+ * What is not restored (see journal_stay.c): the kernel tells which groups have
+ * processes. A later neapd takes them over; a later restore removes those that became
+ * empty. */
 #include <fcntl.h>
 #include <unistd.h>
 

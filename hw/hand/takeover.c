@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One hand at a time for one run directory. The hand holds a record lock on hand.lock for as long
- * as it lives, so the kernel itself tells who it is (F_GETLK) and forgets it when it is killed; no
- * pid file can lie. A successor asks by SIGUSR1, sent through a pidfd; a hand whose daemon still
- * lives does not listen to that. */
+ * One hand at a time per run directory. The hand holds a record lock on hand.lock for
+ * life, so the kernel itself knows who it is (F_GETLK) and releases it when it is killed;
+ * no pid file can be wrong. A successor asks by SIGUSR1 through a pidfd; a hand whose
+ * daemon lives ignores it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pressure triggers of the kernel. Whoever opens the file decides what is allowed (a process
- * without CAP_SYS_RESOURCE gets windows of whole 2 s, or none at all before Linux 6.5), so the hand
- * opens it, writes the trigger and sends the descriptor to the loop, which closes it to end the
- * trigger. The hand keeps nothing: what is open is bounded by the loop's own limit. */
+ * Pressure triggers. The rights of the opening process decide what is allowed (without
+ * CAP_SYS_RESOURCE windows of whole 2 s, or none before Linux 6.5), so the hand opens the
+ * file, writes the trigger and sends the descriptor to the loop, which closes it to end
+ * the trigger. The hand keeps nothing: the loop's own limit bounds the open triggers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

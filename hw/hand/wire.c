@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A message is a fixed head, then up to four texts, each with its NUL. The head carries the length
- * of every text (ABSENT for NULL), and the sum must be the packet's length, so that there is one
- * way only to write a message and a cut or lengthened one never passes. */
+ * A message is a fixed header followed by up to four NUL-terminated texts. The header has
+ * the length of every text (ABSENT for NULL), and their sum must equal the packet's
+ * length, so a message has exactly one encoding, and a cut or extended one is refused. */
 #include "hw/hand/wire.h"
 
 #include <string.h>

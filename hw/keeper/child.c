@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between fork and exec. It connects to its shim, so that the kernel knows by that connection which process is
- * to be moved, and waits there; then it gives up all that it has of root, and becomes the command. Nothing is
- * allocated here. */
+ * Between fork and exec. The child connects to its shim, so that the kernel identifies
+ * the process to move by that connection, and waits; then it drops root and becomes the
+ * command. Allocates nothing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loop's side. Nothing here waits, but for the start. A command is a task with a connection to its shim,
- * which came from the keeper or was made by the socket in its folder; all of them, the keeper's and a counter
- * for events that were found here, are in one epoll. */
+ * The loop's side. Nothing blocks except the start. A command is a task with a connection
+ * to its shim, received from the keeper or made through the socket in its directory. One
+ * epoll holds all of them, the keeper's socket, and a counter for events produced
+ * here. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the loop hears of its commands: from their shims, from the keeper, and what was found here. */
+ * Events for the loop: from shims, from the keeper, and produced here. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

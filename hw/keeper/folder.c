@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The folder of a command and the small files in it. All of this runs as the loop's user, never as root, so
- * that nothing that the loop puts there can lead root astray. */
+ * The directory of a command and its small files. All of this runs as the loop's user,
+ * never as root, so that nothing placed there by the loop can mislead root. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

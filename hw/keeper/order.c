@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An order as bytes: a head with numbers, then every text with its NUL. */
+ * Encodes an order: a header of numbers, then NUL-terminated texts. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The log of a command: lines with time and stream, in a file of a bounded size, and a bounded number of older
- * ones. A disk that is full loses lines and never holds up the command; a line tells how many. */
+ * The log of a command: lines with time and stream, in a size-limited file and a limited
+ * number of older ones. A full disk loses lines and never blocks the command; a line
+ * reports how many were lost. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

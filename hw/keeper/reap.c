@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All that a command left. Its shim is their subreaper: who loses a parent becomes the shim's child, so whatever
- * they do, they stay descendants. A number that /proc tells can be another process's a moment later; so a process
- * is signalled by number only while it is our own child that nobody waited for, and by a descriptor else. */
+ * Kills everything a command left. Its shim is the subreaper: an orphan becomes the
+ * shim's child, so all of them stay descendants. A number from /proc can belong to
+ * another process a moment later; so a process is signalled by number only while it is an
+ * unwaited child, and otherwise through a descriptor. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

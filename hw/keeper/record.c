@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a command ended, as lines of text for the file `exit`, so that people can read it, too. */
+ * How a command ended, as lines of text in the file `exit`, readable for people. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>

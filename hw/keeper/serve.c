@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The keeper's own process: forks a shim for whoever asks, gives back the end of a connection to it, and waits
- * for those that ended. It reads nothing else, and knows nothing of pods. */
+ * The keeper's own process: forks a shim on request, returns a connection to it, and
+ * waits for ended shims. It reads nothing else and knows nothing about pods. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The life of a shim: it lets its command run when it is told to, takes what it prints, ends what it left, and
- * writes down how it ended before it tells. Whoever connects to its socket is told how things stand. */
+ * The life of a shim: starts its command on request, takes its output, kills its
+ * leftovers, and records how it ended before reporting it. Whoever connects to its socket
+ * receives the present state. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From the fork of a shim to where its command waits. Files are made as the loop's user also while this is
- * still root; the child needs root to become the user of pods, the shim then gives it up. */
+ * From the fork of a shim to its waiting command. Files are created as the loop's user
+ * even while the shim is still root; the child needs root to become the pods' user, and
+ * then the shim drops it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>

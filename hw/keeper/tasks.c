@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Commands as the loop has them: each with a connection to its shim, once there is one, and with what the shim
- * did not take yet. */
+ * Commands on the loop's side: each with a connection to its shim, once there is one, and
+ * unsent data. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

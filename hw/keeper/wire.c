@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Packets between loop, keeper and shims: fixed heads, then bytes whose number the head tells. */
+ * Packets between loop, keeper and shims: a fixed header, then bytes whose number is in
+ * the header. */
 #include "hw/keeper/wire.h"
 
 #include <stdlib.h>

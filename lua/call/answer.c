@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Answers side by side. Texts are made only for those that somebody will read; two that are the same
- * cost two sorts and a walk. */
+ * Compares answers. Texts are built only for answers that someone will read; comparing
+ * two costs two sorts and a walk. */
 #include "lua/call/answer.h"
 
 #include <stdio.h>

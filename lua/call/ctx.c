@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ctx, the first argument of every function of a policy. It is one read-only table for the life of
- * the policy; only now_unix and the values of params change behind it, and memo is the script's. */
+ * ctx, the first argument of every function of a policy: one read-only table for the life
+ * of the policy. Only now_unix and the values of params change behind it; memo belongs to
+ * the script. */
 #include <string.h>
 
 #include <lauxlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `needs`: which fields of the sample a policy sees. Only these are made into Lua values, and
- * asking for another one raises, so that a policy cannot depend on what it did not declare. */
+ * `needs`: the fields of the sample that a policy sees. Only these become Lua values, and
+ * reading another one raises, so that a policy cannot depend on undeclared fields. */
 #include <string.h>
 
 #include <lauxlib.h>

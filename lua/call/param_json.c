@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parameter values as JSON and as Lua values: the scalars, and those that hold others. A list, a map
- * and a selector are kept as the JSON that the control API shows; a Lua state gets tables of it. */
+ * Parameter values as JSON and as Lua values: scalars, and those that contain others.
+ * Lists, maps and selectors are stored as the JSON that the control API shows; a Lua
+ * state receives tables. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The schema of one parameter: what its row in `params` may say, and how it is shown. */
+ * The schema of one parameter: what its row in `params` may contain, and how it is
+ * shown. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One parameter value. Whether it comes from a command line, from JSON, from Lua or as a default,
- * it goes through one parser per type, so that all of them are checked alike. */
+ * One parameter value. Values from the command line, JSON, Lua and defaults all go
+ * through one parser per type. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

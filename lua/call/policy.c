@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loading a policy: compile, run the chunk, check the table that it returns, and what can be asked
- * of a loaded one. */
+ * Loads a policy: compiles it, runs the chunk, checks the returned table; and the queries
+ * on a loaded policy. */
 #include "lua/call/policy.h"
 
 #include <errno.h>

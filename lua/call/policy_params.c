@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parameters of a loaded policy: a change is in force and in ctx.params as a whole, or nothing
- * has changed. */
+ * The parameters of a loaded policy: a change takes effect completely, in ctx.params too,
+ * or not at all. */
 #include "lua/call/policy_priv.h"
 
 /* After a change with outcome rc: shows it in ctx.params, or puts before (taken) back. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kind qos: one call of tick(ctx, node). Three steps, each protected: the arguments are built, the
- * script runs under its budget, the result is judged. */
+ * Kind qos: one call of tick(ctx, node), in three protected steps: build the arguments,
+ * run the script within its budget, check the result. */
 #include <stdlib.h>
 #include <string.h>
 

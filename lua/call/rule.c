@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calling one of the pure functions under `rules` with JSON in and out: for tests and vectors. */
+ * Calls a pure function under `rules` with JSON in and out, for tests and vectors. */
 #include <lauxlib.h>
 
 #include "lua/call/policy_priv.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ctx.time: local time of the sample's now_unix, which is the only clock of a script. Zones that were
- * asked for are kept in the state, a few at a time, as bytes that its memory ceiling counts. */
+ * ctx.time: local time of the sample's now_unix, the only clock of a script. A few zones
+ * are cached in the state, as bytes that count against its memory ceiling. */
 #include <string.h>
 
 #include <lauxlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `where`: the nodes that a policy is for. */
+ * `where`: the nodes that a policy applies to. */
 #include <string.h>
 
 #include <lauxlib.h>

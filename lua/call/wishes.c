@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lists of writes as a tick returns them and as examples want them: { target =, key =, value =,
- * why = }. Everything is judged here but whether the target is there now. */
+ * Lists of writes, as tick returns them and as examples expect them: { target =, key =,
+ * value =, why = }. Everything is checked except whether the target exists now. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kind filter: allow(ctx, pod, node), or by value allow(ctx, pod, FIELD, ...), called for many nodes in a row. One protected call with one budget goes through a
- * block of nodes, in a loop of Lua's (place_needs.c) that calls out for the fields of the next node and for refusals. */
+ * Kind filter: allow(ctx, pod, node), or by value allow(ctx, pod, FIELD, ...), called for
+ * many nodes in a row. One protected call with one budget handles a block of nodes, in a
+ * Lua loop (place_needs.c) that calls C for the next node's fields and for refusals. */
 #include <string.h>
 
 #include <lauxlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `needs` of the kinds that are asked within a decision, and the tables that are made of them. A pod's is new in each
- * decision; there is one for all nodes, whose fields are set anew for each, so that a node costs no memory. What sets them
- * is Lua, made of the needs: a field that is set there costs a quarter of one that is set from C. */
+ * `needs` of the kinds called within decisions, and their tables. The pod's table is new
+ * in each decision; one node table is reused for all nodes with its fields set for each,
+ * so a node costs no memory. Lua code generated from the needs sets the fields, which
+ * costs a quarter of setting them from C. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

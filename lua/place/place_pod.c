@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The pod of a decision as policies see it: a table that is made anew in each. */
+ * The pod of a decision as policies see it: a new table in each decision. */
 #include <string.h>
 
 #include <lauxlib.h>

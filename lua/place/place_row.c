@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A row of `examples` of the kinds that are asked within a decision: reading it, the pod and the amounts that all of them
- * describe, and the parameters that it sets. */
+ * A row of `examples` of the kinds called within decisions: reads it, builds the pod and
+ * amounts, and sets its parameters. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

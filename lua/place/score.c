@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kind score: plan(ctx, pod), called once a pod. What it returns is data, which C runs over all nodes. */
+ * Kind score: plan(ctx, pod), called once per pod. It returns data that C evaluates for
+ * all nodes. */
 #include <math.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kind reservation: match(ctx, pod, resv) and rank(ctx, pod, resv), called for one reservation after the other. Each is one
- * protected call, which sets the fields and calls the function. No clock is read for it: what the ticks of the budget's
- * timer see is charged, which is true of many calls together. */
+ * Kind reservation: match(ctx, pod, resv) and rank(ctx, pod, resv), called for one
+ * reservation after the other. Each is one protected call that sets the fields and calls
+ * the function. It reads no clock: the ticks of the budget timer are charged, which is
+ * accurate over many calls. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is dear to make of a reservation: made once, for as long as there is room. A reservation never changes (a new state
- * is a new one), so facts go by its address; a reference sees to it that the address stays its own. */
+ * Expensive facts of a reservation, computed once and cached while there is room. A
+ * reservation is immutable (a new state is a new one), so facts are keyed by its address;
+ * a reference keeps the address from being reused. */
 #include <string.h>
 
 #include <lauxlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The reservation as policies see it: one table a decision, in which the fields of one reservation after the other are
- * set. Which table has a field, and its key, is looked up once. */
+ * The reservation as policies see it: one table per decision, whose fields are set for
+ * one reservation after the other. Which table holds a field, and its key, is looked up
+ * once. */
 #include <string.h>
 
 #include <lauxlib.h>

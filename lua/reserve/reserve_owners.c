@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spec.owners as policies see them: tables that are made once and show the reservation at hand, one after the other, so
- * that one which was never seen before costs no more than one that was. Scripts cannot write to them: what C knows to be
- * in them need not be set again. Selectors are those of C. */
+ * spec.owners as policies see them: tables created once that show one reservation after
+ * the other, so that a new one costs no more than a known one. Scripts cannot write to
+ * them, so fields that C knows to be unchanged are not set again. Selectors are C
+ * objects. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the table of a policy of kind reservation has beside match: rank, index, combine. */
+ * The fields of a reservation policy besides match: rank, index, combine. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kinds of policies. A new kind is a row here, a file with its call, and its example runner. */
+ * The kinds of policies. A new kind is a row here, a file with its call, and its example
+ * runner. */
 #include <string.h>
 
 #include "lua/call/policy_priv.h"

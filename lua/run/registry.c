@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The active policies in a plain array: there are a handful, and every tick walks them all. */
+ * The active policies in a plain array: there are a handful, and every tick visits all of
+ * them. */
 #include "lua/run/registry.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An input of each kind for policies that bring no examples of their own: an ordinary machine, pod or reservation with
- * every field that has one. It is a row like those of `examples`, whose answer may be any that is none of a fault. */
+ * A default input per kind for policies without examples: an ordinary machine, pod or
+ * reservation with all fields set. It is a row like those of `examples`; any answer but a
+ * fault is accepted. */
 #include <string.h>
 
 #include <lauxlib.h>

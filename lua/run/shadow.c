@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The count of agreements and differences of two versions, tick by tick or decision by decision. */
+ * Counts agreements and differences of two versions, per tick or decision. */
 #include "lua/run/shadow.h"
 
 #include <stdlib.h>

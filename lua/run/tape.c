@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tapes: counted lists of frames, and samples made of them again. The form of a frame is told in
- * lua/run/record.c, which is the only one to write any: nothing here has to doubt it. */
+ * Tapes: reference-counted lists of frames, unpacked into samples. lua/run/record.c
+ * describes the format and is its only writer, so frames are trusted. */
 #include <stdlib.h>
 #include <string.h>
 

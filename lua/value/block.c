@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The block object: memory of C that is freed whatever raises between making and using it. It never
- * reaches a script. */
+ * The block object: C memory that is freed even if something raises between allocation
+ * and use. It never reaches a script. */
 #include <stdlib.h>
 
 #include <lauxlib.h>

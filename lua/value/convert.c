@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * C structs as Lua tables and back. The tables are fresh ones: a script may keep or change them
- * without touching anything of C. */
+ * C structs as Lua tables and back. Tables are always new, so a script may keep or change
+ * them without affecting C. */
 #include "lua/value/convert.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The CPU set object: a + b and a | b are the union, a & b what both have, a - b the difference,
- * #a the count. Only the words up to the highest member are stored. */
+ * The CPU set object: a + b and a | b are the union, a & b the intersection, a - b the
+ * difference, #a the count. Only words up to the highest member are stored. */
 #include <string.h>
 
 #include <lauxlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * JSON as Lua values and back, and topologies out of lists of processors. Tables of scripts may
- * hold themselves, so levels and values are counted. */
+ * JSON as Lua values and back, and topologies from lists of processors. Tables of scripts
+ * can contain themselves, so levels and values are counted. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The selector object: a label selector that scripts ask by one method. Bytes of its own lie in the
- * Lua state, so that the memory ceiling counts them; it may also show one of somebody else's. */
+ * The selector object: a label selector with one method. Its own bytes are in the Lua
+ * state and count against the memory ceiling; it can also show a borrowed selector. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The topology object: a counted reference to the machine's arrays, asked by methods. */
+ * The topology object: a reference to the machine's arrays, with methods. */
 #include <lauxlib.h>
 
 #include "engine/cpu/pick.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Source text on its way to Lua's compiler, in small pieces: the compiler has no hook, and for some texts it is
- * quadratic (names that are looked for in all functions around, long chains of `and`), so the budget is looked at
- * between two pieces. What it does in one step at the end of a loop or a block, with all jumps that wait for it, is
- * bounded by their number instead. */
+ * Feeds source text to Lua's compiler in small pieces. The compiler has no hook and is
+ * quadratic for some texts (names searched in all enclosing functions, long chains of
+ * `and`), so the budget is checked between pieces. What it does in one step at the end of
+ * a loop or block, for all pending jumps, is bounded by limiting their number. */
 #include <string.h>
 
 #include <lauxlib.h>

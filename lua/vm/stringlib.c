@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tostring, string.format and string.rep: bounded, and without addresses, which would make the
- * output of a policy differ from process to process. */
+ * tostring, string.format and string.rep: bounded, and without addresses, which would
+ * make a policy's output differ between processes. */
 #include <string.h>
 
 #include <lauxlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table library on raw tables. Lua's own believes __len and __index, and a C loop over a length
- * that a script made up cannot be stopped. Here lengths are real, ranges are bounded, and every loop
- * looks at the budget. Frozen tables may be read, not written.
+ * The table library on raw tables. Lua's own uses __len and __index, and a C loop over a
+ * length invented by a script cannot be stopped. Here lengths are real, ranges are
+ * bounded, and every loop checks the budget. Frozen tables can be read, not written.
  *
- * sort is a merge sort: stable, so that equal elements keep their order in every process, and with
- * n log n comparisons whatever the comparison says. */
+ * sort is a merge sort: stable, so equal elements keep their order in every process, with
+ * n log n comparisons whatever the comparison function returns. */
 #include <lauxlib.h>
 
 #include "lua/vm/sandbox.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one place where C calls Lua. Every call is protected and has a budget (lua/vm/budget), every
- * state a memory ceiling. Cost of a call beside lua_pcall itself: some ten stores. */
+ * The only place where C calls Lua. Every call is protected and has a budget
+ * (lua/vm/budget), every state a memory ceiling. Overhead per call beyond lua_pcall:
+ * about ten stores. */
 #include "lua/vm/vm.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Zone files. Every count in a file is checked against its length before anything is read by it. */
+ * Zone files. Every count in a file is checked against its length before it is used. */
 #include "lua/vm/zone.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Columns by name. The loops over rows stand outside of the choice of the family, so that each is a few loads and one
- * division a node. */
+ * Columns by name. The family is chosen outside the loops over rows, so each loop is a
+ * few loads and one division per node. */
 #include "engine/decide/columns/column.h"
 
 #include <math.h>

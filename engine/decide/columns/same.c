@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods of the same label as the pod of a decision, by node. Kinds of pods are asked
- * once; a node is then a walk over the kinds that are there, and a domain the sum of
- * its nodes: a thousand nodes take some ten microseconds. */
+ * Pods with the same label value as the decided pod, by node. Each kind of pods is
+ * checked once; a node is then a walk over its kinds, and a domain the sum of its nodes.
+ * A thousand nodes take about ten microseconds. */
 #include "engine/decide/columns/same.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Why there is no place, in kube-scheduler's words and order: each reason with the number of nodes that it holds of,
- * sorted as texts. */
+ * The explanation of a pod without a node, in kube-scheduler's words and order: each
+ * reason with its number of nodes, sorted as text. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

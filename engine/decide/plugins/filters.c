@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The filters, in kube-scheduler's order: the first that refuses a node says why. */
+ * The filters in kube-scheduler's order; the first one that refuses a node gives the
+ * reason. */
 #include <string.h>
 
 #include "engine/decide/decide_priv.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Affinity and anti-affinity between pods. Counted once a decision: how many pods that a term speaks of are in each
- * domain (nodes with the same value of the term's label); a node is then a look-up. Counting goes through the kinds of
- * pods on all nodes where the pod itself has terms, else through the nodes that have pods with terms. */
+ * Affinity and anti-affinity between pods. Once per decision, the pods that match each
+ * term are counted by domain (nodes with the same value of the term's label); a node is
+ * then a lookup. Counting visits the kinds of pods on all nodes if the pod has terms
+ * itself, else only nodes that have pods with terms. */
 #include <stdlib.h>
 #include <string.h>
 

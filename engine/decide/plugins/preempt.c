@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Making room: on each node where fewer pods could help, all pods of lower priority are lifted off; if the pod fits
- * then, they are put back one after the other, first those whose going would violate a budget and in each group the
- * most important first, as long as it still fits. Who could not be put back would have to go. Everything is put back
- * in the end. */
+ * Preemption. On each node where fewer pods could help, all pods of lower priority are
+ * lifted off. If the pod then fits, they are put back one by one as long as it still
+ * fits: first those whose removal would violate a budget, in each group the most
+ * important first. Those that do not fit back are the victims. At the end all are put
+ * back. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Topology spread constraints: pods of a kind are to stand evenly in the domains of a label. */
+ * Topology spread constraints: matching pods should be spread evenly over the domains of
+ * a label. */
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the volumes of a pod's claims can be used. Nobody binds claims here: one without a volume keeps its pods
- * waiting, and says what it waits for. */
+ * Where the volumes of a pod's claims are usable. neap does not bind claims: pods with an
+ * unbound claim wait, and the reason says for what. */
 #include "engine/cluster/volumes.h"
 
 #include <stdarg.h>

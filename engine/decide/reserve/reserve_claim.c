@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which reservation a pod uses on the node that was chosen, and what it gets of that: the first of those with room that
- * can give it its CPUs. Only that one's stand is lifted off for it: while nodes were looked at all were, and what two
- * reservations keep together is not one pod's to take. */
+ * Which reservation a pod uses on its chosen node, and what it gets from it: the first
+ * one with room that can provide its CPUs. Only that placeholder is lifted for this;
+ * during filtering all are, but a pod may not combine the room of two reservations. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which reservations the pod may use. Candidates come from the book by cheap looks (its index, the node, whether there
- * is any room); only these are shown to policies. Those without room can be of no use in a decision: they are noted, and
- * policies are asked about them when room is to be made, as owners of less importance may have to go. */
+ * Which reservations the pod may use. Cheap checks (the book's index, the node, whether
+ * there is any room) select candidates, and only these are shown to policies.
+ * Reservations without room are recorded, and policies are asked about them when room is
+ * to be made, because less important owners may have to leave. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a pod is told of the reservations of one node. The answer is the one that kept.c gives; here are only the words of
- * those that it leaves out. */
+ * What a pod is told about the reservations of a node. The answer comes from
+ * reserve_lift.c; this file adds the reasons for those that are left out. */
 #include <stdlib.h>
 #include <string.h>
 

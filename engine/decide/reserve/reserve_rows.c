@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rows Reservation: whether what is kept for the pod is enough, or where a pod that stands for a Reservation may be;
- * and the points of a node by the reservation that would be used there. */
+ * The filter and score Reservation: whether the reserved room is enough for the pod, or
+ * where a Reservation's placeholder may go; and the points of a node by the reservation
+ * that would be used there. */
 #include <stdlib.h>
 #include <string.h>
 
