@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What only shows when all options are read: which go together, and defaults that come of others. */
+ * Checks that need all options: combinations, and defaults that depend on others. */
 #include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values of options from text, by their type. */
+ * Parses values of options by type. */
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>

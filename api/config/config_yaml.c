@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The configuration file. Its keys are the options of the table; every complaint names file and
- * line. The file is read whole with a ceiling, and walked only as deep as its form is known, so that
- * neither depth nor aliases cost anything. */
+ * The configuration file. Its keys are the options of the table; every error has file and
+ * line. The file is read whole with a size limit, and walked only as deep as its known
+ * form, so neither depth nor aliases cost anything. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

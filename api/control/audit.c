@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The audit over HTTP. A stream gets all that is new since its last event in one write; one whose
- * client does not read is left out until it does, and what the ring lost meanwhile is said. */
+ * The audit over HTTP. A stream sends everything since its last event in one write; a
+ * client that does not read is skipped until it does, and is told about entries that the
+ * ring dropped meanwhile. */
 #include "api/control/audit.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Routes of the control API and what they check before the node is asked. Operations that take the
- * hand's time are answered when it has answered; the client may be gone by then. */
+ * Routes of the control API, and the checks before the node is called. Operations that
+ * need the hand are answered when it has answered; the client may be gone by then. */
 #include "api/control/control.h"
 
 #include <stdlib.h>

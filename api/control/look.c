@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Routes of the look at the scheduler, and their parameters. */
+ * Routes of the scheduler's views, and their parameters. */
 #include "api/control/look.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The CPUs of a node as the scheduler's book has them, and as its NodeResourceTopology tells of them. */
+ * The CPUs of a node, from the scheduler's book and its NodeResourceTopology. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A report of engine/decide as JSON: reasons counted over all nodes, then a page of nodes, the one that the pod is on
- * first. */
+ * A report of engine/decide as JSON: reasons counted over all nodes, then a page of
+ * nodes, the pod's own node first. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One table names the figures of the node, one those of a policy: each row is a member of the JSON
- * that the status and the list of policies have, and what it is called outside. */
+ * Two tables name the figures of the node and of a policy: each row maps a member of the
+ * status JSON, or of the list of policies, to a metric. */
 #include "api/control/metrics.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From requests to changes of the live policies, and from their outcome to answers. */
+ * Translates requests to changes of live policies, and their results to answers. */
 #include "api/control/policies.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A backup holds its snapshot, a restore what it has read so far, until the last piece or until nobody asks
- * any more. A restore that is being committed goes on also when its client has gone. */
+ * A backup holds its snapshot, and a restore the data read so far, until the last piece
+ * or until it is idle. A restore being committed goes on even if its client is gone. */
 #include "api/control/store.h"
 
 #include <stdio.h>

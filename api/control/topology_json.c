@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Topology to JSON. Asked for by people now and then; 384 CPUs give some 40 KB. */
+ * Topology to JSON. People request it now and then; 384 CPUs give about 40 KB. */
 #include "api/control/topology_json.h"
 
 /* The CPU list as a JSON string. */

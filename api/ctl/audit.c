@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl audit`: what was written, when, and why; one line each. */
+ * `neapctl audit`: what was written, when, and why, one line each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

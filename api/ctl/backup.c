@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl backup` and `neapctl restore`: the daemon's objects to a file and back. The file is written here and
- * by us, so the daemon needs no right to it; it appears under its name when it is whole. */
+ * `neapctl backup` and `neapctl restore`: the daemon's objects to a file and back.
+ * neapctl writes the file, so the daemon needs no access to it; it gets its name when it
+ * is complete. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

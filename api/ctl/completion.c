@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl completion`: the scripts that ask for candidates at every TAB (api/ctl/base/shell_complete.h). All that
- * they know is how their shell wants them. */
+ * `neapctl completion`: the shell scripts that ask for candidates at every TAB
+ * (api/ctl/base/shell_complete.h). They only know their shell's conventions. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl cpus`: which pods have which CPUs of a node; without a node, how much of each is given out. */
+ * `neapctl cpus`: which pods hold which CPUs of a node; without a node, how much of each
+ * is given out. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl explain pod` and `neapctl explain reservation`: why one goes where it goes, or nowhere. */
+ * `neapctl explain pod` and `neapctl explain reservation`: why it goes to its node, or to
+ * none. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl logs`: what a workload in the background wrote. */
+ * `neapctl logs`: the output of a background workload. */
 #include "api/ctl/logs.h"
 
 #include <errno.h>

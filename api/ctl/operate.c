@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * freeze, release, resume. Releasing works without a daemon too: `neapd --give-back` then does it
- * from the journal. */
+ * freeze, release, resume. Releasing works without a daemon too: `neapd --give-back` then
+ * restores from the journal. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl run`: has the daemon move this very process into a group of its own, and then becomes
- * the command. The daemon finds whom to move by the credentials of the socket, so the connection
- * is made here and not in a child. */
+ * `neapctl run`: the daemon moves this very process into a group of its own, then it
+ * execs the command. The daemon identifies the process by the socket's credentials, so
+ * the connection is made here and not in a child. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl status`: what neapd is doing, with which figures, and what this machine lacks. */
+ * `neapctl status`: what neapd is doing, its figures, and what this machine lacks. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl token rotate`: has the daemon make itself a new token. The token itself is never shown:
+ * `neapctl token rotate`: makes the daemon create a new token. The token is never shown;
  * it is in the daemon's file. */
 #include "api/ctl/base/client.h"
 #include "api/ctl/draw/cells.h"

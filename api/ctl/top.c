@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl top`: the node's figures and a row per workload, live on a terminal, else as plain
- * tables. */
+ * `neapctl top`: the node's figures and a row per workload, live on a terminal, else as
+ * plain tables. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

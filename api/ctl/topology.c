@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl topology`: this machine, a file of hwloc XML, or a synthetic one, drawn or as JSON. Where
- * a daemon answers, its workloads tell whose CPUs are whose. */
+ * `neapctl topology`: this machine, a file of hwloc XML, or a synthetic one, drawn or as
+ * JSON. If a daemon answers, its workloads mark their CPUs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

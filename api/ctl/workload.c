@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl ps` and `neapctl stop`: what `neapctl run` started. neapd knows the groups; the
- * processes are found, and signalled, here and by the caller's own rights. */
+ * `neapctl ps` and `neapctl stop`: workloads of `neapctl run`. neapd knows the groups;
+ * their processes are found and signalled here, with the caller's own rights. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Answers: names and whole nodes are copied from the request as they stand there, with their quotes, the words for a
- * reason are made once. */
+ * Answers: names and whole nodes are copied from the request with their quotes; the text
+ * of each reason is built once. */
 #include <string.h>
 
 #include "api/extender/extender_priv.h"

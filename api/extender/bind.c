@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The verb bind, through the scheduler's books. A kube-scheduler that has waited too long asks again: who asks for what is
- * on its way, that pod on that node, is answered with it. */
+ * The verb bind, through the scheduler's books. A kube-scheduler that waited too long
+ * asks again: a repeated request for a binding in progress gets the same answer. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The four verbs. filter and prioritize judge exactly the nodes that were asked about; preempt tries each node without
- * the victims that were chosen for it; bind goes through the scheduler's books. */
+ * The four verbs. filter and prioritize decide exactly the requested nodes; preempt tries
+ * each node without its proposed victims; bind goes through the scheduler's books. */
 #include "api/extender/extender.h"
 
 #include <stdlib.h>

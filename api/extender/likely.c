@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The nodes that a filter let pass. A kube-scheduler asks prioritize about them next, with the very text that the answer
- * had them in; so that is compared as one piece, and their rows are known. They are as long as nothing in the cluster
- * moves, its pods included, and so whoever asks. */
+ * The nodes that a filter accepted. A kube-scheduler usually asks prioritize about
+ * exactly these, in the same text as in the answer; so the text is compared as one piece,
+ * and the rows are known. Valid as long as nothing in the cluster changes, whoever
+ * asks. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One policy's folder. Every call that touches the disk is preceded by a test of may_go(), so that
- * a test can stop at each of them. */
+ * The directory of a policy. Every disk access is preceded by may_go(), so that a test
+ * can stop at each of them. */
 #include "api/policy/folder.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * history.jsonl of one policy. At most NEAP_HISTORY_KEPT lines of some 200 bytes, so it is read and
- * written as a whole. */
+ * history.jsonl of one policy: at most NEAP_HISTORY_KEPT lines of about 200 bytes, so it
+ * is read and written as a whole. */
 #include "api/policy/history.h"
 
 #include <jansson.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The checks of an upload. Every version that is tried gets states of its own: one whose examples
- * are run, one that is replayed, and one that never ran a tick, which is the one handed out. So what
- * goes live is what a plain load gives, whatever a script keeps in its upvalues.
+ * The checks of an upload. Each version is tried in several states: one runs the
+ * examples, one the replay, and one that never ran a tick is returned. So what goes live
+ * equals a fresh load, whatever a script keeps in upvalues.
  *
- * Of text and chunk only the first problem can be known; everything after them is checked as a whole
- * and listed together. */
+ * For text and chunk only the first problem is known; everything after is checked
+ * completely and listed together. */
 #include "api/policy/judge.h"
 
 #include <ctype.h>

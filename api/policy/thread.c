@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One thread, one queue, one list of what is done. The loop is woken by an eventfd, the thread by a
- * condition; neither ever looks without a reason. Made for a job now and then that takes
- * milliseconds to seconds: a job costs two allocations' worth of bookkeeping and one wake each way. */
+ * One thread, one queue, one list of finished jobs. An eventfd wakes the loop, a
+ * condition variable the thread; neither polls. Made for occasional jobs of milliseconds
+ * to seconds. */
 #include "api/policy/thread.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files that others may have put there. A path is walked name by name with descriptors, so that
- * what is judged is what is opened, however links are swapped meanwhile. */
+ * Reads files in places that others may write to. A path is walked component by component
+ * with descriptors, so that what is checked is what is opened, however links change
+ * meanwhile. */
 #include "api/policy/trusted.h"
 
 #include <dirent.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Changes of a policy's files. A change of two files, of which one is the history, has one instant
- * at which it takes effect: the rename of "active" (or of params.json). The new history lies ready
- * before that under another name and is moved afterwards; a reader, or the next writer, tells from
- * its last line whether the change took effect. doc/internals/registry.md has the steps. */
+ * Changes of a policy's files. A change of two files, one of them the history, takes
+ * effect at one instant: the rename of "active" (or params.json). The new history is
+ * prepared under another name before and moved afterwards; a reader, or the next writer,
+ * sees by its last line whether the change took effect. doc/internals/registry.md lists
+ * the steps. */
 #include "api/policy/versions.h"
 
 #include <stdio.h>

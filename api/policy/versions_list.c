@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What there is: versions and history of one policy as JSON, the one to go back to, and the walk
- * over all policies. Nothing here changes a file. */
+ * Read-only queries: versions and history of a policy as JSON, the version to roll back
+ * to, and the walk over all policies. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

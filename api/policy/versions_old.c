@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What stays of policies that were deleted: they can be brought back, but not without bound. A folder is one of
- * these if it has neither an active version nor parameters; it counts from when it was changed last. */
+ * Deleted policies: they can be restored, within limits. A directory counts as deleted
+ * when it has neither an active version nor parameters; its age is that of its last
+ * change. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

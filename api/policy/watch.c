@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events of inotify and the timer that waits until they are over. An event says only that something
- * may have changed, and who is writing; what changed is found by a look (watch_look.c). So lost
- * events cost at most a delay. */
+ * inotify events, and the timer that waits until they are over. An event only says that
+ * something may have changed, and who is writing; a check (watch_look.c) finds what
+ * changed. So lost events cost at most a delay. */
 #include "api/policy/watch.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A look at the directory of policies: compares what is there with what was told, and tells what
- * differs. Shaped for a few dozen files that change seldom: a look without news is one walk of the
- * path for each file and reads none. */
+ * Checks the policy directory: compares it with what was reported, and reports
+ * differences. Made for a few dozen files that seldom change: a check without news walks
+ * the path of each file once and reads none. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>

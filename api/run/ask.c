@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asking the policies of kind qos, at every tick and between two for a trigger: what they return is judged before it is
- * held, and a fault is theirs. */
+ * Asks the policies of kind qos, at every tick and for triggers in between: results are
+ * checked before they are held, and a fault is the policy's. */
 #include <stdlib.h>
 
 #include "api/run/node_priv.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which workloads there are: the pods that the scan finds and the host applications of the configuration, each with
- * the groups that belong to it. When nothing came or went nothing is looked up by name. */
+ * Finds the workloads: pods from the scan and configured host applications, each with its
+ * groups. When nothing came or went, nothing is looked up by name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Groups of neap's own that come and go, of a run (launch.c) or of a pod (pods.c): the hand makes them,
- * an ordinary plan writes their values, and whoever wanted them is told when all of that was answered. */
+ * Groups of runs (launch.c) and pods (pods.c): the hand creates them, an ordinary plan
+ * writes their values, and the requester is told when all of it was answered. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Groups that are born narrow. A v1 group copies the CPU set of its parent when it is made, also one
- * that neap narrowed. Then it has what is wanted, nothing is written to it, and the hand would know
- * of nothing to give back; the group would keep the narrow set for good. So the hand is asked to write
- * what is there already, and to note what the parent had at first as what was found. */
+ * Groups created narrow. A v1 group copies its parent's CPU set when it is created, even
+ * one that neap narrowed. Then it already has the wanted value, nothing is written, and
+ * the hand would have nothing to restore; the group would stay narrow for good. So the
+ * hand is asked to write the present value and to record the parent's original one. */
 #include <string.h>
 
 #include "api/run/node_priv.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kubelet: its groups, where it came later than neapd, and its files, read for all who want to know of it. They are another program's, which renames new ones into
- * place: looked at every second, within bounds, plain files only. What the loop's user may not read the hand opens;
- * that comes with its answer. Of a file that cannot be read the last reading counts. */
+ * The kubelet: its groups, if it started after neapd, and its files, read for everyone.
+ * Another program renames new files into place: they are checked every second, within
+ * limits, plain files only. The hand opens those that the loop's user may not read. When
+ * a file cannot be read, the last reading counts. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Workloads that `neapctl run` starts. Each is a pod with one container in neap's own groups:
+ * Workloads of `neapctl run`. Each is a pod with one container in neap's own groups:
  * ROOT-besteffort/podNAME/main or ROOT/burstable/podNAME/main. The client waits with its
- * connection open while the groups are made and written (groups.c), and the hand moves the
- * client's process in; only then it execs the command. When the last process of the group ended,
- * the group goes. */
+ * connection open while the groups are created and written (groups.c), and the hand moves
+ * the client's process in; only then it execs the command. When the group's last process
+ * has ended, the group is removed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

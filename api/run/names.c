@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What pods are called. Those of neap's own say it. A kubelet's groups carry uids
- * only; the kubelet makes a folder for the logs of each pod, named NAMESPACE_NAME_UID,
- * before it starts anything of it. Reading their names needs neither rights nor
- * credentials, and works without an API server. */
+ * Names of pods. neap's own pods have them. A kubelet's groups carry only uids; the
+ * kubelet creates a log directory for each pod, named NAMESPACE_NAME_UID, before it
+ * starts anything. Reading these names needs no rights or credentials and works without
+ * an API server. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Life and tick of the node role. */
+ * The life and the tick of the node role. */
 #include "api/run/node.h"
 
 #include <errno.h>

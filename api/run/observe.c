@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Readings to sample: reads the groups of the workloads, and fills what policies see. The
- * cost of a tick lies here: three or four small files for each pod. The kernel's counters of a pod
- * include its containers, so theirs are not read: nothing asks for them. */
+ * From readings to the sample: reads the groups of the workloads and fills in what
+ * policies see. The cost of a tick is here: three or four small files per pod. A pod's
+ * counters include its containers, so theirs are not read. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What neap's own groups have by themselves: the weights and limits of workloads, and
- * the weights above them. A policy may write others over these. As pods outlive neapd,
- * the hand has to know them, so that it leaves a pod with its own and not with what a
- * policy wished. It is told once, and again when they change. */
+ * Baselines of neap's own groups: weights and limits of workloads, and the weights above
+ * them. Policies may write other values. Pods outlive neapd, so the hand must know the
+ * baselines to leave a pod with them rather than with a policy's wish. They are sent
+ * once, and again when they change. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

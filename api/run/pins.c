@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPU sets that follow from what was given out. Every plan has them as wishes of neap's own; wishes of policies for
- * the same CPUs are cut to them first, so that nothing a policy says lets a pod beyond. */
+ * CPU sets from assigned CPUs. Every plan includes them as neap's own wishes; policies'
+ * wishes for the same CPUs are cut to them first, so that no policy takes a pod
+ * beyond. */
 #include "api/run/pins.h"
 
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods of neap's own: added, filled with processes, and gone. Their groups are made and written as those
- * of `neapctl run` (groups.c); what differs is that a pod has several containers, that its values must be
- * in force before anything runs in it, and that its groups stay until it is removed, empty or not. */
+ * neap's own pods: added, filled with processes, removed. Their groups are created and
+ * written like those of `neapctl run` (groups.c); but a pod has several containers, its
+ * values must be in force before anything runs, and its groups stay until it is removed,
+ * empty or not. */
 #include "api/run/pods.h"
 
 #include <errno.h>

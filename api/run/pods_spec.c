@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a pod asks for: checked, kept, remembered, and added up. */
+ * A pod's requests: checked, stored, recorded, and summed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between two ticks: a pressure trigger fires, its policy is asked at once, and what it wants is
- * written at once. All other policies keep what they hold. */
+ * Reactions between ticks: a pressure trigger fires, its policy is asked and its wishes
+ * are written at once. All other policies keep theirs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

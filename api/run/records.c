@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is remembered of running workloads, so that a later neapd knows what they asked for: a small file
- * each, RECORD_DIR/ID.json. Of a run it is what the client sent, of a pod an object with a member "pod". */
+ * Records of running workloads, from which a later neapd learns their requests: a small
+ * file each, RECORD_DIR/ID.json. For a run the client's input, for a pod an object with a
+ * member "pod". */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the node role tells: status, workloads, policies, as JSON. Members that are not known are
- * left out. */
+ * Reports of the node role: status, workloads, policies, as JSON. Unknown members are
+ * omitted. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The CPUs and caches of the machine, which are looked at again when CPUs go or come. */
+ * The CPUs and caches of the machine, read again when CPUs come or go. */
 #include "hw/topology.h"
 #include "api/run/node_priv.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What goes wrong is told once, with few lines, and so is its end: writes that the kernel or the hand
- * refuses, tick after tick, and a hand that does not answer. The audit has each refusal by itself,
- * once; the log has the first of them, and a count of the rest. */
+ * Reports failures in few lines, and their end too: writes that the kernel or the hand
+ * refuses tick after tick, and a hand that does not answer. The audit has every distinct
+ * refusal once; the log has the first ones and a count of the rest. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

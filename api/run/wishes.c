@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is wanted in this tick, as one plan: the wishes of every policy, neap's own base values for
- * its groups (weights by request as a kubelet sets them, limits that `neapctl run` or a pod asked for), what
- * a v1 kernel needs below a narrowed group, and the values found at first for what nobody wants any
- * more. */
+ * The wishes of a tick as one plan: those of every policy, neap's base values for its
+ * groups (weights by request as a kubelet sets them, limits of `neapctl run` or a pod),
+ * what a v1 kernel needs below a narrowed group, and original values for keys that nobody
+ * wants any more. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From plan to hand, and from its answers to the audit. One plan is under way at a time: while the
- * hand is busy (a memory limit can take it a fifth of a second) ticks go on reading and asking, and
- * the next plan starts from what is then there. */
+ * From the plan to the hand, and from its answers to the audit. One plan at a time: while
+ * the hand is busy (a memory limit can take a fifth of a second), ticks go on reading and
+ * asking, and the next plan starts from the state it finds. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

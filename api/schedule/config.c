@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The whole of a configuration; plugins and their arguments are read beside. */
+ * Reads a KubeSchedulerConfiguration; plugins and their arguments are in other files. */
 #include "api/schedule/config.h"
 #include "api/yaml/yaml.h"
 

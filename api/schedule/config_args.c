@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pluginConfig: arguments by the name of the plugin. Those of the whole cluster may stand in several profiles, if they
- * are alike. */
+ * pluginConfig: arguments by plugin name. Cluster-wide arguments may be in several
+ * profiles if they are equal. */
 #include <stdio.h>
 #include <string.h>
 

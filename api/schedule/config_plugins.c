@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * plugins: which filters and scores a profile has. As in kube-scheduler multiPoint is read first, then what filter and
- * score say goes over it. The parts of a plugin go together here: other points may name what is in force anyway, and
- * may take nothing away alone. */
+ * plugins: the filters and scores of a profile. As in kube-scheduler, multiPoint is read
+ * first, then filter and score override it. The parts of a plugin belong together here:
+ * other extension points may name enabled plugins, and cannot disable a part alone. */
 #include <stdio.h>
 #include <string.h>
 

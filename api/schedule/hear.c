@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the scheduler knows of the cluster: everything is read once, a piece a turn of the loop, and then heard as it
- * happens. When events were missed it is read again from nothing, but not before every binding on its way is
- * answered: what was assumed would be forgotten. */
+ * The scheduler's knowledge of the cluster: everything is read once, a piece per turn,
+ * then updated by events. When events were missed, it is read again from nothing, but
+ * only after every binding in progress was answered, because assumptions would be
+ * forgotten. */
 #include <string.h>
 
 #include "api/schedule/config.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Deciding, and writing down what was decided. A pod counts on its node from the decision on; when its binding is
- * refused that is undone, and it is tried again after a pause. */
+ * Decides pods and writes the decisions. A pod counts on its node from the decision on; a
+ * refused binding is undone, and the pod is retried after a pause. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

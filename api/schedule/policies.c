@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One decision over the policies: who has no say in it any more, what is left of the budgets, which reasons were given. */
+ * Policies in one decision: which are excluded, how much of the budgets is left, which
+ * reasons were given. */
 #include "api/schedule/policies.h"
 
 #include <stdio.h>

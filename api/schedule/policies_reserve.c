@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One decision over the policies of kind reservation: who is asked, what is left of the budget, who failed. The registry
- * counts a policy's decisions as its calls, as it may be offered thousands of reservations in one. */
+ * Policies of kind reservation in one decision: which are asked, how much of the budget
+ * is left, which failed. The registry counts decisions as calls, because one decision may
+ * offer thousands of reservations. */
 #include "api/schedule/policies_reserve.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Profiles: each decides by its own settings, all over one cluster and one queue. scheduler->decide is that of the pod
- * at hand. */
+ * Profiles: each decides with its own settings over one cluster and one queue.
+ * scheduler->decide is that of the current pod. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reservations that are to be placed: each is decided on by the pod that stands for it, and what was decided is its
- * status. CPUs go into its annotations first; what stands there of a placement that never came to be is of no account,
- * as nothing is held before the status says where it is. */
+ * Places Reservations: each is decided through its placeholder pod, and the decision is
+ * written as its status. CPUs are written to its annotations first; annotations of a
+ * placement that never happened are ignored, because nothing is held before the status
+ * names the node. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One turn of the loop: hear what happened, wake whom it may help, decide on some that wait. It sleeps until
- * something happens or a pause is over. */
+ * One turn of the scheduler: process events, wake the pods they may help, decide some
+ * ready ones. Then it sleeps until an event or the end of a pause. */
 #include "api/schedule/schedule.h"
 
 #include <event2/event.h>

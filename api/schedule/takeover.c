@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Running pods that a Reservation takes over are told so before it has a place: one that was told of a place that never
- * came to be uses nothing, and may be taken over again. What it was told is taken back, by whoever told it or, after a
- * stop, before the Reservation gets a place on the same node. So a stop at any moment leaves nothing that counts. */
+ * Pods that a Reservation takes over are annotated before it is placed. A pod annotated
+ * for a placement that never happened uses nothing and may be taken over again. The
+ * annotation is removed by the scheduler that wrote it or, after a restart, before the
+ * Reservation is placed on the same node. So a stop at any moment leaves nothing that
+ * counts. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scheduler's picture of the cluster for others, and their bindings through its books. */
+ * The scheduler's picture of the cluster for other parts, and bindings through its
+ * books. */
 #include "api/schedule/view.h"
 
 #include <string.h>

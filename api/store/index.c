@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pieces split in half when they are full and go when they are empty; they are never joined, as what is
- * deleted is mostly made anew under a like name. */
+ * Full pieces are split in half and empty ones freed; they are never joined, because
+ * deleted names are often recreated in a similar form. */
 #include "api/store/index.h"
 
 #include <stdlib.h>

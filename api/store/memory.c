@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Resources, and what is visible of them. */
+ * Resources and their visible objects. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

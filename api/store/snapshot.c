@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * References to all objects, in one array: 50,000 of them take about 2 ms and 800 KB. */
+ * References to all objects in one array: 50,000 take about 2 ms and 800 KB. */
 #include <stdlib.h>
 
 #include "api/store/store_priv.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The interface: reading from memory, and lists of a state that has passed: of each name what it showed
- * then, so that a page costs no more than what stands on it, and what happened to that since. */
+ * The interface: reads from memory, and lists of a past state: for each name what was
+ * visible then, so a page costs only its entries and the history since. */
 #include "api/store/store.h"
 
 #include <string.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * YAML to JSON, event by event, so that nothing grows that was not counted. Manifests come from anybody who
- * may send them: depth, values and bytes have ceilings, and what an alias stands for is counted each time
- * that it stands there. (The documents that libyaml builds itself look through a list of all anchors at each
- * anchor, and know no ceiling.)
+ * YAML to JSON, event by event, so that all growth is counted. Anyone may send manifests:
+ * depth, values and bytes have limits, and an alias counts each time it is used. (The
+ * documents that libyaml builds itself search a list of all anchors at each anchor, and
+ * have no limits.)
  *
- * A mapping or list that is not finished lies in a frame; the frames are the path to where the reader is. */
+ * An unfinished mapping or list is in a frame; the frames are the path to the reader's
+ * position. */
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where a field stands: the text is walked once more, and each node's path compared with the one that is looked
- * for. Only for messages. */
+ * The line of a field: walks the text again and compares each node's path. Only for
+ * messages. */
 #include <stdio.h>
 #include <string.h>
 #include <yaml.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plain scalars of YAML 1.1. The rules are those of the YAML reader of kubectl, which differ from the letter
- * of YAML 1.1 in a few places: 1:30 is a text and no sexagesimal number, times stay texts, 08 is eight. */
+ * Plain scalars of YAML 1.1, by the rules of kubectl's reader, which differ in a few
+ * places: 1:30 is a text rather than a sexagesimal number, times stay texts, 08 is
+ * eight. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

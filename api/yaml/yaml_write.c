@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libyaml decides which style a scalar can have; here stands what a plain one would mean. */
+ * libyaml decides which style a scalar can have; this file decides what a plain one would
+ * mean. */
 #include "api/yaml/yaml_write.h"
 
 #include <ctype.h>

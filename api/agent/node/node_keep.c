@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A look once a second compares what is stored with what should be, and writes what differs; what was missed or
- * refused is so taken up by the next look, and nobody has to tell of changes. The store's newest state already has
- * what was accepted, so nothing is asked for twice. */
+ * Once a second, compares what is stored with what should be, and writes the differences.
+ * So missed events and refused writes are repaired by the next check. The store's newest
+ * state includes accepted writes, so nothing is written twice. */
 #include "api/agent/node/node_keep.h"
 
 #include <event2/event.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the node and its pods use, as NodeMetric has it. CPU figures are those of the node's own windows; of memory
- * a window of its own has one value a look. */
+ * The usage of the node and its pods as a NodeMetric. CPU comes from the node's windows;
+ * memory has a window of its own with one value per check. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The status of this machine's Node: what there is, what pods can have of it, and how it is. */
+ * The status of this machine's Node: capacity, allocatable, conditions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

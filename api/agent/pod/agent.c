@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hears of pods from the store and of their commands from the keeper; each pod does the rest for itself. */
+ * Receives pods from the store and events of their commands from the keeper, and passes
+ * both to the pod concerned. */
 #include "api/agent/pod/agent.h"
 
 #include <event2/event.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The command of a container and its environment. $(NAME) is replaced as Kubernetes does it: in a variable by those
- * before it, in command and arguments by all; $$ is a $, and what names nothing stays as it is. */
+ * The command of a container and its environment. $(NAME) is expanded as in Kubernetes:
+ * in a variable from earlier ones, in command and arguments from all; $$ is a $, and an
+ * unknown name stays as written. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

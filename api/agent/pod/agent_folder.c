@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The folders of pods, as the keeper makes them: DIR/POD_UID/CONTAINER/ATTEMPT, with a few files in each of the last.
- * Nothing is followed that is a link, and nothing deeper than that is touched. */
+ * The directories of pods, as the keeper creates them: DIR/POD_UID/CONTAINER/ATTEMPT,
+ * with a few files in each attempt. Links are never followed, and nothing deeper is
+ * touched. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One pod: whenever something happened, or it is time, its life is asked what to do, and that is done. */
+ * One pod: after each event, and when time is due, asks its life for actions and carries
+ * them out. */
 #include <event2/event.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What of a pod's spec is done here: the rest is told as an event, or, where leaving it out would be wrong, the
- * container is not started. */
+ * Which parts of a pod's spec are supported: others are reported as events, or, where
+ * ignoring them would be wrong, the container is not started. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

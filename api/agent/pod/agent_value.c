@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values of environment variables that stand elsewhere: in the pod itself, in what it may use, in a ConfigMap or a
- * Secret of its namespace. */
+ * Values of environment variables from elsewhere: the pod itself, its resources, a
+ * ConfigMap or Secret of its namespace. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

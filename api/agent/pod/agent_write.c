@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writing a pod's status, and taking its object away at the end. One write at a time; each starts from what the last
- * accepted write made of the object, so nothing of others is lost; what was refused is tried again. */
+ * Writes a pod's status and removes its object at the end. One write at a time, each
+ * based on the last accepted one, so that other writers' changes are kept; refused writes
+ * are retried. */
 #include <string.h>
 
 #include "api/agent/pod/agent_priv.h"

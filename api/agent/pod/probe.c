@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * When a probe asks, and what its answers come to. One attempt at a time; one that is due while another goes on begins
- * when that has ended. */
+ * When a probe runs, and what its results mean. One attempt at a time; one that becomes
+ * due during another starts when that ends. */
 #include <event2/event.h>
 #include <signal.h>
 #include <stdio.h>

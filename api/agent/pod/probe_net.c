@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A connection to this machine, and one request over it. Of an answer the first line decides; what follows is read
- * up to a bound and thrown away, so that a small server need not write to a connection that is gone. */
+ * A connection to this machine, with one request. The first line of the answer decides;
+ * the rest is read up to a limit and dropped, so that a small server does not write to a
+ * closed connection. */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>

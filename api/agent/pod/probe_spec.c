@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a probe asks for, made ready once. */
+ * Reads a probe's spec. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What commands print, and how they fail. */
+ * Output and failures of commands. */
 #include "api/ctl/base/ctl.h"
 
 #include <errno.h>

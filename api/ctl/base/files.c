@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading texts, scratch folders, other programs. */
+ * Reading texts, scratch directories, running other programs. */
 #include "api/ctl/base/files.h"
 
 #include <dirent.h>

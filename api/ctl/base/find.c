@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Finding the daemon's token, and who would get it. Any user may listen on a port of this machine
- * while neapd does not run, so before a token goes to an address that nobody named, the kernel's
- * list of sockets is asked whose it is. */
+ * Finds the daemon's token, and checks who would receive it. Any user may listen on a
+ * local port while neapd is down, so before a token goes to a default address, the
+ * kernel's socket list is checked for the owner. */
 #include "api/ctl/base/find.h"
 
 #include <arpa/inet.h>

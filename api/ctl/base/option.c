@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading options by their tables. */
+ * Parses options by their tables. */
 #include "api/ctl/base/option.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /proc/PID/cgroup tells the group in every hierarchy, v1 or v2, mounted anywhere. */
+ * /proc/PID/cgroup has the group in every hierarchy, v1 or v2, wherever it is mounted. */
 #include "api/ctl/base/processes.h"
 
 #include <ctype.h>

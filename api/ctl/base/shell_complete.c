@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From words to candidates. */
+ * From words to completion candidates. */
 #include "api/ctl/base/shell_complete.h"
 
 #include <signal.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl doctor`: what of this machine neap can use, what is missing, what others manage. */
+ * `neapctl doctor`: what neap can use on this machine, what is missing, what other agents
+ * manage. */
 #include "api/ctl/doctor/doctor.h"
 
 #include <stdio.h>

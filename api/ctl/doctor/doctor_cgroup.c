@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hierarchies, the keys of the table of keys, CPUs, and who has some of them for himself. */
+ * The hierarchies, the keys, CPUs, and who holds some of them exclusively. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the running neapd says of itself, and what the kernel says of its processes. */
+ * What the running neapd reports, and what the kernel says about its processes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

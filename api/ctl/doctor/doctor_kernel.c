@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernel: its age, what it runs in, pressure, and features that neap or its policies can use. */
+ * The kernel: its age, its environment, pressure, and features that neap or its policies
+ * can use. */
 #include <string.h>
 #include <unistd.h>
 

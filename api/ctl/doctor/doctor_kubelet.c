@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kubelet: its configuration (YAML or JSON, through libyaml), its command line, which beats that,
- * and the state of its CPU manager. */
+ * The kubelet: its configuration (YAML or JSON, through libyaml), its command line, which
+ * overrides it, and the state of its CPU manager. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Other agents: what each of them writes that neap may write too, and what to do about it. */
+ * Other agents: what each writes that neap may write too, and what to do about it. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * neap's own: its user, folders, files and their formats, its address, and what a dead neapd left. */
+ * neap itself: its user, directories, files and formats, its address, and leftovers of a
+ * dead neapd. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>

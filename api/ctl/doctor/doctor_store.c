@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * DATA_DIR/neap.db, or another file: size, room, and whether it is sound. A copy is looked at, in a folder of
- * our own, so that nothing of it changes and no neapd finds it in use; while one has it, nothing is copied at all. */
+ * DATA_DIR/neap.db, or another file: size, disk space, and integrity. It checks a copy in
+ * its own directory, so that the file is unchanged and never found in use; while a neapd
+ * has it open, nothing is copied. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A machine as letters: a group for each core, in it one letter for each of its threads. Every text of the answer passes
- * through neap_text_add_clean at the end, as a whole. */
+ * A machine as letters: a group per core, with one letter per thread. All text of the
+ * answer goes through neap_text_add_clean at the end. */
 #include <stdlib.h>
 #include <string.h>
 

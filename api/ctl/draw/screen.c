@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The terminal of `neapctl top`. Signals come through a signalfd, so that no handler has to put the
- * terminal back. */
+ * The terminal of `neapctl top`. Signals arrive through a signalfd, so that no handler
+ * has to restore the terminal. */
 #include "api/ctl/draw/screen.h"
 
 #include <poll.h>

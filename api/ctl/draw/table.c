@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tables are kept whole before printing, as widths are known only at the end. */
+ * Tables are collected before printing, because widths are known only at the end. */
 #include "api/ctl/draw/table.h"
 
 #include <stdlib.h>

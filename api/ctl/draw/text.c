@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Cleaning, measuring and cutting of texts for a terminal. */
+ * Cleans, measures and cuts texts for a terminal. */
 #include "api/ctl/draw/text.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An order is a row: its name, its key, and the member of a workload that it looks at. */
+ * An order is a row: its name, its key, and the workload member it sorts by. */
 #include "api/ctl/draw/top_order.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The right-hand side of the drawing: boxes of cores, CPU lists, marks, and the runs they are made
- * of. Rows end at the canvas; what goes on below begins with the branches of the tree. */
+ * The right-hand side of the drawing: core boxes, CPU lists, marks, and their runs. Rows
+ * end at the canvas; continuation rows start with the branches of the tree. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl policy rollback` and `delete`: taking a policy back. */
+ * `neapctl policy rollback` and `delete`. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of policies, and what the daemon has under them. */
+ * Names of policies, and requests about them. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl policy check` proves policy files without a daemon. Each file becomes a report in JSON
- * first, which is printed as it is or as lines. */
+ * `neapctl policy check` tests policy files without a daemon. Each file gives a JSON
+ * report, printed as it is or as lines. */
 #include <string.h>
 
 #include "api/ctl/base/ctl.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl policy diff`: two versions of a policy side by side, by diff(1) on two private files. */
+ * `neapctl policy diff`: compares two versions of a policy by diff(1) on two private
+ * files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl policy edit`: the text in force in an editor, and back. What somebody typed is never
- * lost: unless it went live, its file is kept and named. */
+ * `neapctl policy edit`: opens the live text in an editor and uploads it. Typed text is
+ * never lost: unless it went live, the file is kept and named. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl policy history`: the versions of a policy that are kept, and what happened to it. */
+ * `neapctl policy history`: the stored versions of a policy, and what happened to it. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl policy list`: what the daemon has loaded, how it fares, and what did not pass. */
+ * `neapctl policy list`: loaded policies, their condition, and refused uploads. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl policy new`: the file of a policy that works, to change. A kind is a row; t/sh/neapctl.t
- * checks that each passes `policy check` as it is written. */
+ * `neapctl policy new`: writes the file of a working policy to start from. A kind is a
+ * row; t/sh/neapctl.t checks that each passes `policy check`. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl policy params`: the parameters of a policy, and setting them while it runs. */
+ * `neapctl policy params`: shows the parameters of a policy, and sets them while it
+ * runs. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

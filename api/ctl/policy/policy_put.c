@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `neapctl policy put`: offers a text to the daemon, which proves it and lets it go live. */
+ * `neapctl policy put`: uploads a text, which goes live if the daemon's checks pass. */
 #include <stdio.h>
 #include <string.h>
 

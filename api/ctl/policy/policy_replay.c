@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a replay of recorded ticks came to, for people. Ticks of one difference stand together, as
- * most changes of a policy make the same one again and again. */
+ * The result of a replay of recorded ticks, for people. Ticks with the same difference
+ * are grouped, because most changes make the same one repeatedly. */
 #include <stdio.h>
 
 #include "api/ctl/draw/cells.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a change of a policy came to, for people: the result with examples and replay, or the
- * problems as lines that editors can jump to. */
+ * The result of a policy change, for people: examples and replay, or the problems as
+ * lines that editors can jump to. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

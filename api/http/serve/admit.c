@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who is at the other end of a connection, and who has to go when there are too many. Strangers are counted
- * by themselves: the newcomer is let in and the one goes that has been silent longest, so that whoever
- * opens connections without end only drives out connections like them, and an operator at the
- * same address gets in and stays. Of those who are known it is the newcomer that goes. Memory is given in the same way: the newest bytes find room, or whoever
- * holds it with requests and handshakes that never end would shut out all handshakes and probes. */
+ * Who is at the other end of a connection, and which connection is dropped when there are
+ * too many. Strangers are counted separately: a new one is admitted and the longest
+ * silent one dropped, so a flood of connections only displaces its own kind, and an
+ * operator at the same address gets in and stays. Among identified clients the new
+ * connection is refused. Memory works the same way: new bytes find room by dropping the
+ * oldest holders, because otherwise requests and handshakes that never end would block
+ * everyone. */
 #include <arpa/inet.h>
 #include <event2/bufferevent.h>
 #include <stdio.h>

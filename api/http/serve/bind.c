@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Listening sockets. Made before privileges are dropped, so apart from the server; whoever reads
- * the error has to find out from it what to change. */
+ * Listening sockets, created before privileges are dropped. Errors say what to change. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Header forms by which two servers in a row can be made to see different requests. evhttp takes
- * most of them; each row of t/test_http.c that wants a 400 is one. */
+ * Header forms used for request smuggling, most of which evhttp accepts. Each is a row of
+ * t/test_http.c that expects a 400. */
 #include <event2/http.h>
 #include <event2/http_struct.h>
 #include <event2/keyvalq_struct.h>

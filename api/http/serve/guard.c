@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A guard lives from the accept to evhttp's close callback, which carries it. evhttp hands its
- * connection over only with a request; before that the connection is found as the argument of the
- * bufferevent's callbacks, and proved to be it by its bufferevent. A reference to the bufferevent must
- * not be kept: evhttp closes the descriptor, and a bufferevent that is still alive reads from whoever
- * gets that number next. A guard never closes: it shuts the socket down, and evhttp sees the end. */
+ * A guard lives from accept to evhttp's close callback, which carries it. evhttp exposes
+ * its connection only with a request; before, it is found as the argument of the
+ * bufferevent's callbacks and verified by its bufferevent. Do not keep a reference to the
+ * bufferevent: evhttp closes the descriptor, and a living bufferevent would read from its
+ * next owner. A guard never closes: it shuts the socket down, and evhttp sees the end. */
 #include "api/http/serve/guard.h"
 
 #include <event2/buffer.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a guard does for TLS. Until the handshake is done the bytes on the wire count as those of an
- * unfinished request of a stranger, and so does what the client's hello claims to be, as OpenSSL
- * makes room for all of it (up to 128 KiB) at once. The time of a request runs from the accept, so
- * that a handshake that never ends is over with it. */
+ * The guard's part of TLS. Until the handshake is done, bytes on the wire count as those
+ * of a stranger's unfinished request, and so does the length claimed by the client's
+ * hello, for which OpenSSL allocates up to 128 KiB at once. The time limit of a request
+ * runs from accept, so an endless handshake ends with it. */
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>

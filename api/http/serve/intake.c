@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a connection sends, seen before evhttp parses it: its bytes are counted, and while nobody knows
- * who is there its lines are looked through for the token. evhttp hands a request over only
- * when it is whole, so this is the only place where an upload can be stopped on the way. It keeps no
- * request line either, so how that ends is seen here.
+ * Input before evhttp parses it: counts the bytes and, while the client is unidentified,
+ * searches its lines for the token. evhttp passes a request on only when it is complete,
+ * so only here can an upload be stopped midway. It does not keep the request line either,
+ * so the line's end is checked here.
  *
- * The scanner does not parse: a line with the right token proves whoever sent it, in a header or
- * not, as only who has the token can send it. Once that is proved nothing is scanned any more. */
+ * The scanner does not parse: a line with a valid token identifies its sender, in a
+ * header or not, because only its owner can send it. After that, nothing is scanned any
+ * more. */
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>

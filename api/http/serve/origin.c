@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests that browsers send for somebody else. Where no token is needed, a page of any site could have its reader's
- * browser ask: under a name of that site which leads here (DNS rebinding), or across sites. A name that is not
- * this server's shows the one, an Origin the other. With a token, and over the unix socket, no browser comes by
- * itself; with TLS a foreign name does not fit the certificate, but the browser shows that of its user. */
+ * Requests that a browser sends for a foreign page. Where no token is needed, any page
+ * could use its reader's browser: under a name of its own that resolves to this machine
+ * (DNS rebinding), or across sites. A foreign Host name reveals the first, an Origin
+ * header the second. With a token, and over the unix socket, no browser acts by itself;
+ * with TLS, a foreign name does not match the certificate, but the browser shows its
+ * user's. */
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>

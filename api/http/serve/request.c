@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a handler can see of a request, and the headers it adds to the answer. */
+ * A handler's access to the request, and headers of its answer. */
 #include <event2/bufferevent.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>

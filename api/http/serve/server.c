@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From evhttp's request to a handler: framing, address, who asks, route. What may be asked at all
- * is decided here, before any handler runs; a handler sees only requests of known peers, unless
- * its route is open. */
+ * From evhttp's request to a handler: framing, address, identity, route. Access is
+ * decided here, before any handler runs; a handler sees only requests of known peers,
+ * unless its route is open. */
 #include "api/http/server.h"
 
 #include <errno.h>

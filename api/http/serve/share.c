@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is shared out among users: connections, watches, requests, bytes of requests being read. One user has at
- * most its share. When connections are used up by several, the user with most of them gives way to one with fewer,
- * so that any number of users who take all they can leave the others as much as they have themselves. Admins have no
- * share, and places above those of users; root and the daemon's own user, over the unix socket, have more above
- * these. So whatever users, and admins by mistake, hold: freeze and release come through. */
+ * Shares of users: connections, watches, requests, bytes being read. A user has at most
+ * its share. When all connections are used up by several users, the one with the most
+ * gives way to one with fewer. Admins have no share, and a reserve above the users; root
+ * and the daemon's own user over the unix socket have another reserve above that. So
+ * freeze and release get through, whatever others hold. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Answers without an end: events as they come, over one chunked answer. evhttp's output buffer grows
- * without bound and its read timeout counts the client's silence, so both are taken in hand here: what
- * a slow client has not read is looked at before each piece, and the time limit of reading gives way
- * to keep-alive probes of TCP.
+ * Streaming answers: events over one chunked answer. evhttp's output buffer is unbounded,
+ * and its read timeout counts the client's silence, so both are handled here: unread
+ * output is checked before each piece, and TCP keep-alive replaces the read timeout.
  *
- * A push is written here and now, straight from where its parts lie; only what the socket does not take
- * goes through libevent's buffer. An event for five hundred watchers then costs little more than five hundred
- * calls of the kernel. */
+ * A push writes directly from where its parts are; only what the socket does not accept
+ * goes through libevent's buffer. So an event for five hundred watchers costs little more
+ * than five hundred system calls. */
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whose request is worked on. One alone is handed to its handler at once. Where the loop has been busy with requests
- * for long enough in this turn, others wait, each user in a row of his own, so that whoever asks for much at a
- * time delays himself. */
+ * The order of requests. A single request goes to its handler at once. When the loop has
+ * spent enough time on requests in this turn, others wait, in one queue per user, so that
+ * a demanding user delays only itself. */
 #include "api/http/serve/server_priv.h"
 #include "api/task/task.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who asks, and what is said to those who may not. */
+ * Identifies the client, and answers those without the rights. */
 #include <event2/http.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * When another certificate is taken. Files are looked at, not waited for: links swapped by a mounted
- * secret, renames and writes in place all show in what stat(2) says, and three calls of it
- * every second cost less than watching every folder that a chain of links leads through. */
+ * When to load another certificate. Files are checked by stat(2) once a second, which
+ * shows link swaps of a mounted secret, renames and writes in place, and costs less than
+ * watching every directory along a chain of links. */
 #include "api/http/tls/tls.h"
 
 #include <errno.h>

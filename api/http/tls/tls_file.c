@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From files to a context that OpenSSL greets clients with. Each file is read once and whole, so that
- * what is checked is what is used; whoever reads the error has to find out from it which option
- * and file are meant and what to do. */
+ * From files to an OpenSSL context. Each file is read once and completely, so that what
+ * is checked is what is used; errors name the option, the file and what to do. */
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/err.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A certificate of neapd's own, for clients on this machine where the operator names none. Whoever can read
- * its file trusts just this one, so that nobody has to sign it. */
+ * neapd's own certificate, for clients on this machine when the operator gives none.
+ * Whoever can read its file trusts exactly this one, so nobody needs to sign it. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

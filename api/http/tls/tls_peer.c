@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One connection with TLS: how it begins and ends, and who is at its other end. Names are read as
- * Kubernetes reads them: of the subject the last CN is the user, each O is a group. A name with
- * a NUL in it is none, as it would be another one to whoever stops there. */
+ * One TLS connection: its start, its end, and its client. Names are read as in
+ * Kubernetes: the subject's last CN is the user, each O a group. A name with NUL is
+ * invalid, because other software would cut it there. */
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
 #include <openssl/err.h>

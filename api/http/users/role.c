@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Roles by name, and the user that strangers are. */
+ * Role names, and the user of strangers. */
 #include <string.h>
 
 #include "api/http/server.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Server-side apply: PATCH with application/apply-patch+yaml. What a manager says an
- * object should have is merged into it; what it said before and does not say any more
- * goes, unless somebody else owns it; what others own and it would change is a conflict.
- * From there on it is a write like all others. */
+ * Server-side apply: PATCH with application/apply-patch+yaml. The manager's configuration
+ * is merged into the object; fields it applied before and omits now are removed, unless
+ * another manager owns them; changing other managers' fields is a conflict. From there on
+ * it is an ordinary write. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

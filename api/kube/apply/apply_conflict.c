@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an apply patch would take from others, told as a kube-apiserver tells it; and what
- * it may take all the same: kubectl takes over what its own client-side apply set. */
+ * Conflicts of an apply patch, in the words of a kube-apiserver; and the exception:
+ * kubectl takes over fields set by its own client-side apply. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Putting an apply patch into an object, and taking out of it what its manager applied
- * before and does not any more. Items of lists stay in their order; new ones follow. */
+ * Merges an apply patch into an object, and removes what its manager applied before and
+ * omits now. Items of lists keep their order; new ones follow. */
 #include <string.h>
 
 #include "api/kube/apply/apply_priv.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The schema tells for each place of an object whether apply merges its map or list, and
- * which keys identify the items of a list. Without a schema apply merges maps, and takes
- * a list as one value. */
+ * For each place in an object, the schema says whether apply merges its map or list, and
+ * which keys identify list items. Without a schema, maps are merged and lists are single
+ * values. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

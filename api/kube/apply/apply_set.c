@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sets of fields as trees of JSON objects. Each walk costs as much as the smaller of its
- * trees has nodes, but for the sum, which costs what is added. */
+ * Sets of fields as trees of JSON objects. A walk costs the nodes of its smaller tree,
+ * except the union, which costs what is added. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From objects to sets of fields. Both walks cost as much as the objects have values, and
- * what the names of items cost. */
+ * From objects to sets of fields. Both walks cost the objects' values plus the names of
+ * items. */
 #include <string.h>
 
 #include "api/kube/apply/apply_priv.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A CustomResourceDefinition becomes a row of kinds. A file of a user, or an object that somebody sent: all
- * that is wrong is told at once, with the words of apiextensions. Checking and filling are one walk; a row with
- * causes is thrown away. */
+ * Turns a CustomResourceDefinition into a row of kinds. All errors are reported at once
+ * in the words of apiextensions. Validation and construction are one walk; a row with
+ * errors is discarded. */
 #include "api/kube/crd/crd.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Definitions that are written in apiextensions.k8s.io/v1beta1, as they are stored: in the form of v1. */
+ * Converts definitions of apiextensions.k8s.io/v1beta1 to v1, in which they are
+ * stored. */
 #include <string.h>
 
 #include "api/kube/crd/crd.h"

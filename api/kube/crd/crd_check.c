@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether a definition of a kind may be stored. */
+ * Whether a definition may be stored. */
 #include <stdlib.h>
 #include <string.h>
 

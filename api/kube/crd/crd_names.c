@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a kind that is declared is called: group, kind, plural, and the rest of spec.names. */
+ * Names of a declared kind: group, kind, plural, and the rest of spec.names. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The schema of a kind that is declared, with the metadata of the built-in kinds. */
+ * The schema of a declared kind, with the metadata of built-in kinds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

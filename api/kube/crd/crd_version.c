@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What one version of a kind that is declared has beside its schema: columns, subresources, and fields that
- * selectors may name. */
+ * The parts of a declared kind's version besides the schema: columns, subresources,
+ * selectable fields. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An answer holds where it is in the files and is given the next block when its client took the last one; what
- * waits for a slow client stays on the disk. All that have nothing to do look again at one timer. */
+ * An answer holds its position in the files and reads the next block when its client took
+ * the last one; output for a slow client stays on disk. All idle answers check again on
+ * one timer. */
 #include "api/kube/log/log.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Watches budgets, pods, and what has replicas. A change makes its namespace due; a little later, so that many
- * changes share one count, the budgets of the namespace are counted one after the other, a piece of its pods a
- * turn of the loop. A status is written only when it says something else. What could not be written, or was
- * missed, is seen when everything is counted again after some minutes. */
+ * Watches budgets, pods, and owners with replicas. A change makes its namespace due;
+ * shortly after, so that many changes share one count, its budgets are counted one after
+ * the other, a piece of the pods per turn. A status is written only when it changed. A
+ * periodic recount every few minutes repairs missed events and refused writes. */
 #include "api/kube/loops/budget_loop.h"
 
 #include <stdlib.h>

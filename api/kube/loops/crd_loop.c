@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The turns of declared kinds: what has happened to definitions, which are then looked at, some a turn. */
+ * The turns of declared kinds: collects events about definitions and processes some per
+ * turn. */
 #include "api/kube/loops/crd_loop.h"
 
 #include <event2/event.h>

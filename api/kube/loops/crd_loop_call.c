@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where requests and the life of declared kinds meet: creating objects, and writing and deleting definitions. */
+ * Where requests meet declared kinds: creating objects, and writing and deleting
+ * definitions. */
 #include <string.h>
 
 #include "api/kube/crd/crd.h"

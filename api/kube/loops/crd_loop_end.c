@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The end of a kind: its objects are deleted as a client would delete them, a piece a turn of the loop. When its
- * definition is seen to be deleted there can be no new ones: creating is refused from the moment at which
- * the deletion was accepted, and what was accepted before is durable before. */
+ * The end of a kind: its objects are deleted as by a client, a piece per turn. Creation
+ * is refused from the moment the definition's deletion is accepted, and earlier writes
+ * become durable before it, so there can be no new objects. */
 #include "api/kube/loops/crd_loop_priv.h"
 #include "api/kube/loops/gc_priv.h"
 #include "engine/base/mem.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One definition: from what is stored to the row of the registry, and to what the definition says of itself. It is
- * looked at as it is, not as what happened to it: looking twice does no harm, and what could not be done is done
- * the next time. */
+ * One definition: from its stored form to the registry's row and the definition's status.
+ * It compares with the present state rather than with events, so repeating is harmless,
+ * and failures are retried. */
 #include <stdlib.h>
 #include <string.h>
 

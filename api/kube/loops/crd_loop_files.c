@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The definitions that come with neap: from files to objects in the store. An object that was made so carries the
- * SHA-256 of its file; as long as that is the same, it is as its users have made it. */
+ * The shipped definitions: from files to objects. An object from a file carries the
+ * file's SHA-256; while that is unchanged, users' changes to the object are kept. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

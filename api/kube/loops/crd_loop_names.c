@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which of the names that a definition wants it gets: what another kind of its group has, it has not. Who has been
- * served under a name keeps it. */
+ * Which of its names a definition gets: not those of another kind in its group. A kind
+ * keeps names that it is served under. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a definition says of itself, in the words of a kube-apiserver: conditions, accepted names, versions in which
- * objects are stored. */
+ * The status of a definition, in the words of a kube-apiserver: conditions, accepted
+ * names, stored versions. */
 #include <string.h>
 
 #include "api/kube/loops/crd_loop_priv.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A list of all events in the order in which they were written last, which is that of their versions; it is
- * worked off at its head. An event that is to go is asked for once and stays in the list, behind a mark,
- * until the store says that it has gone: a full disk may refuse, and then it is asked for again. */
+ * A list of all Events in the order of their last writes, which is that of their
+ * versions; expired ones are deleted from its head. A deletion is requested once, and the
+ * Event stays in the list behind a mark until it is gone; a deletion refused by a full
+ * disk is requested again. */
 #include "api/kube/loops/event_ttl.h"
 
 #include <stdio.h>

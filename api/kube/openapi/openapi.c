@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Definitions of the OpenAPI document, and the document around them. Field numbers are those of gnostic's
- * OpenAPIv2.proto. Schemas with a name are written once and referred to; those without are written where
- * they are used. A version of a kind is no definition of its own, as all have the same fields: the one
- * definition lists them. */
+ * Definitions of the OpenAPI document, and the document itself. Field numbers are from
+ * gnostic's OpenAPIv2.proto. Named schemas are written once and referenced; others are
+ * written inline. All versions of a kind have the same fields, so they share one
+ * definition that lists them. */
 #include "api/kube/openapi/openapi.h"
 
 #include <stdio.h>

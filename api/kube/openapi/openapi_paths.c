@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Paths of the OpenAPI document: for each version of each kind what can be done where. kubectl believes in
- * server-side dry runs of a kind when its PATCH has a parameter "dryRun". */
+ * Paths of the OpenAPI document: the verbs of each version of each kind. kubectl assumes
+ * server-side dry run for a kind when its PATCH has a parameter "dryRun". */
 #include <stdio.h>
 
 #include "api/kube/openapi/openapi_priv.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writing protobuf. The length of a message stands before it and has one to five bytes; the content is moved
- * by as much when it ends, which costs a copy a level. */
+ * Writes protobuf. A message's length precedes it in one to five bytes, so the content is
+ * moved when it ends, which costs a copy per level. */
 #include "api/kube/openapi/proto.h"
 
 #include <string.h>

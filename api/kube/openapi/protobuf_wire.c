@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fields of protobuf as they lie on the wire, and what values of Kubernetes are made of them. */
+ * Protobuf fields on the wire, and the Kubernetes values made from them. */
 #include <stdlib.h>
 #include <string.h>
 

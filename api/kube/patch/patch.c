@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which kind of patch it is, its bounds, and the simplest kind: the JSON merge patch (RFC 7386). */
+ * The type of a patch, its limits, and the simplest type: the JSON merge patch (RFC
+ * 7386). */
 #include "api/kube/patch/patch.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * JSON patches (RFC 6902): operations one after the other on a copy of the object, which is thrown away
- * when one of them fails. All are looked through first, so that a malformed one is told no matter what
- * the object has. Words of errors are those of the library that a kube-apiserver uses. */
+ * JSON patches (RFC 6902): operations applied in order to a copy of the object, which is
+ * discarded on an error. All operations are checked first, so a malformed one is reported
+ * whatever the object contains. Error texts are those of kube-apiserver's library. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which place a scalar has in a list: indexes sorted by what they point to. Made once per list that is
- * merged; no seed and no hash that hostile names could meet. */
+ * The position of a scalar in a list: indexes sorted by value. Built once per merged
+ * list; no hash that hostile names could attack. */
 #include <stdlib.h>
 #include <string.h>
 

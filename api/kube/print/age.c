@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Spans of time in two or three digits: the longer, the coarser. */
+ * Time spans in two or three digits: the longer, the coarser. */
 #include <inttypes.h>
 #include <stdio.h>
 

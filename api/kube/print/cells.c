@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fields of objects, and rows of cells made of them. */
+ * Access to fields, and rows of cells. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The small kinds of the core group: namespaces, config maps, service accounts. */
+ * Small kinds of the core group: namespaces, config maps, service accounts. */
 #include "api/kube/print/cells_priv.h"
 
 const struct neap_kube_column neap_kube_columns_namespace[] = {

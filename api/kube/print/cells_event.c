@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events, in the shape of the core group or of events.k8s.io: the same things under other names. */
+ * Events in the form of core or events.k8s.io, which differ in names. */
 #include <string.h>
 
 #include "api/kube/print/cells_priv.h"

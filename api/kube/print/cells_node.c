@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes: whether they are ready, what they are for, and where they are. */
+ * Nodes: readiness, roles, addresses. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods: what a pod is at, told in one word out of its phase, its conditions and the states of its
- * containers. Users know these words from kubectl, so they are the same to the letter. */
+ * Pods: one word for the state of a pod, from its phase, conditions and containers. Users
+ * know these words from kubectl, so they are identical. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

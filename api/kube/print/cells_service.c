@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Services: where they can be reached. */
+ * Services and their addresses. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Storage: volumes, claims, classes and what drivers a node has. */
+ * Storage: volumes, claims, classes, and a node's drivers. */
 #include <string.h>
 
 #include "api/kube/print/cells_priv.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What keeps pods running, or runs them to their end. They all show the containers of their template. */
+ * Workloads. All show the containers of their template. */
 #include <inttypes.h>
 
 #include "api/kube/print/cells_priv.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where a JSONPath leads to. A walk goes from one list of values to the next, a step at a time; all that
- * it looks at is counted, as wildcards inside filters could make any number of it. */
+ * Evaluates a JSONPath. Each step maps one list of values to the next; all visited values
+ * are counted, because wildcards in filters could multiply them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The text of a JSONPath made into steps: the part of kubectl's dialect that columns have use for.
- * Columns have a dozen paths of some 30 bytes, read anew for every cell; so it all lies on the stack. */
+ * Parses a JSONPath into steps: the part of kubectl's dialect that columns use. Columns
+ * have a dozen paths of about 30 bytes, parsed again for every cell, so everything is on
+ * the stack. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Objects as rows of a Table: what columns there are, and the cells of kinds that are declared. The
- * cells of built-in kinds are in api/kube/print/cells_*.c. */
+ * Objects as rows of a Table: column definitions, and cells of declared kinds. Cells of
+ * built-in kinds are in api/kube/print/cells_*.c. */
 #include "api/kube/print/table.h"
 
 #include <math.h>

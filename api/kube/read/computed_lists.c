@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lists of what is not stored but made when somebody asks: a piece a slice, then the answer. */
+ * Lists computed on request instead of stored: a piece per slice, then the answer. */
 #include <stdlib.h>
 
 #include "api/kube/request/slow.h"

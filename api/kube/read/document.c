@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /openapi/v2: made when it is asked for, and again when the kinds are others. kubectl asks for it
- * with nearly every command, and with its tag when it has it already. */
+ * /openapi/v2: built on request, and again when the kinds changed. kubectl requests it
+ * with nearly every command, with its tag if it has it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading one object, and lists of them: whole, in pages that all show the state of the first, or as
- * Tables. */
+ * Reads one object, and lists: whole, in pages that show the state of the first one, or
+ * as Tables. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Watches: what is there, where a client asks for it, then every change, a line each.
+ * Watches: the present objects on request, then every change, one line each.
  *
- * A watcher is only ever given as much as its connection takes: what waits for it are events that the
- * store remembers anyway, for all watchers together. One that falls behind what the store remembers is
- * told so (410) and lists anew. */
+ * A watcher receives only as much as its connection accepts; what waits for it are events
+ * that the store's history holds for all watchers anyway. One that falls behind the
+ * history is told so (410) and lists again. */
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a watcher is sent. A frame is the text that the store keeps between two short ones, and nothing of it is
- * copied: the kernel takes it from where it lies, and where it has to wait the object is held. */
+ * The bytes sent to a watcher. A frame is the store's text between two short texts, and
+ * is not copied: the kernel reads it in place, and if it has to wait, the object is
+ * referenced. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ends of requests. */
+ * The end of a request. */
 #include <event2/util.h>
 #include <stdlib.h>
 #include <string.h>

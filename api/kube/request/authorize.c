@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests and what those who make them may. */
+ * The rights of a request. */
 #include <string.h>
 
 #include "api/kube/base/meta.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What clients send: objects, patches, options of a deletion. */
+ * Reads bodies: objects, patches, delete options. */
 #include <stdlib.h>
 #include <string.h>
 

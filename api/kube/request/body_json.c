@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bodies of JSON as Go's decoders take them. Nearly all are read once, by the fast way. A member that stands twice, of which
- * the last counts, and a whole number that 64 bits do not hold, which becomes a real one, are rare: they fail there,
- * and the text is read again, knowing that. What Go takes and is refused here all the same are texts with U+0000 and
- * such that are no UTF-8. */
+ * JSON bodies as Go's decoders read them. Nearly all take the fast parser once. Duplicate
+ * members, of which the last counts, and integers beyond 64 bits, which become floating
+ * point, are rare: they fail there, and the text is parsed again. Stricter than Go are
+ * only texts with U+0000 and invalid UTF-8. */
 #include <stdio.h>
 #include <string.h>
 

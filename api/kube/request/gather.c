@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Objects are immutable and counted, and the store knows for a while what was: so a list that is gathered in slices is of
- * one version all the same. */
+ * Collects a list in slices. Objects are immutable and the store keeps history for a
+ * while, so the list still shows one version. */
 #include <stdlib.h>
 
 #include "api/kube/request/slow.h"

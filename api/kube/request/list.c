@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lists on their way to a client. The texts of a hundred thousand objects are sent from where they lie, in pieces,
- * as the client takes them: a list costs eight bytes an object, and no time but the kernel's. What changes
- * meanwhile are other objects; these are held until they have been sent. */
+ * Sends lists. The texts of a hundred thousand objects are sent in place, in pieces, as
+ * the client reads: a list costs eight bytes per object and only kernel time. Later
+ * changes create other objects; the listed ones are referenced until they are sent. */
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>

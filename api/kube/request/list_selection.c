@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which objects of a collection a client asks for. */
+ * Which objects of a collection are requested. */
 #include "api/kube/base/view.h"
 #include "api/kube/request/call.h"
 

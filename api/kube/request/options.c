@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options of writes, as their query has them. They are refused before anybody looks for the object: what a client asks
- * for by a word that is not understood must not be done without it. */
+ * Options of writes in the query. They are checked before the object is looked up: a
+ * request with an unknown option must not be executed without it. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Owner references: those that say the same are one; and from one to the object that it
- * names. */
+ * Owner references: merging duplicates, and finding the referenced object. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How objects are shown: as they are, or as rows of a Table, which kubectl prints. */
+ * The form in which objects are shown: as they are, or as rows of a Table, which kubectl
+ * prints. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lists as Tables on their way to a client. A row costs as much as fifty objects that are sent as they are, so rows
- * are made in slices, and no more of them than the client takes. A short Table goes out as one answer with a length. */
+ * Sends lists as Tables. A row costs as much as fifty objects sent as they are, so rows
+ * are built in slices, and only as many as the client reads. A short Table is one answer
+ * with a length. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Admission: what is added to an object because of other objects, and what is refused though nothing is
- * wrong with the object itself. Every step stands in the table at the end; they run in its order, after
- * defaults and before checks. */
+ * Admission: what is added to an object because of other objects, and what is refused
+ * although the object itself is valid. The steps are in the table at the end and run in
+ * order, after defaults and before validation. */
 #include <stdlib.h>
 #include <string.h>
 

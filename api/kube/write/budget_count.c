@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Counting the pods of a disruption budget. How many there should be is told by what made them: a set of
- * three of which one is missing is still one of three. Pods that nothing with replicas made stand for
- * themselves. */
+ * Counts the pods of a disruption budget. How many there should be comes from their
+ * owners: a set of three with one missing still counts as three. Pods without an owner
+ * with replicas count as themselves. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a change may say of the object that it changes: the version and uid that the client has seen, and metadata that
- * only the server sets. */
+ * Checks an update against the object it changes: version and uid seen by the client, and
+ * metadata that only the server sets. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which pods of a node say that they have CPUs of their own, by their annotation resource-status, so that no write
- * gives a CPU to more of them than may share it. What is kept is only a hint of where to look: what counts is the
- * newest state of each pod, read when somebody wants CPUs of its node. So nothing is to be undone when a write
- * fails, and a pod without such an annotation costs a search in its text. Nothing is kept before the first write
- * with CPUs. */
+ * Which pods of a node claim CPUs in their resource-status annotation, so that no write
+ * gives a CPU to more pods than may share it. The index is only a hint: the newest state
+ * of each pod counts, read when CPUs of its node are requested. So nothing must be undone
+ * when a write fails, and a pod without the annotation costs a text search. The index
+ * starts with the first write of CPUs. */
 #include <stdlib.h>
 #include <string.h>
 

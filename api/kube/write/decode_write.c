@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bringing what was sent into shape: unknown fields, defaults, checks. */
+ * Normalises what was sent: unknown fields, defaults, validation. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

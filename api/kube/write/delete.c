@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Deleting. An object goes at once, unless somebody has to do something first: a finalizer, the kubelet of
- * a pod that runs, a namespace that is not empty. Then it is marked, and goes when that is done. */
+ * Deletes an object: at once, unless something must happen first (a finalizer, the
+ * kubelet of a running pod, a namespace that is not empty). Then it is marked, and
+ * removed when that is done. */
 #include <stdlib.h>
 #include <string.h>
 

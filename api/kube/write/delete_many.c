@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Deleting a collection: each object for itself, as by single requests, in slices, and no more at a time than leaves the
- * queue of writes to others. What the store does not take now is asked for again; the answer comes when all are
- * gone, or are durably on their way: the list of them as they were, or what one of those that stay was refused for. */
+ * Deletes a collection, each object like a single request, in slices, leaving room in the
+ * write queue for others. Deletions that the store refuses for now are requested again.
+ * The answer comes when all are gone or durably terminating: the list as it was, or the
+ * error of one that stays. */
 #include <stdlib.h>
 #include <string.h>
 

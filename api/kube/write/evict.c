@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Evicting a pod, where the budgets of its namespace allow it. What they select may take
- * long to find, and then the request waits as a task. Of one peer only one goes on at a
- * time: what is found is kept until the answer. */
+ * Evicts a pod if the budgets of its namespace allow it. Finding what they select may
+ * take long; then the request waits as a task. Per peer only one runs at a time, because
+ * its findings are held until the answer. */
 #include <stdlib.h>
 #include <string.h>
 

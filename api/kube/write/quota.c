@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How much is stored: objects in all, their bytes, and the objects of one owner, so that neither a client nor a
- * controller (a ReplicaSet of two thousand million pods) fills memory and disk. What keeps the system going has a
- * tenth more: Leases, events, status and bindings, and all that neapd writes by itself but new pods. Deletions, and changes that
- * make an object smaller, always go on. */
+ * Limits on what is stored: objects, bytes, and objects of one owner, so that neither a
+ * client nor a controller (a ReplicaSet of two billion pods) fills memory and disk.
+ * Essential writes have a tenth more: Leases, events, status and bindings, and everything
+ * neapd itself writes except new pods. Deletions, and updates that shrink an object, are
+ * always allowed. */
 #include <inttypes.h>
 #include <string.h>
 

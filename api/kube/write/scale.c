@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /scale: how many there shall be and are, wherever they stand in an object. */
+ * /scale: desired and actual replicas, wherever they are in an object. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Subresources that do something: binding a pod to a node, finalizers of a namespace; what an eviction tells. */
+ * Subresources that act: binding a pod, finalizing a namespace; and the condition of an
+ * evicted pod. */
 #include <stdlib.h>
 #include <string.h>
 

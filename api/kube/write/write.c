@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Creating and changing: from what a client sent to an object that is whole and right, to the store, and
- * when it is durable to the answer. Everything up to the store happens at once and against the newest
- * accepted state, so that two changes never pass each other. */
+ * Create and update: from the client's body to a complete, valid object, to the store,
+ * and to the answer when it is durable. Everything up to the store happens at once and
+ * against the newest accepted state, so no two changes miss each other. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Items, the queue of changes, the swap, the start. */
+ * Items, the change queue, the swap, the start. */
 #include "api/policy/live/live.h"
 
 #include <event2/event.h>

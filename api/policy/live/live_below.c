@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What acts when the version on top fails or goes: its predecessor, what the configuration says, or
- * nothing. And the judging that all changes share. */
+ * What takes over when the live version fails or goes: its predecessor, the
+ * configuration's, or none. And the judging that all changes share. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What each change does: what must hold when its turn comes, its work on the policy thread (judging,
- * then making it durable), and what the loop does with the outcome. */
+ * Each change: the conditions when its turn comes, its work on the policy thread
+ * (judging, then making it durable), and its effect on the loop. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Policies of --policy-dir. A file is known by its name and owns the policy that its text names. */
+ * Policies of --policy-dir. A file is identified by its name and owns the policy named in
+ * its text. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The queue of changes: one at a time, in order of arrival; and the ways into it. */
+ * The queue: one change at a time, in order of arrival; and how changes enter it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

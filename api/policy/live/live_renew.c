@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A new state for a policy whose state was killed on a machine too busy for it. The version stays, with its
- * parameters and what it set. Loading runs its text, so the policy thread does it. */
+ * A new state for a policy whose state was killed on a busy machine. Version, parameters
+ * and wishes stay. Loading runs its text, so the policy thread does it. */
 #include <string.h>
 
 #include "api/policy/live/live_priv.h"

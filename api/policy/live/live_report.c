@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is told about policies, as JSON. Members that do not apply are left out. */
+ * Reports about policies, as JSON. Members that do not apply are omitted. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What only an admin may load (lua/run/kind.c says what that is) comes live, is changed, runs beside another, and goes by an
- * admin's own act alone: not by an editor's, and not because what an editor loaded failed. */
+ * Policies that require an admin (see lua/run/kind.c) go live, change, become a shadow
+ * and go only by an admin's own action: not by an editor's, and not because an editor's
+ * version failed. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A version beside the one in service (lua/run/shadow). It lives in the slot of that one and goes with it;
- * nothing of it is kept on disk, so that a restart never begins with it. */
+ * A shadow version (lua/run/shadow). It lives in the slot of the live one and ends with
+ * it; it is not stored on disk, so a restart never starts with it. */
 #include <string.h>
 
 #include "api/policy/live/live_priv.h"

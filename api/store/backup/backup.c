@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writing: an object's text goes out as it is in memory. */
+ * The writer: an object's text is written as it is in memory. */
 #include "api/store/backup/backup.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading: a line at a time, each checked as if an enemy had written it, as a file can be anybody's. */
+ * The reader: one line at a time, each treated as hostile, because anyone can provide a
+ * file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loop's side of the embedded store: checks a write against the newest accepted state, hands it to
- * the thread, and shows what the thread has made durable. The thread takes everything that waits as one
- * group. When a group fails, everything that was accepted since was built upon it and fails, too. */
+ * The loop's side of the embedded store: checks a write against the newest accepted
+ * state, passes it to the thread, and makes durable results visible. The thread commits
+ * everything queued as one group. When a group fails, everything accepted since was based
+ * on it and fails too. */
 #include "api/store/sqlite/sqlite.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The thread of commits: takes everything that waits as one group. After a group that failed it waits
- * until the loop has taken back what was built upon it. */
+ * The commit thread: takes everything queued as one group. After a failed group it waits
+ * until the loop has taken back what was based on it. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One table of objects by number, as look-ups are answered from memory. Each row has a check sum: SQLite
- * finds damaged pages, but not a damaged value in a sound one; and all rows have one together, as a page can also lose
- * one, or be of another time. */
+ * One table of objects by number, because lookups are answered from memory. Each row has
+ * a checksum: SQLite detects damaged pages, but not a damaged value in a valid page. All
+ * rows share a total, because a page can also lose a row or be outdated. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

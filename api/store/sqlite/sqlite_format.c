@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The formats of the file: what a new one gets, and how one of before becomes one of now. In format 1 the sums left
- * out the numbers of rows, names of resources had none, and nothing told how many rows there are. */
+ * File formats: the tables of a new file, and conversion of older ones. In format 1
+ * checksums did not cover row numbers, resource names had none, and the number of rows
+ * was not recorded. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

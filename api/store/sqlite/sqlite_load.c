@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading the whole file. Nothing is believed: each row has its sum, and all of them together are those that the last
- * commit left. */
+ * Loads the whole file without trusting it: each row must match its checksum, and all of
+ * them the totals of the last commit. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is to be is gathered in an index for each resource. The commit first lets what was accepted become
- * durable, with new writes refused; then it walks both indexes side by side, and makes an operation of each
- * difference; the thread commits all of them as one group; at last they are shown. */
+ * Collects the new content in an index per resource. The commit first lets accepted
+ * writes become durable while new ones are refused; then it walks both indexes in
+ * parallel and makes an operation of each difference; the thread commits all as one
+ * group; finally they become visible. */
 #include "api/store/replace.h"
 
 #include <stdlib.h>

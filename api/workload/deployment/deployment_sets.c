@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ReplicaSets of a Deployment: one for each template that it had. Which template was when tells the revision, a
- * number that grows; an old template that comes again gets a new one. */
+ * The ReplicaSets of a Deployment: one per template it has had. Revisions number the
+ * templates in order; an old template that returns gets a new number. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a Deployment says of itself, and whether it gets on. */
+ * The status of a Deployment, and whether it makes progress. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looks at Deployments: what is to be done now, one step of it, and the status. */
+ * Reconciles Deployments: one step of what is to be done, and the status. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

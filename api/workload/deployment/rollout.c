@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From the pods of old templates to those of the new one, step by step: never more than replicas + maxSurge, never
- * fewer available than replicas - maxUnavailable. A step is done when the ReplicaSets say so in their status. */
+ * Moves from pods of old templates to those of the new one in steps: never more than
+ * replicas + maxSurge, never fewer available than replicas - maxUnavailable. A step is
+ * done when the ReplicaSets' status says so. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Another number of replicas in the middle of a rollout: each ReplicaSet gets its share of the difference, so that
- * what is new does not carry a risk that nobody asked for. */
+ * A change of replicas during a rollout: each ReplicaSet gets its share of the
+ * difference, so that the new one does not take an unrequested risk. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A look at a job asks for everything that its plan says: pods to be made, deleted and released, and the status. The
- * next look comes when all of that has been answered, and so sees it: nothing is made twice because it was not
- * there yet. What there is, is told by the objects; a controller that starts anew goes on from them. */
+ * Reconciling a Job requests everything in its plan: pods to create, delete and release,
+ * and the status. The next round starts when all of that was answered, and so sees it:
+ * nothing is created twice. The state is in the objects; a restarted controller continues
+ * from them. */
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a look at a job asks for, and what is made of the answers. */
+ * The requests of a round for a Job, and their answers. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spec.podFailurePolicy: the first rule that fits a failed pod says what it leads to. spec.successPolicy: what is enough. */
+ * spec.podFailurePolicy: the first rule that matches a failed pod decides.
+ * spec.successPolicy: when the Job has succeeded. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading a job and its pods. A job of ten thousand pods has mostly such as have ended and are counted: of those
- * only the newest are read, which say how long to wait after a failure. The others may be ten thousand, too: they are read
- * in pieces, and what was read is kept until all are. */
+ * Reads a Job and its pods. Most pods of a Job of ten thousand have ended and are
+ * counted; of those only the newest are read, for the back-off. There may be ten thousand
+ * others too: they are read in pieces and kept until all were read. */
 #include <stdlib.h>
 #include <string.h>
 

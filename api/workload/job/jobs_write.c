@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a job and its pods become. */
+ * The new states of a Job and its pods. */
 #include <inttypes.h>
 #include <string.h>
 

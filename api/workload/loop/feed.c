@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Keys stand in a map, and those that are due at some time in a heap by it. A key leaves both when a look at it
- * was fine and nothing made it due again; one whose looks fail stays, with how often they did. */
+ * Keys are in a map, and those with a due time also in a heap. A key leaves both when its
+ * round succeeded and nothing made it due again; a failing key stays, with its number of
+ * failures. */
 #include "api/workload/loop/feed.h"
 
 #include <event2/event.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The store makes writes durable in the order in which it accepted them. So a change that changes nothing, asked
- * for at the first look, is told after everything that was on its way before. */
+ * Writes become durable in the order they were accepted. So a change that changes
+ * nothing, requested in the first round, is answered after everything that was in
+ * progress before. */
 #include "api/workload/loop/rounds.h"
 
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each piece lists what there is now behind the last name. So an event is about what was
- * passed, and changes what was found, or about what is still to come, and is of no
- * matter. */
+ * Each piece lists what exists after the last name. So an event is about a name that was
+ * passed, and changes the findings, or about one still to come, and can be ignored. */
 #include "api/workload/loop/search.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * StatefulSets and DaemonSets: they are kept, and their pods are made by the controllers of Kubernetes, where somebody runs
- * them. One that none of those has seen a while after it was made says so by an event, again and again. */
+ * StatefulSets and DaemonSets are stored, and the controllers of Kubernetes create their
+ * pods, where someone runs them. One that none of those has seen after a while gets an
+ * event, repeatedly. */
 #include <stdlib.h>
 
 #include "api/client/events.h"

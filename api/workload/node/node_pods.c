@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods whose node is lost, tainted or gone: all are looked at, some hundred a turn; of those that are not concerned
- * only the name of their node is. */
+ * Pods whose node is lost, tainted or gone: all pods are checked, a few hundred per turn,
+ * most of them only by the name of their node. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

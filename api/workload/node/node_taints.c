@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Taints that stand for conditions of a node, and how long a pod tolerates those of its node. By the rules of
- * Kubernetes: it may stay where every taint is tolerated, and as long as the shortest of the tolerations that it
- * needs for that says. */
+ * Taints that represent a node's conditions, and how long a pod tolerates its node's
+ * taints. By the rules of Kubernetes: it may stay if every taint is tolerated, for the
+ * shortest of the tolerations that it needs for that. */
 #include <string.h>
 
 #include "api/workload/node/node_watch_priv.h"

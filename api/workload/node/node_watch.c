@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The node lifecycle controller. Forty looks in a grace compare what is stored with what should be; so nothing that
- * was missed or refused is lost, and what it costs does not depend on how much happens. How long a Lease stood
- * still counts by our own clock from when we saw it change, as clocks of machines differ. */
+ * The node lifecycle controller. Forty checks per grace period compare what is stored
+ * with what should be; so missed events and refused writes are repaired, and the cost
+ * does not depend on how much happens. A Lease's silence is measured by our own clock
+ * since we saw it change, because machines' clocks differ. */
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>

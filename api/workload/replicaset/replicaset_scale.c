@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From the pods that are there to those that there are to be. New ones are asked for in batches of 1, 2, 4, ...:
- * what refuses one (a quota, say) refuses the next thousand as well, and is not asked a thousand times. */
+ * From the present number of pods to the wanted one. New pods are requested in batches of
+ * 1, 2, 4, ...: what refuses one (a quota, say) would refuse the next thousand. */
 #include <stdlib.h>
 #include <string.h>
 

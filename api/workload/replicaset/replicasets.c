@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which pods belong to which ReplicaSet: by owner reference, and where a pod has none by selector. What is decided
- * rests on what reads show; that this is all there is, the rounds see to. */
+ * Which pods belong to which ReplicaSet: by owner reference, and pods without one by
+ * selector. Decisions rely on reads being complete; the rounds ensure that. */
 #include <stdlib.h>
 #include <string.h>
 

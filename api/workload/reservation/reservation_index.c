@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Most pods use no reservation, and cost one search for the annotation's name in their text. Shaped for some ten
- * thousand that do; about 3 KB each. A pod whose change means nothing here (a container was restarted) tells nobody. */
+ * Most pods use no reservation and cost one text search for the annotation's name. Made
+ * for ten thousand that do, about 3 KB each. A change of a pod that does not matter here
+ * (a restarted container) is not reported. */
 #include <stdlib.h>
 #include <string.h>
 

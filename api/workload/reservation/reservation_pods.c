@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A pod in operating mode Reservation has no status of its own for who uses it; an annotation says that. It is for one
- * owner; should there be several, the first by uid is named. */
+ * A pod in operating mode Reservation has no status for its user; an annotation has it.
+ * It is for one owner; if there are several, the first by uid is named. */
 #include <stdlib.h>
 #include <string.h>
 

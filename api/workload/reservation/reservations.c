@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The life of Reservations once somebody has placed them, or has not: who uses them, when they end, when they go away.
- * A status is made anew from the pods that name the reservation, so that it is right again after any crash between a
- * pod's annotation, its binding and this status. Most looks see that nothing has changed since the last one, and cost
- * no reading. */
+ * The life of Reservations after placement: who uses them, when they end, when they are
+ * deleted. A status is rebuilt from the pods that name the reservation, so it is right
+ * again after any crash between a pod's annotation, its binding and this status. Most
+ * rounds see that nothing changed and read nothing. */
 #include <stdlib.h>
 #include <string.h>
 
