@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading a configuration, shared by the files of api/schedule/config*.c. */
+ * Shared by the files of api/schedule/config*.c. */
 #ifndef NEAP_API_SCHEDULE_CONFIG_PRIV_H
 #define NEAP_API_SCHEDULE_CONFIG_PRIV_H
 
@@ -13,20 +13,20 @@ struct config_reader {
 	struct neap_schedule_config *config;
 	const char *file, *text;
 	size_t len;
-	json_t *load, *cpus; /* arguments of the whole cluster so far, owned */
+	json_t *load, *cpus; /* cluster-wide arguments so far, owned */
 };
 
-/* Says what is wrong and where: path, and below it err->field. Returns -code. */
+/* Reports an error at path, followed by err->field. Returns -code. */
 int config_wrong(const struct config_reader *reader, struct neap_error *err,
 		 const char *path);
 /* The same with a text. */
 int config_refuse(const struct config_reader *reader, struct neap_error *err,
 		  const char *path, const char *fmt, ...) NEAP_PRINTF(4, 5);
-/* A line for the log. */
+/* Adds a line for the log. */
 int config_note(const struct config_reader *reader, struct neap_error *err,
 		const char *fmt, ...) NEAP_PRINTF(3, 4);
 
-/* plugins and pluginConfig of the profile with that index. */
+/* Reads plugins and pluginConfig of profile number index. */
 int config_read_plugins(const struct config_reader *reader, const json_t *profile,
 			size_t index, struct neap_settings *settings,
 			struct neap_error *err);

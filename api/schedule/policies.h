@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Policies of the kinds score and filter, as further filters and scores of decisions. They run on the loop, within a
- * decision, under the budgets of their kind. What fails, spends too much or answers wrongly has no say in that
- * decision, and one that does so repeatedly is taken out of service. Of one thread. */
+ * Policies of kind score and filter as plugin filters and scores. They run on the loop
+ * within a decision, with their kind's budget. A policy that fails, exceeds its budget or
+ * answers wrongly is ignored in that decision, and taken out of service if it repeats.
+ * Single-threaded. */
 #ifndef NEAP_API_SCHEDULE_POLICIES_H
 #define NEAP_API_SCHEDULE_POLICIES_H
 
@@ -15,9 +16,10 @@ struct neap_schedule_policies;
 
 struct neap_schedule_policies_config {
 	struct neap_registry *registry; /* borrowed; may change between decisions */
-	struct neap_purse *purse; /* borrowed; who begins with a question fills it */
+	struct neap_purse *purse; /* borrowed; filled at the start of each question */
 	const struct neap_log *log;
-	/* A policy was taken out of service, within a decision: the registry must not be changed yet. NULL: nobody asks. */
+	/* Called within a decision when a policy was taken out of service; it must not
+	 * change the registry. NULL: ignored. */
 	void (*failed)(void *arg, const char *kind, const char *name, const char *why);
 	void *arg;
 };

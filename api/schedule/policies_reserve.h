@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Policies of kind reservation, as a say in which pods use which reservations. They run on the loop, within a decision,
- * under the budgets of their kind. All that are in service must agree; the first that has a rank says it. When one fails,
- * spends too much or answers wrongly, the owners alone count in that decision, and whoever wants to know is told; one that
- * does so repeatedly is taken out of service. Of one thread. */
+ * Policies of kind reservation as a matcher. They run on the loop within a decision, with
+ * their kind's budget. All policies in service must agree; the first one with a rank sets
+ * it. If one fails, exceeds its budget or answers wrongly, only owners count in that
+ * decision, and the caller is told; it is taken out of service if it repeats.
+ * Single-threaded. */
 #ifndef NEAP_API_SCHEDULE_POLICIES_RESERVE_H
 #define NEAP_API_SCHEDULE_POLICIES_RESERVE_H
 
@@ -16,13 +17,14 @@ struct neap_policies_reserve;
 
 struct neap_policies_reserve_config {
 	struct neap_registry *registry; /* borrowed; may change between decisions */
-	struct neap_purse *purse; /* borrowed; who begins with a question fills it */
+	struct neap_purse *purse; /* borrowed; filled at the start of each question */
 	const struct neap_log *log;
-	/* A policy was taken out of service, within a decision: the registry must not be changed yet. NULL: nobody asks. */
+	/* Called within a decision when a policy was taken out of service; it must not
+	 * change the registry. NULL: ignored. */
 	void (*out_of_service)(void *arg, const char *kind, const char *name,
 			       const char *why);
-	/* A policy failed, and owners decide about the pod; once a decision at most. label: "reservation/night@3f2a91c0".
-	 * NULL: nobody asks. */
+	/* Called at most once per decision when a policy failed and owners decide about
+	 * the pod. label: "reservation/night@3f2a91c0". NULL: ignored. */
 	void (*failed)(void *arg, const struct neap_pod *pod, const char *label,
 		       const char *why);
 	void *arg;

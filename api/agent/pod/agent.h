@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What runs pods: takes those that are bound to this node, has their groups made (api/run/pods.h),
- * their commands started and watched (hw/keeper), their probes asked, and writes their status, as a kubelet
- * does. After a restart it finds what runs by the folders of the keeper, and neither starts a command twice nor
- * loses one. Runs on the loop and never waits. */
+ * Runs pods as a kubelet does: takes those bound to this node, has their groups created
+ * (api/run/pods.h), starts and watches their commands (hw/keeper), runs their probes, and
+ * writes their status. After a restart it finds running commands by the keeper's
+ * directories, and neither starts one twice nor loses one. Runs on the loop and never
+ * blocks. */
 #ifndef NEAP_API_AGENT_POD_AGENT_H
 #define NEAP_API_AGENT_POD_AGENT_H
 
@@ -21,20 +22,21 @@ struct neap_agent_config {
 	struct neap_keeper *keeper;
 	const char *node_name;
 	const char *dir;       /* of the keeper: DATA_DIR/pods */
-	int64_t log_bytes_max; /* of one file of a container's output */
+	int64_t log_bytes_max; /* limit on one output file of a container */
 	int log_files_max;
 	int64_t processes_max; /* of one container */
-	int pods_max;          /* that run at once; more are refused (OutOfpods) */
-	uid_t uid;             /* that commands run as, as the keeper has it */
+	int pods_max;          /* limit on running pods; more are refused (OutOfpods) */
+	uid_t uid;             /* user of the commands, as in the keeper */
 	int64_t (*now)(void);  /* Unix microseconds; NULL: the clock */
-	int64_t second_usec; /* how long a second of grace, back-off and probes is, for tests; 0: a second */
+	/* length of a second of grace, back-off and probes, for tests; 0: a second */
+	int64_t second_usec;
 	const struct neap_log *log;
 };
 
-/* All of config is borrowed for its life. */
+/* Everything in config is borrowed for its life. */
 int neap_agent_new(const struct neap_agent_config *config, struct neap_agent **ret,
 		   struct neap_error *err);
-/* What runs goes on. NULL is fine. */
+/* Running commands go on. Accepts NULL. */
 void neap_agent_free(struct neap_agent *agent);
 
 #endif

@@ -17,9 +17,9 @@ struct neap_field_selector {
 	char *text; /* owned */
 };
 
-/* known: the paths that may be named beside metadata.name and, where has_namespace,
- * metadata.namespace; NULL ends, may be NULL. "\," "\=" and "\\" stand for themselves
- * in values. -NEAP_EINVAL: "field label not supported: x". */
+/* known: selectable paths besides metadata.name and, with has_namespace,
+ * metadata.namespace; NULL-terminated, may be NULL. In values "\," "\=" and "\\" are
+ * escapes. -NEAP_EINVAL: "field label not supported: x". */
 int neap_field_selector_parse(const char *text, const char *const *known,
 			      bool has_namespace, struct neap_field_selector *ret,
 			      struct neap_error *err);

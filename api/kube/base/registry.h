@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All kinds that are served now: the built-in ones and those that CustomResourceDefinitions declare. What
- * discovery and the routes look into. */
+ * All kinds served now, built-in and declared by CustomResourceDefinitions. Discovery and
+ * the routes use it. */
 #ifndef NEAP_API_KUBE_BASE_REGISTRY_H
 #define NEAP_API_KUBE_BASE_REGISTRY_H
 
@@ -15,18 +15,18 @@ struct neap_kube_registry;
 struct neap_kube_registry *neap_kube_registry_new(void); /* NULL without memory */
 void neap_kube_registry_free(struct neap_kube_registry *registry);
 
-/* rows: as neap_kube_core_kinds; kept by reference. */
+/* rows: such as neap_kube_core_kinds; kept by reference. */
 int neap_kube_registry_add_all(struct neap_kube_registry *registry,
 			       const struct neap_kube_kind *const *rows,
 			       struct neap_error *err);
-/* One more, kept by reference until it is removed. -NEAP_EEXISTS: its plural, singular, a short name or
- * its kind is taken in this group; -NEAP_ETOOLARGE. */
+/* Adds a kind, kept by reference until it is removed. -NEAP_EEXISTS: its plural,
+ * singular, a short name or its kind is taken in this group; -NEAP_ETOOLARGE. */
 int neap_kube_registry_add(struct neap_kube_registry *registry,
 			   const struct neap_kube_kind *kind, struct neap_error *err);
 void neap_kube_registry_remove(struct neap_kube_registry *registry,
 			       const struct neap_kube_kind *kind);
-/* Puts kind in the place of old, which has the same group and plural. -NEAP_EEXISTS, as when it is added;
- * old stays then. */
+/* Replaces old by kind, which has the same group and plural. -NEAP_EEXISTS as above; old
+ * then stays. */
 int neap_kube_registry_replace(struct neap_kube_registry *registry,
 			       const struct neap_kube_kind *old,
 			       const struct neap_kube_kind *kind, struct neap_error *err);
@@ -40,11 +40,11 @@ neap_kube_registry_find_kind(const struct neap_kube_registry *registry, const ch
 			     const char *version, const char *name);
 bool neap_kube_kind_has_version(const struct neap_kube_kind *kind, const char *version);
 
-/* By index below count, in the order in which they were added. */
+/* By index below count, in the order they were added. */
 size_t neap_kube_registry_count(const struct neap_kube_registry *registry);
 const struct neap_kube_kind *
 neap_kube_registry_at(const struct neap_kube_registry *registry, size_t index);
-/* Grows with each change: what was made from the kinds is old when it differs. */
+/* Grows with each change, so that data derived from the kinds can be refreshed. */
 uint64_t neap_kube_registry_generation(const struct neap_kube_registry *registry);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of the Deployment controller share. */
+ * Shared by the files of the Deployment controller. */
 #ifndef NEAP_API_WORKLOAD_DEPLOYMENT_DEPLOYMENTS_PRIV_H
 #define NEAP_API_WORKLOAD_DEPLOYMENT_DEPLOYMENTS_PRIV_H
 
@@ -25,17 +25,18 @@ struct neap_deployments {
 	struct neap_feed *feed;
 	struct neap_rounds *rounds;
 	struct neap_owners *owners;
-	struct neap_search *sets; /* which may be those of a Deployment */
-	/* Uid of a ReplicaSet: the Deployment ("NAMESPACE/NAME") that waits for the end of its pods. */
+	struct neap_search *sets; /* ReplicaSets that may belong to a Deployment */
+	/* By uid of a ReplicaSet: the Deployment ("NAMESPACE/NAME") that waits for its
+	 * pods to end. */
 	struct neap_map *awaited;
 };
 
-/* One of its ReplicaSets, as it is after what was asked for in this look. */
+/* One of its ReplicaSets, in the state after this look's requests. */
 struct member {
 	json_t *tree; /* NULL: it has just been asked for */
 	char name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID];
 	int64_t created_usec, revision;
-	int64_t replicas; /* there are to be */
+	int64_t replicas; /* wanted replicas */
 	/* Of its status; those that are ready or available are at most so many as there are to be: which go is known. */
 	int64_t status_replicas, ready, available;
 	bool is_deleting;
@@ -43,26 +44,25 @@ struct member {
 	int64_t desired, max;
 };
 
-/* A look at one. */
+/* One look at a Deployment. */
 struct rollout {
 	struct neap_deployments *deployments;
 	const struct neap_owner *owner;
 	const json_t *tree;
 	int64_t now;
-	struct member *members; /* from old to new */
+	struct member *members; /* oldest first */
 	size_t count, size;
-	struct member
-		*current; /* the one of the template as it is now, among them; NULL */
+	struct member *current; /* the member with the present template; NULL: none */
 	/* Of the spec. */
 	int64_t replicas, surge, unavailable;
 	bool is_rolling, has_deadline;
 	int64_t deadline_s;
-	/* What the status is to be. */
+	/* The new status. */
 	json_t *conditions;
-	int64_t collisions; /* NEAP_MISSING: none is told */
+	int64_t collisions; /* NEAP_MISSING: not set */
 	int64_t revision;   /* NEAP_MISSING: stays */
 	bool is_short;      /* of memory */
-	bool goes_on;       /* in the next turn: more are to be found */
+	bool goes_on;       /* continue in the next turn: the search is not complete */
 };
 
 /* deployment_sets.c */
@@ -76,17 +76,17 @@ bool rollout_make_current(struct rollout *rollout);
 void rollout_done(struct rollout *rollout);
 
 /* rollout.c */
-/* Asks for member to have so many; false when it has. */
+/* Requests that many replicas of member; false when it has them. */
 bool rollout_scale_member(struct rollout *rollout, struct member *member,
 			  int64_t replicas);
 /* How many the current one is to have, if it has so many now. */
 int64_t rollout_current_size(const struct rollout *rollout, int64_t has);
 void rollout_rolling(struct rollout *rollout);
 void rollout_recreate(struct rollout *rollout);
-/* Deletes what is older than revisionHistoryLimit. */
+/* Deletes ReplicaSets beyond revisionHistoryLimit. */
 void rollout_clean_up(struct rollout *rollout);
 
-/* rollout_scale.c: the number of replicas has changed, or it is paused. */
+/* rollout_scale.c: returns whether the number of replicas changed, or it is paused. */
 bool rollout_is_scaling(const struct rollout *rollout);
 void rollout_scale(struct rollout *rollout);
 
@@ -95,16 +95,16 @@ void rollout_condition(struct rollout *rollout, const char *type, const char *st
 		       const char *reason, const char *fmt, ...) NEAP_PRINTF(5, 6);
 json_t *rollout_find_condition(const struct rollout *rollout, const char *type);
 void rollout_drop_condition(struct rollout *rollout, const char *type);
-/* Whether all its pods are of the current template, and available. */
+/* Returns whether all its pods have the present template and are available. */
 bool rollout_is_complete(const struct rollout *rollout);
 void rollout_check_paused(struct rollout *rollout);
 /* Asks for the status to be as it is now. with_progress: of a rollout, not of a mere scaling. When to look again; 0. */
 int64_t rollout_status(struct rollout *rollout, bool with_progress);
 
-/* deployments.c: an event about it. */
+/* deployments.c: records an event about it. */
 void rollout_note(struct rollout *rollout, bool is_warning, const char *reason,
 		  const char *fmt, ...) NEAP_PRINTF(4, 5);
-/* Fills an ask about a ReplicaSet; false without memory. */
+/* Fills in a request about a ReplicaSet; false without memory. */
 bool rollout_ask(struct rollout *rollout, const char *resource, const char *name,
 		 struct neap_client_ask *ret);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Objects of a namespace that a look of a controller works on. There may be 50,000 to
- * ask, each for many labels and owners, so they are found in pieces, a piece a turn of
- * the feed, and kept in the order of their names. What changes meanwhile is told by the
- * events that the feed hears: what was found is as it is when the last of them was
- * heard.
+ * The objects of a namespace that a look needs. There may be 50,000 to check, each with
+ * many labels and owners, so they are found in pieces, one per turn of the feed, and kept
+ * sorted by name. Changes meanwhile arrive as events of the feed, so the result is as of
+ * the last event.
  *
- * A look that goes on later asks again; it is free where nothing is left to find. */
+ * A look that continues later calls it again; it costs nothing when nothing is left to
+ * find. */
 #ifndef NEAP_API_WORKLOAD_LOOP_SEARCH_H
 #define NEAP_API_WORKLOAD_LOOP_SEARCH_H
 
@@ -14,15 +14,14 @@
 
 struct neap_search;
 
-/* What one is wanted for, in bits of the caller's; 0: it is not wanted. uid: for whom.
- * Asking is paid for here. */
+/* Returns what an object is wanted for, as the caller's bits; 0: not wanted. uid: for
+ * whom. Charges its own steps. */
 typedef unsigned neap_search_wants(void *arg, const char *uid,
 				   const struct neap_object *object);
 
 struct neap_search_config {
 	struct neap_client *client;
-	struct neap_feed
-		*feed; /* whose steps are taken, and which hears of the resource */
+	struct neap_feed *feed; /* pays the steps, and must watch the resource */
 	const char *resource;
 	void *arg;
 	neap_search_wants *wants;
@@ -33,18 +32,19 @@ struct neap_found {
 	unsigned wanted;
 };
 
-/* Borrowed: config and what it points to. NULL without memory. */
+/* config and what it points to are borrowed. NULL without memory. */
 struct neap_search *neap_search_new(const struct neap_search_config *config);
 void neap_search_free(struct neap_search *search);
-/* A piece for the object of that uid; for another one than the last time it begins anew.
- * 1: it goes on in the next turn; 0: all is found; -NEAP_ENOMEM, and it has ended. */
+/* Searches a piece for the object with that uid; for another uid than last time it starts
+ * over. Returns 1: continues in the next turn; 0: complete; -NEAP_ENOMEM, and it has
+ * ended. */
 int neap_search_go(struct neap_search *search, const char *ns, const char *uid);
 /* Borrowed until the next call. */
 const struct neap_found *neap_search_found(const struct neap_search *search,
 					   size_t *ret_count);
-/* Forgets what was found: the look is over. */
+/* Forgets the findings at the end of a look. */
 void neap_search_end(struct neap_search *search);
-/* Each event of the resource. */
+/* Call it for each event of the resource. */
 void neap_search_hear(struct neap_search *search, const struct neap_client_event *event);
 
 #endif

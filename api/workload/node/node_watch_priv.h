@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared by node_watch.c (nodes: health and taints), node_pods.c (what becomes of their pods) and
- * node_taints.c (who tolerates what). */
+ * Shared by node_watch.c (nodes: health and taints), node_pods.c (their pods) and
+ * node_taints.c (tolerations). */
 #ifndef NEAP_API_WORKLOAD_NODE_NODE_WATCH_PRIV_H
 #define NEAP_API_WORKLOAD_NODE_NODE_WATCH_PRIV_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of the ReplicaSet controller share. */
+ * Shared by the files of the ReplicaSet controller. */
 #ifndef NEAP_API_WORKLOAD_REPLICASET_REPLICASETS_PRIV_H
 #define NEAP_API_WORKLOAD_REPLICASET_REPLICASETS_PRIV_H
 
@@ -23,16 +23,18 @@ struct neap_replicasets {
 	struct neap_rounds *rounds;
 	struct neap_pod_facts_cache *facts;
 	struct neap_owners *owners;
-	struct neap_search *pods;     /* which may be those of a set */
-	struct neap_search *siblings; /* of its pods: those that share nodes with them */
+	struct neap_search *pods;     /* pods that may belong to a set */
+	struct neap_search *siblings; /* pods of related sets, which share its nodes */
 	/* Of the template of the set that is looked at: its pods may have them; NULL. */
 	struct neap_selector *labels;
 };
 
 /* A look at one. */
-/* Pods of each kind of ask in one look. The rest follows when these are there: the loop has others to serve. */
+/* Requests of each kind in one look. The rest follows after these, so that the loop
+ * serves others. */
 #define NEAP_REPLICASET_PIECE 100
-/* Steps of a turn for each that a write takes for reading a text: it is copied, checked and written, too. */
+/* Steps charged per step of reading, for a write: the text is copied, checked and written
+ * too. */
 #define NEAP_REPLICASET_WRITE 4
 
 struct look {
@@ -49,8 +51,8 @@ struct look {
 	int64_t text_steps; /* what it takes to read the set */
 	bool is_short;      /* of memory */
 	int read;           /* pods that were not known */
-	bool is_partial;    /* more are to be claimed than one look does */
-	bool goes_on;       /* in the next turn: more are to be found, or read */
+	bool is_partial;    /* more are to be claimed than fit into one look */
+	bool goes_on;       /* continue in the next turn: more to find, or to read */
 };
 
 /* Returns what is known of one of the set's pods, borrowed; NULL when memory is short, or
