@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Notices that time went by without us, or was set: the machine was suspended, neapd was stopped or
- * got no CPU, somebody set the wall clock. */
+ * Notices that time passed unnoticed, or was set: the machine was suspended, neapd was
+ * stopped or starved, or someone set the wall clock. */
 #ifndef NEAP_API_DAEMON_CLOCK_H
 #define NEAP_API_DAEMON_CLOCK_H
 
@@ -15,8 +15,8 @@ struct neap_clocks {
 };
 
 struct neap_clocks neap_clocks_now(void);
-/* Writes what happened between two looks as one sentence: -1 and nothing when it is nothing to tell,
- * else the level. late_usec: how long after its time the second one comes. */
+/* Describes what happened between two readings in one sentence. Returns the log level, or
+ * -1 when there is nothing to report. late_usec: how late the second reading is. */
 int neap_clocks_compare(const struct neap_clocks *before, const struct neap_clocks *now,
 			int64_t late_usec, char *buf, size_t size);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The node's descriptors and its wake-up in libevent. */
+ * Connects the node's descriptors and wake-ups to libevent. */
 #ifndef NEAP_API_DAEMON_LOOP_H
 #define NEAP_API_DAEMON_LOOP_H
 
@@ -9,8 +9,8 @@
 struct event_base;
 struct neap_loop;
 
-/* wake is called when the time that the node asked for has passed. base is borrowed; NULL without
- * memory. Free it after the node. */
+/* Calls wake when the time that the node requested has passed. base is borrowed; NULL
+ * without memory. Free it after the node. */
 struct neap_loop *neap_loop_new(struct event_base *base, void (*wake)(void *arg),
 				void *arg);
 void neap_loop_free(struct neap_loop *loop);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of the agent share: itself, and one pod. A pod is counted: whoever is to answer something about it
- * (a write, the node) holds it, also when the agent has dropped it. */
+ * Shared by the files of the agent: the agent, and one pod. A pod is reference counted:
+ * pending answers about it (a write, the node) hold it even after the agent has dropped
+ * it. */
 #ifndef NEAP_API_AGENT_POD_AGENT_PRIV_H
 #define NEAP_API_AGENT_POD_AGENT_PRIV_H
 
@@ -13,7 +14,7 @@
 
 #define AGENT_PROBES 3
 
-/* What a container runs; all of it its own. */
+/* What a container runs; owned. */
 struct agent_order {
 	char **argv, **envp; /* NULL ends */
 	char *cwd;           /* NULL: the user's home */
@@ -24,10 +25,10 @@ struct agent_pod;
 struct agent_container {
 	struct agent_pod *pod;
 	size_t index;
-	uint64_t id; /* of what the keeper tells; 0: nothing */
-	int fd;      /* of WAITING, until it is moved; -1 */
+	uint64_t id; /* of the keeper's events; 0: none */
+	int fd;      /* of WAITING, until the process was moved; -1 */
 	bool is_moving;
-	int asked_again;       /* after it was told as lost */
+	int asked_again;       /* number of requests after it was reported lost */
 	char failed_move[256]; /* why it could not be moved, until it has ended; "" */
 	struct agent_order order;
 	struct neap_probe *probes[AGENT_PROBES];
@@ -38,18 +39,18 @@ struct agent_pod {
 	struct neap_agent *agent; /* NULL: dropped */
 	struct event *turn;
 	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID];
-	json_t *tree; /* as it was heard last; NULL: only its folder is left */
+	json_t *tree; /* latest known; NULL: only its directory is left */
 	struct neap_pod_life life;
-	struct agent_container *containers; /* beside those of life */
-	bool is_admitted, is_seen;          /* of a list after changes were missed */
-	bool is_hindered;                   /* nothing can be started: that was told */
+	struct agent_container *containers; /* parallel to those of life */
+	bool is_admitted, is_seen;          /* is_seen: in a list after missed events */
+	bool is_hindered;                   /* nothing can be started: reported */
 	int64_t due_usec;                   /* of the next turn, monotonic; 0: none */
-	bool is_writing;                    /* a status is on its way */
-	bool is_removing;                   /* the object was asked to go */
-	int64_t pause_usec;                 /* after a write that failed; doubles */
+	bool is_writing;                    /* a status write is pending */
+	bool is_removing;                   /* its object's deletion was requested */
+	int64_t pause_usec;                 /* after a failed write; doubles */
 };
 
-/* Who is told under an id of the keeper's: a probe, or the container itself. */
+/* The owner of a keeper id: a probe, or the container itself. */
 struct agent_id {
 	struct agent_container *container;
 	struct neap_probe *probe;
@@ -63,7 +64,7 @@ struct neap_agent {
 	struct neap_map *ids;
 	uint64_t last_id;
 	bool is_lost;  /* changes were missed */
-	bool has_left; /* a folder could not be removed */
+	bool has_left; /* a directory could not be removed */
 	bool is_keeper_gone;
 };
 
@@ -72,32 +73,32 @@ int64_t agent_now(const struct neap_agent *agent);
 uint64_t agent_id_new(struct neap_agent *agent, struct agent_container *container,
 		      struct neap_probe *probe);
 void agent_id_drop(struct neap_agent *agent, uint64_t id);
-/* It is over and its object gone: so goes its folder. */
+/* It is over and its object gone: removes its directory. */
 void agent_forget_pod(struct agent_pod *pod);
-/* Pods that were taken in and are not over. */
+/* Number of admitted pods that are not over. */
 size_t agent_count_running(const struct neap_agent *agent);
 
 /* --- agent_pod.c --- */
-/* tree: taken, also without memory (NULL). */
+/* tree: taken, even without memory (NULL). */
 struct agent_pod *agent_pod_new(struct neap_agent *agent, json_t *tree,
 				const struct neap_object *object);
-/* Of a folder whose pod nobody knows any more. */
+/* For a directory whose pod is unknown. */
 struct agent_pod *agent_pod_new_orphan(struct neap_agent *agent, const char *uid);
-/* The object is another now. Taken. */
+/* The object changed. Taken. */
 void agent_pod_hear_take(struct agent_pod *pod, json_t *tree);
-void agent_pod_end(struct agent_pod *pod); /* the object is no more */
+void agent_pod_end(struct agent_pod *pod); /* the object was deleted */
 void agent_pod_wake(struct agent_pod *pod, int64_t usec);
-void agent_pod_drop(struct agent_pod *pod); /* what runs goes on */
+void agent_pod_drop(struct agent_pod *pod); /* running commands go on */
 struct agent_pod *agent_pod_ref(struct agent_pod *pod);
 void agent_pod_unref(struct agent_pod *pod);
-/* An event about it: container NULL for the pod itself. */
+/* Records an event about it; container NULL for the pod itself. */
 void agent_note(struct agent_pod *pod, const struct agent_container *container,
 		bool is_warning, const char *reason, const char *fmt, ...)
 	NEAP_PRINTF(5, 6);
-/* A member that is a text; "" when it is none. */
+/* Returns a text member; "" when it is not a text. */
 const char *agent_text(const json_t *object, const char *name);
 const json_t *agent_spec(const struct agent_pod *pod);
-/* What the object says of a container. */
+/* Returns the container's part of the object. */
 const json_t *agent_container_spec(const struct agent_container *container);
 
 /* --- agent_run.c: containers --- */
@@ -106,46 +107,49 @@ void agent_adopt(struct agent_container *container);
 void agent_move(struct agent_container *container);
 void agent_signal(struct agent_container *container, int signo);
 void agent_hear(struct agent_container *container, const struct neap_keeper_event *event);
-/* Nothing more is told about it. */
+/* Stops events for it. */
 void agent_forget(struct agent_container *container);
 
 /* --- agent_write.c --- */
-/* True when the stored status says what is so. */
+/* Returns true when the stored status is up to date. */
 bool agent_write(struct agent_pod *pod);
 void agent_remove(struct agent_pod *pod);
 
 /* --- agent_spec.c --- */
-/* Containers, what of them is refused, times. */
+/* Reads containers, unsupported parts, times. */
 int agent_decode(struct agent_pod *pod, struct neap_error *err);
-/* Events about what is not done here. */
+/* Records events about unsupported parts. */
 void agent_tell_unsupported(struct agent_pod *pod);
-/* CPU in thousandths, memory in bytes; NEAP_MISSING: none. what: "limits" or "requests". */
+/* CPU in thousandths, memory in bytes; NEAP_MISSING: none. what: "limits" or
+ * "requests". */
 int64_t agent_amount(const json_t *container, const char *what, const char *name);
 
 /* --- agent_env.c --- */
-/* What runs; NEAP_EINVAL or NEAP_ENOTFOUND says what is missing. */
+/* Builds its command; NEAP_EINVAL or NEAP_ENOTFOUND says what is missing. */
 int agent_order_make(struct agent_container *container, struct agent_order *ret,
 		     struct neap_error *err);
 void agent_order_done(struct agent_order *order);
 
 /* --- agent_value.c --- */
-/* Where one variable's value comes from (valueFrom). *ret NULL: it is optional, and not there. */
+/* Resolves valueFrom of a variable. *ret NULL: it is optional and missing. */
 int agent_value_make(struct agent_container *container, const json_t *from, char **ret,
 		     struct neap_error *err);
-/* The members of a ConfigMap or Secret, as texts: a new reference; NULL with 0: optional and not there. */
+/* Returns the members of a ConfigMap or Secret as texts: a new reference; NULL with 0:
+ * optional and missing. */
 int agent_value_all(struct agent_container *container, const json_t *from, json_t **ret,
 		    struct neap_error *err);
 
 /* --- agent_folder.c --- */
-/* The newest attempt that left a folder; -1: none. */
+/* Returns the newest attempt with a directory; -1: none. */
 int agent_folder_newest(const char *dir, const char *uid, const char *container);
 bool agent_folder_has(const char *dir, const char *uid, const char *container,
 		      unsigned attempt);
-/* Removes attempts before keep_from; those of all containers and the pod's folder itself when container is NULL: false
- * when that is still there. */
+/* Removes attempts before keep_from; with container NULL those of all containers and the
+ * pod's own directory: false when that still exists. */
 bool agent_folder_remove(const char *dir, const char *uid, const char *container,
 			 unsigned keep_from);
-/* Calls take with each name in a folder of the pods' (uid NULL: of all), until it gives false. */
+/* Calls take for each name in a pod's directory (uid NULL: of all pods), until it returns
+ * false. */
 void agent_folder_list(const char *dir, const char *uid,
 		       bool (*take)(void *arg, const char *name), void *arg);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The cells of the built-in kinds, for their rows in api/kube/types/NAME.types: an element a column of
- * api/kube/print/columns.h, as "kubectl get" is used to. A new reference, NULL without memory; now is in Unix
- * microseconds. An object may lack anything, and a field may have any type. */
+ * The cells of built-in kinds, for their rows in api/kube/types/NAME.types: one element
+ * per column of api/kube/print/columns.h, as "kubectl get" shows them. A new reference,
+ * NULL without memory; now is in Unix microseconds. Any field of an object may be missing
+ * or of any type. */
 #ifndef NEAP_API_KUBE_PRINT_CELLS_H
 #define NEAP_API_KUBE_PRINT_CELLS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the cells of the built-in kinds are made with: fields of an object that may lack any of them, or
- * have anything in their place, and a row that is filled from the left. */
+ * Helpers for the cells of built-in kinds: fields of an object in which any may be
+ * missing or of any type, and a row that is filled from left to right. */
 #ifndef NEAP_API_KUBE_PRINT_CELLS_PRIV_H
 #define NEAP_API_KUBE_PRINT_CELLS_PRIV_H
 
@@ -9,7 +9,7 @@
 #include "api/kube/print/columns.h"
 #include "engine/base/buf.h"
 
-/* The columns that nearly every kind has. */
+/* Columns of nearly every kind. */
 #define NEAP_KUBE_COLUMN_NAME                                                            \
 	{                                                                                \
 		.name = "Name", .type = "string", .format = "name",                      \
@@ -28,33 +28,34 @@
 
 /* --- fields; a path is names with dots between them, none longer than 47 bytes --- */
 
-/* What stands there; borrowed, NULL: nothing, or null. */
+/* Returns the value; borrowed, NULL: missing or null. */
 const json_t *neap_kube_cell_get(const json_t *object, const char *path);
-/* "" for what is no text. */
+/* Returns "" when it is not a text. */
 const char *neap_kube_cell_text(const json_t *object, const char *path);
-/* Fallback for what is no integer. */
+/* Returns fallback when it is not an integer. */
 int64_t neap_kube_cell_int(const json_t *object, const char *path, int64_t fallback);
 bool neap_kube_cell_is_true(const json_t *object, const char *path);
 /* As neap_kube_time. */
 int64_t neap_kube_cell_time(const json_t *object, const char *path);
-/* The status ("True") of the first condition of that type in a list of them; "" without one. */
+/* Returns the status ("True") of the first condition of that type; "" without one. */
 const char *neap_kube_cell_condition(const json_t *conditions, const char *type);
-/* The first text that is not "". */
+/* Returns the first text that is not "". */
 const char *neap_kube_cell_or(const char *text, const char *fallback);
 
 /* --- texts of several parts --- */
 
-/* The elements of a list, or that member of them, with commas between them. */
+/* Writes the elements of a list, or that member of them, separated by commas. */
 void neap_kube_cell_join(const json_t *list, const char *member, struct neap_buf *buf);
-/* Those texts sorted, each once, with commas between them; texts is sorted, too. */
+/* Writes the texts sorted and without duplicates, separated by commas; sorts texts
+ * too. */
 void neap_kube_cell_set(const char **texts, size_t count, struct neap_buf *buf);
 /* "a=b,c=d", sorted; "<none>". */
 void neap_kube_cell_labels(const json_t *labels, struct neap_buf *buf);
-/* A LabelSelector as "a=b,c in (d,e),!f", sorted; nothing for one that is empty. *ret_valid false, and
- * nothing, for one that cannot be. */
+/* Writes a LabelSelector as "a=b,c in (d,e),!f", sorted; nothing when empty. An invalid
+ * one writes nothing and sets *ret_valid to false. */
 void neap_kube_cell_selector(const json_t *selector, struct neap_buf *buf,
 			     bool *ret_valid);
-/* A quantity in its shortest form: "1024Mi" is "1Gi". */
+/* Writes a quantity in its shortest form: "1024Mi" becomes "1Gi". */
 void neap_kube_cell_quantity(const json_t *quantity, struct neap_buf *buf);
 
 /* --- rows --- */
@@ -63,10 +64,10 @@ struct neap_kube_row {
 	json_t *cells; /* NULL: memory was short */
 	const json_t *object;
 	int64_t now;         /* Unix microseconds */
-	struct neap_buf buf; /* for the cell that is made */
+	struct neap_buf buf; /* for the cell being built */
 };
 
-/* To be taken in any case. */
+/* The caller takes the row in any case. */
 void neap_kube_row_init(struct neap_kube_row *row, const json_t *object, int64_t now);
 void neap_kube_row_name(struct neap_kube_row *row);
 void neap_kube_row_text(struct neap_kube_row *row, const char *text);
@@ -74,16 +75,16 @@ void neap_kube_row_int(struct neap_kube_row *row, int64_t value);
 void neap_kube_row_bool(struct neap_kube_row *row, bool value);
 /* "2/3" */
 void neap_kube_row_ratio(struct neap_kube_row *row, int64_t part, int64_t whole);
-/* What row->buf holds; it is empty then. */
+/* Adds the content of row->buf as a cell, and empties it. */
 void neap_kube_row_buf(struct neap_kube_row *row);
 /* Since metadata.creationTimestamp. */
 void neap_kube_row_age(struct neap_kube_row *row);
-/* Names and images of the containers of a list: two cells. */
+/* Adds two cells: names and images of a list of containers. */
 void neap_kube_row_containers(struct neap_kube_row *row, const json_t *containers);
-/* A LabelSelector: "<none>" when it is empty, "<error>" when it cannot be. */
+/* Adds a LabelSelector: "<none>" when empty, "<error>" when invalid. */
 void neap_kube_row_selector(struct neap_kube_row *row, const json_t *selector);
 void neap_kube_row_labels(struct neap_kube_row *row, const json_t *labels);
-/* The row, which is done then; NULL without memory. */
+/* Returns the finished row; NULL without memory. */
 json_t *neap_kube_row_take(struct neap_kube_row *row);
 
 #endif

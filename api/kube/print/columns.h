@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The columns of the built-in kinds, in the order in which a kube-apiserver has them. The number of them
- * is NEAP_ARRAY_LEN of the table. */
+ * The columns of built-in kinds, in the order of a kube-apiserver. Their number is
+ * NEAP_ARRAY_LEN of the table. */
 #ifndef NEAP_API_KUBE_PRINT_COLUMNS_H
 #define NEAP_API_KUBE_PRINT_COLUMNS_H
 
@@ -31,7 +31,7 @@ extern const struct neap_kube_column neap_kube_columns_lease[3];
 extern const struct neap_kube_column neap_kube_columns_controllerrevision[4];
 extern const struct neap_kube_column neap_kube_columns_customresourcedefinition[2];
 
-/* Name and Age by paths, for kinds that have nothing else to show and no cells of their own. */
+/* Name and Age by path, for kinds without other columns or cells of their own. */
 extern const struct neap_kube_column neap_kube_columns_default[2];
 
 #endif

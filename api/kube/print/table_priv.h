@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the cells of kinds that are declared are made of: paths, read once and then walked, and the
- * values that they lead to. */
+ * Cells of declared kinds: parsed paths, and the values that they find. */
 #ifndef NEAP_API_KUBE_PRINT_TABLE_PRIV_H
 #define NEAP_API_KUBE_PRINT_TABLE_PRIV_H
 
@@ -9,9 +8,9 @@
 #include "engine/base/buf.h"
 
 #define NEAP_KUBE_PATH_BYTES   512 /* of one path */
-#define NEAP_KUBE_PATH_STEPS   64  /* of one path, with those inside filters */
-#define NEAP_KUBE_PATH_FILTERS 4   /* one inside the other */
-/* Values that one walk looks at; what has more to look at is no matter for a column. */
+#define NEAP_KUBE_PATH_STEPS   64  /* of one path, including those inside filters */
+#define NEAP_KUBE_PATH_FILTERS 4   /* nesting of filters */
+/* Values visited by one evaluation; a path that needs more gives no cell. */
 #define NEAP_KUBE_PATH_WORK 20000
 
 enum neap_kube_step_type {
@@ -32,7 +31,7 @@ enum neap_kube_path_op {
 	NEAP_KUBE_PATH_GE,
 };
 
-/* A value that can be compared. */
+/* A comparable value. */
 struct neap_kube_scalar {
 	json_type type; /* JSON_OBJECT: none */
 	const char *text;
@@ -40,7 +39,7 @@ struct neap_kube_scalar {
 	double real;
 };
 
-/* One side of a comparison: a constant, or a path of its own. */
+/* One side of a comparison: a constant, or a path. */
 struct neap_kube_operand {
 	bool is_path, from_root;
 	int first; /* step, -1: none */
@@ -49,7 +48,7 @@ struct neap_kube_operand {
 
 struct neap_kube_step {
 	enum neap_kube_step_type type;
-	bool is_or; /* another choice beside the step before: [0,2] ['a','b'] */
+	bool is_or; /* an alternative to the previous step: [0,2] ['a','b'] */
 	int next;   /* -1 ends */
 	const char *name;
 	bool has_from, has_to;
@@ -58,7 +57,7 @@ struct neap_kube_step {
 	struct neap_kube_operand left, right;
 };
 
-/* Names point into it: not to be copied. */
+/* Names point into the struct: do not copy it. */
 struct neap_kube_path {
 	int first, count;
 	struct neap_kube_step steps[NEAP_KUBE_PATH_STEPS];
@@ -68,28 +67,29 @@ struct neap_kube_path {
 
 /* Values found; they belong to the object. */
 struct neap_kube_values {
-	const json_t **list; /* NULL: those are in few */
+	const json_t **list; /* NULL: they are in few */
 	size_t count, size;
 	const json_t *few[4];
 };
 
-/* 0, or -NEAP_EINVAL with what is wrong and where. The path keeps nothing of text. */
+/* Returns 0, or -NEAP_EINVAL with what is wrong and where. The path keeps no reference to
+ * text. */
 int neap_kube_path_parse(const char *text, struct neap_kube_path *ret,
 			 struct neap_error *err);
-/* All values, those that are null left out. 0, -NEAP_ENOMEM, or -NEAP_ETOOLARGE over
- * NEAP_KUBE_PATH_WORK. *ret is to be done in any case. */
+/* Finds all values except nulls. Returns 0, -NEAP_ENOMEM, or -NEAP_ETOOLARGE over
+ * NEAP_KUBE_PATH_WORK. The caller calls done on *ret in any case. */
 int neap_kube_path_walk(const struct neap_kube_path *path, const json_t *object,
 			struct neap_kube_values *ret);
 const json_t *neap_kube_values_get(const struct neap_kube_values *values, size_t i);
 void neap_kube_values_done(struct neap_kube_values *values);
 
-/* At least one value as a text: scalars without quotes, lists and objects as JSON, several with commas between
- * them. 0, -NEAP_ENOMEM, or -NEAP_ETOOLARGE: several that come to over 64 KiB. */
+/* Formats one or more values: scalars without quotes, lists and objects as JSON,
+ * separated by commas. Returns 0, -NEAP_ENOMEM, or -NEAP_ETOOLARGE above 64 KiB. */
 int neap_kube_values_text(const struct neap_kube_values *values, json_t **ret);
 
-/* Of an RFC 3339 text; NEAP_MISSING for anything else, and for the zero time of Go. */
+/* Parses an RFC 3339 text; NEAP_MISSING for anything else, and for Go's zero time. */
 int64_t neap_kube_time(const json_t *time);
-/* Age of that, "<unknown>" where there is none; as neap_kube_age. */
+/* Writes its age, "<unknown>" when missing; like neap_kube_age. */
 char *neap_kube_time_age(const json_t *time, int64_t now, char *buf, size_t size);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of the Reservation controller share: who says of itself that it uses what. A pod's annotation
- * reservation-allocated names a uid, that of a Reservation or of a pod in operating mode Reservation; both are targets
- * here. Everything is made of events; nothing outlives a restart. */
+ * Shared by the files of the Reservation controller: which pod says that it uses which
+ * reservation. A pod's annotation reservation-allocated names the uid of a Reservation or
+ * of a pod in operating mode Reservation; both are targets here. Everything is built from
+ * events; nothing outlives a restart. */
 #ifndef NEAP_API_WORKLOAD_RESERVATION_RESERVATIONS_PRIV_H
 #define NEAP_API_WORKLOAD_RESERVATION_RESERVATIONS_PRIV_H
 
@@ -12,21 +13,22 @@
 
 #define RESERVATIONS "reservations.scheduling.koordinator.sh"
 
-/* What is told of one that cannot be read, with the NUL. */
+/* Size of the message about an unreadable one, with the NUL. */
 #define RESERVATION_TROUBLE 256
 
 struct reservation_user;
 
 struct reservation_target {
 	struct reservation_user *users; /* in no order */
-	bool is_known; /* it is there, called ns and name; else only its users tell of it */
+	bool is_known; /* it exists under ns and name; otherwise only its users name it */
 	char uid[NEAP_OBJECT_UID];
 	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME]; /* ns "": a Reservation */
-	/* Of a Reservation, as the last look found it. */
-	char node[NEAP_OBJECT_NAME]; /* "": it has none */
-	int64_t version; /* of which all is said, as long as no user changes; 0: none */
-	int64_t until_usec;                /* ... and it is not later than this */
-	char trouble[RESERVATION_TROUBLE]; /* why it cannot be used, as was told; "" */
+	/* For a Reservation, as of the last look. */
+	char node[NEAP_OBJECT_NAME]; /* "": none */
+	/* version for which everything was written, while no user changes; 0: none */
+	int64_t version;
+	int64_t until_usec;                /* ... and until this time */
+	char trouble[RESERVATION_TROUBLE]; /* why it cannot be used, as reported; "" */
 };
 
 /* A pod that names a target. */
@@ -37,8 +39,8 @@ struct reservation_user {
 	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME];
 	char uid[NEAP_OBJECT_UID];
 	char node[NEAP_OBJECT_NAME];  /* "": not bound */
-	struct neap_pod *pod;         /* as it was told */
-	struct neap_amounts requests; /* of resources that are known by now */
+	struct neap_pod *pod;         /* as of its last event */
+	struct neap_amounts requests; /* of resources known by now */
 };
 
 struct reservation_index {
@@ -48,7 +50,7 @@ struct reservation_index {
 
 struct neap_reservations {
 	struct neap_workload_config config;
-	int64_t keep_usec; /* what has ended stays so long; 0: for ever */
+	int64_t keep_usec; /* how long ended ones are kept; 0: forever */
 	struct neap_feed *feed;
 	struct neap_rounds *rounds;
 	struct neap_resources *resources;
@@ -60,16 +62,17 @@ struct neap_reservations {
 bool reservation_index_init(struct reservation_index *index); /* false without memory */
 void reservation_index_clear(struct reservation_index *index);
 void reservation_index_done(struct reservation_index *index);
-/* NULL: nobody has told of it. */
+/* Returns NULL when it is unknown. */
 struct reservation_target *reservation_target_find(const struct reservation_index *index,
 						   const char *uid);
-/* object is there, or changed; NULL without memory. */
+/* object was added or changed; NULL without memory. */
 struct reservation_target *reservation_target_set(struct reservation_index *index,
 						  const struct neap_object *object);
-/* ... it is gone. */
+/* ... or deleted. */
 void reservation_target_drop(struct reservation_index *index, const char *uid);
-/* What a change of a pod means for the targets that it named and names; each that it makes a difference to is told
- * once. pod as it is now, is_gone: as it was last. False without memory. */
+/* Applies a pod's change to the targets it named and names; each affected target is
+ * reported once. pod: its present state, with is_gone its last one. False without
+ * memory. */
 bool reservation_user_set(struct reservation_index *index, const struct neap_object *pod,
 			  bool is_gone, const struct neap_resources *resources,
 			  void (*tell)(void *arg, struct reservation_target *target),
@@ -78,14 +81,14 @@ bool reservation_user_set(struct reservation_index *index, const struct neap_obj
 const struct neap_amounts *
 reservation_user_requests(struct reservation_user *user,
 			  const struct neap_resources *resources);
-/* It counts for who is on that node. */
+/* Returns whether it counts for a target on that node. */
 bool reservation_user_counts(const struct reservation_user *user, const char *node);
 
 /* --- reservation_pods.c --- */
 
-/* A pod in operating mode. */
+/* Returns whether the pod is in operating mode. */
 bool reservation_is_pod(const struct neap_object *pod);
-/* A look at one: its annotation reservation-current-owner says who uses it. */
+/* Looks at one: its annotation reservation-current-owner names its user. */
 int64_t reservation_look_at_pod(struct neap_reservations *reservations, const char *ns,
 				const char *name);
 
