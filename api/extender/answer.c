@@ -7,9 +7,10 @@
 #include "api/extender/extender_priv.h"
 
 #define REASON_BYTES 640
-/* Of an answer's words, those of one reason of each node; more than REASON_BYTES where nodes are few. */
+/* Limit on the text of an answer: one reason per node, longer than REASON_BYTES when
+ * nodes are few. */
 #define WORDS_BYTES (NEAP_BUF_REPLY / 8)
-/* Different reasons whose words are kept; more of them are made anew. */
+/* Distinct reasons whose text is cached; others are built each time. */
 #define REASONS_KEPT 32
 #define UNKNOWN      "\"node(s) were not known to neap\""
 
@@ -160,8 +161,8 @@ static void add_refused(const struct question *question, struct reasons *reasons
 	neap_buf_addc(out, '}');
 }
 
-/* Those that fit. Names that stand behind each other in the request with just a comma between them are copied as the
- * one piece that they are. */
+/* Writes the feasible names. Names that follow each other in the request, separated by
+ * just a comma, are copied as one piece. */
 static void add_names(const struct question *question, const struct neap_verdict *verdict,
 		      struct neap_buf *out)
 {
@@ -217,7 +218,7 @@ void answer_filter(const struct question *question, const struct neap_verdict *v
 	reasons.len_max = WORDS_BYTES / (args->count + 1);
 	if (reasons.len_max < REASON_BYTES)
 		reasons.len_max = REASON_BYTES - 1;
-	/* A text that grows is copied again and again: mostly this is all that is needed. */
+	/* A growing text is copied repeatedly: this is usually enough. */
 	(void)neap_buf_room(out, 256 + names_len(args) + args->count);
 	if (args->is_whole) {
 		neap_buf_adds(out, "{\"Nodes\":{\"items\":[");
@@ -241,7 +242,7 @@ void answer_filter(const struct question *question, const struct neap_verdict *v
 		neap_buf_done(&reasons.of[i].text);
 }
 
-/* All that can stand behind a name, alike in length but for the last. */
+/* Every possible text after a name, all of equal length except the last. */
 static const char scores[NEAP_EXTENDER_SCORE_MAX + 1][16] = {
 	",\"Score\":0}", ",\"Score\":1}", ",\"Score\":2}", ",\"Score\":3}",
 	",\"Score\":4}", ",\"Score\":5}", ",\"Score\":6}", ",\"Score\":7}",
@@ -290,7 +291,7 @@ void answer_prioritize(const struct question *question,
 			continue;
 		to = put(to + 1, HOST, sizeof(HOST) - 1);
 		to = put_quoted(to, &args->names[i]);
-		/* All of them, whatever the number: that is one move. */
+		/* Copies a fixed size, whatever the number: a single move. */
 		memcpy(to, scores[score], sizeof(scores[score]));
 		to += sizeof(",\"Score\":0}") - (score < NEAP_EXTENDER_SCORE_MAX ? 1 : 0);
 		*to = ',';

@@ -12,7 +12,7 @@ struct reading {
 	struct neap_extender_args *args;
 	bool has_pod, has_names, has_whole;
 	bool is_short;    /* of memory */
-	const char *what; /* the member that is being read, for messages */
+	const char *what; /* the member being read, for messages */
 };
 
 static bool fail(struct reading *reading, const char *wrong)
@@ -124,7 +124,7 @@ static const char too_many[] = "more than 65536 nodes";
 static bool grow(struct reading *reading, bool has_more_than_names)
 {
 	struct neap_extender_args *args = reading->args;
-	/* A name takes some 15 bytes: mostly this is all that is needed. */
+	/* A name takes about 15 bytes: this is usually enough. */
 	size_t left = (size_t)(reading->scan.end - reading->scan.at);
 	size_t size = args->count < args->size ? args->size
 		      : args->size             ? args->size * 2
@@ -134,7 +134,7 @@ static bool grow(struct reading *reading, bool has_more_than_names)
 
 	if (args->count > NEAP_EXTENDER_NODES_MAX)
 		return fail(reading, too_many);
-	/* One too many has room, so that a full list is told from one that goes on. */
+	/* Room for one too many, to distinguish a full list from one that goes on. */
 	size = size <= NEAP_EXTENDER_NODES_MAX ? size : NEAP_EXTENDER_NODES_MAX + 1;
 	names = neap_realloc_array(args->names, size, sizeof(*names));
 	if (!names)

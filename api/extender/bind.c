@@ -8,10 +8,10 @@
 #include "api/extender/extender_priv.h"
 #include "engine/base/mem.h"
 
-/* Who wait for one binding; another one is told that it is on its way. */
+/* Requests that wait for one binding; further ones are told that it is in progress. */
 #define ASKERS_MAX 8
 
-/* A binding on its way; freed when it is told of. */
+/* A binding in progress; freed when it is answered. */
 struct ask {
 	struct neap_extender *extender; /* NULL: it is gone */
 	struct ask *next, *prev;
@@ -157,6 +157,6 @@ void bind_verb(void *arg, struct neap_http_request *request)
 	binding.name = args.name;
 	binding.uid = args.uid;
 	binding.node = node;
-	binding.arg = ask; /* it may be told, and so be gone, before the next line ends */
+	binding.arg = ask; /* it may be answered and freed before the next line ends */
 	neap_scheduler_bind(extender->scheduler, &binding);
 }

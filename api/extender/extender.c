@@ -177,7 +177,7 @@ void question_done(struct question *question)
 	free(question->known);
 }
 
-/* What an answer has no room for. */
+/* Logs errors that the answer has no room for. */
 static void log_trouble(const struct neap_extender *extender, const char *verb,
 			const struct neap_error *err)
 {
@@ -207,14 +207,14 @@ static bool is_over(void *arg)
 
 /* --- filter, prioritize --- */
 
-/* What is different about the two verbs about nodes. */
+/* The differences between the two verbs about nodes. */
 struct about_nodes {
 	int (*decide)(struct neap_decide *decide, const struct neap_pod *pod,
 		      const uint32_t *rows, size_t count, struct neap_verdict *ret,
 		      struct neap_error *err);
 	void (*answer)(const struct question *question,
 		       const struct neap_verdict *verdict, struct neap_buf *out);
-	/* Of what cannot be judged. */
+	/* For requests that cannot be decided. */
 	void (*fail)(const struct question *question, const struct neap_error *err,
 		     struct neap_buf *out);
 };
@@ -304,8 +304,8 @@ static int by_text(const void *a, const void *b)
 	return left->len ? memcmp(left->at, right->at, left->len) : 0;
 }
 
-/* The victims are there, each once, and may go. Whoever asks chooses how many there are, so each pod of the node is looked
- * for among them, and not the other way round. */
+/* Finds the victims, distinct and evictable. The request decides their number, so each
+ * pod of the node is searched among them, not the other way round. */
 static bool find_victims(const struct question *question,
 			 const struct neap_extender_node *asked,
 			 const struct neap_cluster_node *node, struct neap_pod **ret)

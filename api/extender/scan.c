@@ -118,7 +118,7 @@ static uint64_t find_special(uint64_t word)
 	       ((word - EACH(' ')) & ~word & EACH(0x80));
 }
 
-/* Past the bytes that stand for themselves, eight at a time as long as there are eight; the NUL behind the text ends
+/* Skips ordinary bytes, eight at a time where possible; the NUL after the text ends
  * it. */
 static const char *skip_plain_bytes(const char *at, const char *end)
 {
@@ -246,7 +246,7 @@ static bool skip_plain(struct neap_scan *scan, int first)
 	}
 }
 
-/* Without recursion: what is open stands in closers. */
+/* Not recursive: closers holds what is open. */
 bool neap_scan_value(struct neap_scan *scan, struct neap_text *ret)
 {
 	char closers[NEAP_SCAN_DEPTH_MAX];

@@ -202,7 +202,7 @@ static int read_pauses(const struct config_reader *reader, const json_t *json,
 	return 0;
 }
 
-/* Of kube-scheduler's process, not of placing. */
+/* Settings of kube-scheduler's process, not of scheduling. */
 static const char *const idle[] = {"parallelism",
 				   "leaderElection",
 				   "clientConnection",

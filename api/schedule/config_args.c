@@ -132,7 +132,7 @@ static int read_one(struct config_reader *reader, const char *plugin, const json
 		failed = read_of_cluster(reader, copy, is_load, path, err);
 	} else {
 		failed = neap_settings_read(settings, plugin, copy, err);
-		/* Whether there is such a plugin at all is said later. */
+		/* Whether the plugin exists at all is checked later. */
 		if (failed == -NEAP_ENOTFOUND && neap_settings_find_filter(plugin) < 0 &&
 		    neap_settings_find_score(plugin) < 0)
 			failed = 0;

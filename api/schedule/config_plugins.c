@@ -27,7 +27,7 @@ struct plugins {
 	bool preempts;
 };
 
-/* What is done without a row in a table. */
+/* Plugins without a row in a table. */
 static const char *const fixed[] = {"PrioritySort", "SchedulingGates", "NodeName",
 				    "DefaultBinder", NULL};
 #define PREEMPTION "DefaultPreemption"
@@ -96,7 +96,7 @@ static const struct {
 	{"postBind", POINT_OTHER},
 };
 
-/* Where it stands, for messages. */
+/* Its path, for messages. */
 struct place {
 	const char *path; /* "profiles[0].plugins.score.enabled[1]" */
 	enum point point;
@@ -239,7 +239,8 @@ static int read_set(struct plugins *plugins, const json_t *set, const char *path
 	return 0;
 }
 
-/* Points that only accompany filter and score: whoever is named there must be in force after all, or gone. */
+/* Extension points that only accompany filter and score: plugins named there must be
+ * enabled anyway, or removed. */
 static int check_others(struct plugins *plugins, const json_t *set, const char *path,
 			bool enables, struct neap_error *err)
 {
@@ -319,7 +320,7 @@ static void apply(const struct plugins *plugins, struct neap_settings *settings)
 	settings->never_preempts = !plugins->preempts;
 }
 
-/* Arguments of whom nobody asks would have no effect. */
+/* Arguments of a disabled plugin would have no effect. */
 static int check_args(struct plugins *plugins, const json_t *profile, size_t index,
 		      struct neap_error *err)
 {

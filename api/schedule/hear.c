@@ -276,7 +276,7 @@ static int open_source(struct neap_scheduler *scheduler, struct source *source,
 	neap_client_watch_free(source->watch);
 	source->watch = NULL;
 	source->is_read = false;
-	source->is_ready = true; /* what comes at once is not told */
+	source->is_ready = true; /* events that come at once are not announced */
 	source->place = (struct neap_client_place){
 		.version = neap_client_version(scheduler->client)};
 	return neap_client_watch_new(scheduler->client, source->resource,

@@ -11,9 +11,9 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
-/* Of a message; the words of thousands of different reasons end somewhere. Those of one node have room. */
+/* Size of a message, which cuts thousands of distinct reasons. Those of one node fit. */
 #define MESSAGE_BYTES (32 * 1024)
-/* What another node that is asked for CPUs counts, in looks. */
+/* Cost of asking another node for CPUs, in examined nodes. */
 #define CLAIM_LOOKS 10
 
 static struct neap_pod *find_same(struct neap_scheduler *scheduler,
@@ -76,7 +76,7 @@ void scheduler_bind_free(struct bind *bind)
 	free(bind);
 }
 
-/* "": it is taken away; NULL: it stays as it is. */
+/* "": it is removed; NULL: unchanged. */
 static const char *note_of(const struct bind *bind, const char *key)
 {
 	const json_t *note = json_object_get(bind->notes, key);
@@ -84,7 +84,7 @@ static const char *note_of(const struct bind *bind, const char *key)
 	return json_is_null(note) ? "" : json_string_value(note);
 }
 
-/* Where the pod became what it is by the binding alone it need not be read again. */
+/* When the new object differs by the binding alone, the pod need not be read again. */
 static void confirm(struct neap_scheduler *scheduler, const struct bind *bind,
 		    struct neap_pod *pod, struct neap_object *object)
 {
@@ -97,7 +97,7 @@ static void confirm(struct neap_scheduler *scheduler, const struct bind *bind,
 				     scheduler->now() + CONFIRM_USEC);
 }
 
-/* Another version is no news: the next attempt is of that one. */
+/* A conflict is no news: the next attempt uses the newer version. */
 static void tell_failed(struct neap_scheduler *scheduler, const struct bind *bind,
 			const struct neap_pod *pod,
 			const struct neap_client_failure *failure)
@@ -145,7 +145,8 @@ void scheduler_bound(void *arg, struct neap_object *object,
 	scheduler_wake(scheduler, 0);
 }
 
-/* What is written to the pod with its binding: it and the place become known together. False without memory. */
+/* Builds the annotations written with the binding, so that both become visible together.
+ * False without memory. */
 static bool make_notes(const struct neap_pod *pod, const struct neap_claim *claim,
 		       json_t **ret)
 {
@@ -213,7 +214,7 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	    pod->object)
 		bind->before = neap_object_ref(pod->object);
 	bind->notes = notes;
-	/* It may be told, and so be gone, before this returns. */
+	/* It may be answered and freed before this returns. */
 	(void)json_incref(notes);
 	neap_client_bind(scheduler->client, &ask,
 			 &(struct neap_client_binding){.node = bind->node,
@@ -243,8 +244,9 @@ static int claim_other(struct neap_scheduler *scheduler, const struct neap_pod *
 	return failed;
 }
 
-/* On the node that was chosen, or on the next one that can give them: what the filters let pass may still not do when it
- * comes to single CPUs. choice->row: that node. *err, and why in full: the words of the chosen one where none can. */
+/* Claims on the chosen node, or on the next one that can provide the CPUs: filters accept
+ * nodes that may still fail for single CPUs. choice->row: that node. *err, and why in
+ * full: the chosen one's reason when none can. */
 static int claim_any(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 		     struct neap_choice *choice, size_t *ret_asked,
 		     struct neap_claim **ret, struct neap_buf *why,

@@ -37,7 +37,7 @@ struct neap_schedule_policies {
 	size_t count;
 	struct one of[POLICIES_MAX]; /* by slot */
 	struct neap_curve_score score;
-	/* Of a block: rows that nobody refused yet, where they stand, and what was said of them. */
+	/* Of a block: rows not refused yet, their positions, and the answers. */
 	uint32_t *rows, *places, *answers;
 	size_t size;
 	char text[NEAP_PLACE_REASON + 128];
@@ -156,7 +156,7 @@ static bool make_room(struct neap_schedule_policies *policies, size_t count)
 	return policies->size > 0;
 }
 
-/* What one says of the rows that are left; returns how many are left then. */
+/* Asks one policy about the remaining rows; returns how many remain then. */
 static size_t ask(struct neap_schedule_policies *policies, size_t i, size_t left,
 		  bool is_trial, uint32_t *ret)
 {
@@ -173,7 +173,7 @@ static size_t ask(struct neap_schedule_policies *policies, size_t i, size_t left
 					   policies->rows, left, &turn.left_usec,
 					   policies->answers, &err);
 	turn_end(policies, &turn);
-	/* What is only tried is nothing that anybody decides. */
+	/* A trial is not a decision. */
 	turn = turn_begin(policies, NULL);
 	if (slot->shadow && !is_trial)
 		neap_shadow_allow(slot->shadow, &policies->place, verdict, &one->call,
@@ -216,7 +216,7 @@ static bool filter(void *arg, const uint32_t *rows, size_t count, bool is_trial,
 		    !is_kind(neap_registry_get(policies->config.registry, i), kind))
 			continue;
 		left = ask(policies, i, left, is_trial, ret);
-		/* What it refused before does not count any more; of a trial there is nothing before. */
+		/* What it refused before is void; in a trial there is nothing before. */
 		if (one->has_failed && (is_trial || one->has_refused))
 			return false;
 	}
@@ -279,8 +279,8 @@ static bool find_score(const struct neap_schedule_policies *policies, size_t ind
 	return false;
 }
 
-/* The curves over all nodes, which is work of the policy that made them: its budget is that of a call and of each node,
- * also of those that are only counted, and of that what is left. */
+/* Evaluates the curves over all nodes, as work of the policy: its budget is that of a
+ * call plus one per node, including nodes that are only counted, within what is left. */
 static enum neap_tick_verdict weigh(struct neap_schedule_policies *policies,
 				    struct neap_registry_slot *slot, const uint32_t *rows,
 				    size_t count, int64_t *left_usec, int64_t *ret,
@@ -315,7 +315,7 @@ static enum neap_tick_verdict weigh(struct neap_schedule_policies *policies,
 	return NEAP_TICK_PUT_OFF;
 }
 
-/* Of a score: what it said is not weighed yet. */
+/* For a score: the plan is not evaluated yet. */
 static void ask_shadow(struct neap_schedule_policies *policies,
 		       struct neap_registry_slot *slot, enum neap_tick_verdict verdict,
 		       const uint32_t *rows, size_t count)

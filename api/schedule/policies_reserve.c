@@ -28,7 +28,7 @@ struct neap_policies_reserve {
 	struct neap_place_pod pod;
 	bool has_failed; /* somebody, in this decision: nobody is asked any more */
 	bool is_replaced;
-	struct one of[POLICIES_MAX]; /* those that are asked, in order */
+	struct one of[POLICIES_MAX]; /* the policies to ask, in order */
 	size_t count;
 	struct neap_reserve_pair pairs[NEAP_RESERVE_PAIRS_MAX];
 	size_t pair_count;
@@ -111,7 +111,8 @@ static void add_pairs(struct neap_policies_reserve *policies,
 	size_t count;
 	const struct neap_reserve_pair *pairs = neap_policy_pairs(policy, &count);
 
-	/* What finds no place is looked at with each offer, as all are: these only save offers. */
+	/* Pairs without room here are compared with each offer anyway: these only save
+	 * offers. */
 	for (size_t i = 0; i < count && policies->pair_count < NEAP_RESERVE_PAIRS_MAX;
 	     i++)
 		policies->pairs[policies->pair_count++] = pairs[i];

@@ -104,7 +104,7 @@ void neap_scheduler_configure(struct neap_scheduler *scheduler,
 	(void)neap_schedule_config_ref(settings);
 	(void)neap_schedule_config_unref(scheduler->settings);
 	scheduler->settings = settings;
-	/* Everything is read again, after the last binding that is on its way. */
+	/* Everything is read again, after the last pending binding. */
 	scheduler->is_lost = true;
 	scheduler_wake(scheduler, 0);
 }

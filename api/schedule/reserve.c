@@ -163,7 +163,7 @@ void scheduler_write_stand(struct bind *bind)
 	write_status(scheduler, &ask, tree, status);
 }
 
-/* What stands there of CPUs that it was given for a place that never came to be is taken away. */
+/* Removes CPUs from its annotations that belong to a placement that never happened. */
 static bool forget_cpus(const json_t *tree, json_t *notes)
 {
 	const json_t *before =
@@ -174,7 +174,8 @@ static bool forget_cpus(const json_t *tree, json_t *notes)
 	       json_object_set_new(notes, NEAP_KEY_RESOURCE_STATUS, json_null()) == 0;
 }
 
-/* What is to be written, of the state that was decided on: what it keeps may be another amount in a newer one. */
+/* Builds what is written, for the version that was decided on: a newer one may keep other
+ * amounts. */
 static int fill_bind(struct neap_scheduler *scheduler, struct neap_pod *stand,
 		     uint32_t row, const struct neap_claim *claim, bool is_waiting,
 		     struct bind *bind, struct neap_error *err)
@@ -200,7 +201,7 @@ static int fill_bind(struct neap_scheduler *scheduler, struct neap_pod *stand,
 				       &bind->status, err)
 			 : neap_error_nomem(err);
 	json_decref(tree);
-	/* One that waits is there already. */
+	/* A waiting one is placed already. */
 	if (failed == 0)
 		failed =
 			stand->seat.node
@@ -263,7 +264,7 @@ static bool has_ports(const struct neap_pod *stand)
 	return true;
 }
 
-/* Of those that wait on a node the older one has its room first. */
+/* Of the Reservations that wait on a node, the oldest gets its room first. */
 static bool waits_behind(const struct neap_pod *other, const struct neap_pod *stand)
 {
 	if (!neap_pod_is_stand(other) || !other->keep->waits)
@@ -285,7 +286,8 @@ static int64_t used_behind(const struct neap_pod *stand, uint32_t resource)
 	return sum;
 }
 
-/* The pods on the node leave room for all that is kept there, but what waits behind it. */
+/* Returns whether the node's pods leave room for everything kept there, except by younger
+ * waiting Reservations. */
 static bool is_free(const struct neap_columns *columns, const struct neap_pod *stand)
 {
 	uint32_t row = stand->seat.node->row;
@@ -377,7 +379,7 @@ void scheduler_tell_unplaced(struct neap_scheduler *scheduler,
 	char key[NEAP_POD_KEY];
 	json_t *tree;
 
-	/* It may have ended, or have a place; what is to be said of it is said after the next look. */
+	/* It may have ended or been placed; the message follows after the next look. */
 	if (!newest || newest->version != stand->object->version) {
 		neap_queue_retry(scheduler->queue, neap_pod_seat_key(stand, key),
 				 scheduler->now());

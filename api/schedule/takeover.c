@@ -58,7 +58,7 @@ static struct neap_client_ask ask_about(const struct taken_pod *pod)
 		.resource = "pods", .ns = pod->ns, .name = pod->name};
 }
 
-/* Where this fails nothing comes of it before the Reservation is to have a place there. */
+/* If this fails, it is repeated before a Reservation is placed there. */
 static void ask_back(struct neap_scheduler *scheduler, const char *ns, const char *name,
 		     const char *uid)
 {
@@ -68,7 +68,7 @@ static void ask_back(struct neap_scheduler *scheduler, const char *ns, const cha
 			       patch_with(uid, json_null()));
 }
 
-/* Somebody else gave it that place meanwhile: who was told of it uses it. */
+/* Another scheduler placed it there meanwhile: the annotated pods use it. */
 static bool is_there(const struct bind *bind)
 {
 	const struct neap_object *newest = neap_client_newest(
@@ -155,7 +155,7 @@ static bool says_the_same(const struct neap_object *a, const struct neap_object 
 	return x && y ? strcmp(x, y) == 0 : !x && !y;
 }
 
-/* Where it was decided on, and nobody else's meanwhile. */
+/* It is still on the node it was decided on, and not taken by others. */
 static bool is_still_free(const struct bind *bind, const struct taken_pod *taken)
 {
 	struct neap_scheduler *scheduler = bind->scheduler;

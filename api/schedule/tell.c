@@ -116,8 +116,8 @@ static json_t *change_status(const json_t *tree, const struct says *says,
 	return status;
 }
 
-/* From the newest state, and only onto that one. What is refused is written with the next attempt. nominated: NULL:
- * as it is; "": none. */
+/* Based on the newest state, and written only onto that. If refused, the next attempt
+ * writes it. nominated: NULL: unchanged; "": none. */
 static void set_condition(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 			  const struct says *says, const char *nominated)
 {
@@ -183,7 +183,7 @@ void scheduler_tell_refused(struct neap_scheduler *scheduler, const struct neap_
 void scheduler_tell_node(struct neap_scheduler *scheduler,
 			 const struct neap_cluster_node *node)
 {
-	/* Events about nodes are looked for by the name, as a kubelet tells them. */
+	/* Events about nodes are found by name, as a kubelet writes them. */
 	const struct neap_client_note note = {.api_version = "v1",
 					      .kind = "Node",
 					      .ns = "",

@@ -67,7 +67,7 @@ void scheduler_tell_binder(struct neap_scheduler *scheduler, const struct bind *
 		if (is_bound_to(scheduler, ns, name + 1, bind->uid, bind->node))
 			trouble = NULL;
 	}
-	/* One of its own that somebody tried to place elsewhere. */
+	/* One of its own pods that another scheduler tried to place elsewhere. */
 	if (trouble && pod && scheduler_wants(scheduler, pod) &&
 	    !neap_queue_has(scheduler->queue, bind->key))
 		(void)neap_queue_add(scheduler->queue, bind->key, pod->priority,

@@ -48,7 +48,7 @@ static void NEAP_PRINTF(3, 0) print(char *to, size_t size, const char *fmt, va_l
 	neap_utf8_mend(to);
 }
 
-/* Puts head and between before what stands in text. */
+/* Inserts head and between before the present text. */
 static void prepend(char *text, size_t size, const char *head, const char *between)
 {
 	size_t head_len = strnlen(head, size - 1);

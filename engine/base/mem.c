@@ -105,7 +105,7 @@ void neap_utf8_trim(char *text)
 	size_t len = strlen(text), start = len, want;
 	unsigned char lead;
 
-	/* At most three continuation bytes can stand before the end. */
+	/* At most three continuation bytes can precede the end. */
 	while (start > 0 && len - start < 3 &&
 	       ((unsigned char)text[start - 1] & 0xc0) == 0x80)
 		start--;

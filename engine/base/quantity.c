@@ -11,8 +11,9 @@
 
 typedef unsigned __int128 u128;
 
-/* 20 digits and the factor 2^60 fit 128 bits, and so do 24 and what is done to numbers without it; a canonical text
- * has no more. Further digits only say "and a little more", which rounding up has to know. */
+/* 20 digits times the factor 2^60 fit 128 bits, and so do 24 digits without it; a
+ * canonical text has no more. Further digits only mean "and a little more", which matters
+ * for rounding up. */
 #define DIGITS_MAX     24
 #define SHIFTED_MAX    ((u128)UINT64_C(10000000000) * UINT64_C(10000000000))
 #define EXPONENT_MAX   1000 /* far beyond any result; keeps the arithmetic small */
@@ -82,7 +83,7 @@ static const char *take_number(const char *s, struct number *n)
 	return any ? s : NULL;
 }
 
-/* What is to be shifted has room for it. */
+/* Makes room for shifting. */
 static void make_room(struct number *n)
 {
 	for (; n->shift && n->mantissa >= SHIFTED_MAX; n->exponent++) {
@@ -178,7 +179,7 @@ int neap_quantity_parse_units(const char *text, int64_t *ret_units,
 
 /* --- as a kube-apiserver writes them --- */
 
-/* Milli: what is finer is rounded up. */
+/* Milli: finer fractions are rounded up. */
 #define FINEST (-3)
 
 struct digits {
@@ -216,7 +217,7 @@ static void put_digits(u128 value, char *buf, size_t size)
 			       (uint64_t)(value / part), (uint64_t)(value % part));
 }
 
-/* The name of so many times ten and two; NULL when there is none. */
+/* Returns the suffix of that power of ten and two; NULL when there is none. */
 static const char *find_suffix(int exponent, int shift)
 {
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(suffixes); i++)
@@ -253,7 +254,7 @@ static void put_binary(u128 value, char *buf, size_t size)
 	(void)snprintf(buf + len, size - len, "%s", find_suffix(0, shift));
 }
 
-/* Where the number ends, with its suffix in *n; NULL: text is no quantity. */
+/* Returns where the number ends, with its suffix in *n; NULL: text is not a quantity. */
 static const char *take_amount(const char *text, struct number *n)
 {
 	const char *end = strnlen(text, 256) < 256 ? take_number(text, n) : NULL;
@@ -309,7 +310,7 @@ static int order_of_digits(struct digits a, struct digits b)
 		b_size++;
 	if (a_size != b_size)
 		return a_size < b_size ? -1 : 1;
-	/* They have so many digits before the point: what has fewer gets zeros. */
+	/* Aligns the digits before the point: the shorter number gets zeros. */
 	for (; a.exponent > b.exponent; a.exponent--)
 		a.value *= 10;
 	for (; b.exponent > a.exponent; b.exponent--)

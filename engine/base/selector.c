@@ -40,7 +40,7 @@ struct builder {
 	struct requirement rows[NEAP_SELECTOR_REQUIREMENTS];
 	uint32_t values[NEAP_SELECTOR_VALUES];
 	size_t count, value_count;
-	enum op op_end; /* of those that are known */
+	enum op op_end; /* end of the known operators */
 	struct neap_buf texts;
 	struct neap_error *err;
 };
@@ -132,7 +132,7 @@ int neap_label_check_value(const char *text, struct neap_error *err)
 
 /* --- parsing --- */
 
-/* Puts `Invalid value: "text": ` before the message that is there. */
+/* Prefixes the present message with `Invalid value: "text": `. */
 static int invalid(struct builder *b, const char *field, const char *text)
 {
 	char shown[SHOWN_BYTES + 1];
@@ -145,7 +145,7 @@ static int invalid(struct builder *b, const char *field, const char *text)
 	return neap_error_wrap(b->err, "Invalid value: \"%s\"", shown);
 }
 
-/* NULL for what is no text or has a NUL in it. */
+/* Returns NULL for other types, and for a text with NUL. */
 static const char *text_of(const json_t *json)
 {
 	const char *text = json_string_value(json);
@@ -209,7 +209,7 @@ static int add_value(struct builder *b, const char *value)
 	return 0;
 }
 
-/* field "": each label is a field of its own. */
+/* field "": each label is its own field. */
 static int read_labels(struct builder *b, const json_t *labels, const char *field)
 {
 	const char *keys[NEAP_SELECTOR_REQUIREMENTS];
@@ -457,7 +457,7 @@ size_t neap_selector_size(const struct neap_selector *selector)
 
 /* --- matching --- */
 
-/* Both sides as whole numbers; what is none is neither above nor below. */
+/* Compares both as whole numbers; anything else is neither above nor below. */
 static bool is_beyond(enum op op, const char *value, size_t len, const char *wanted)
 {
 	char text[24];

@@ -26,7 +26,7 @@ static void skip_blanks(struct text *text)
 		text->at++;
 }
 
-/* What ends a key or a value. */
+/* Returns the length of a key or value. */
 static size_t word_len(const char *at)
 {
 	return strcspn(at, " \t,()=!<>");

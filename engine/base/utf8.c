@@ -85,7 +85,7 @@ size_t neap_utf8_escape(const char *text, char to[NEAP_UTF8_ESCAPE])
 	static const char from[] = "\n\t\r", name[] = "ntr";
 	const char *at = strchr(from, *text);
 	uint32_t code = 0;
-	/* The NUL at the end is no continuation, so no byte behind it is looked at. */
+	/* The NUL at the end is not a continuation byte, so nothing after it is read. */
 	size_t len = neap_utf8_next(text, SIZE_MAX, &code);
 
 	to[0] = '\0';

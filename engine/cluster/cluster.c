@@ -149,7 +149,7 @@ static int keep_assumption(struct neap_cluster *cluster, struct neap_pod *pod,
 	ret = neap_cluster_seat(cluster, pod, before->seat.node, err);
 	if (ret < 0)
 		return ret;
-	/* The name is there, so that this needs no memory. */
+	/* The name exists already, so this needs no memory. */
 	(void)neap_map_set(cluster->assumed, neap_pod_seat_key(pod, key), pod);
 	pod->seat.is_assumed = true;
 	pod->seat.until_usec = before->seat.until_usec;
@@ -189,7 +189,7 @@ static bool has_same_cpus(const struct neap_pod *a, const struct neap_pod *b)
 	       is_same_text(a->cpus->from.numa_spec, b->cpus->from.numa_spec);
 }
 
-/* Of one for whom room was made: what was kept for it there is still its own, or it is there. */
+/* For a nominated pod: its room is still its own, or it is placed there. */
 static bool keeps_room(const struct neap_pod *before, const struct neap_pod *pod)
 {
 	const char *node = pod->seat.node ? pod->seat.node->name : pod->nominated;
@@ -254,16 +254,16 @@ static int seat(struct neap_cluster *cluster, struct neap_pod *pod,
 	return 0;
 }
 
-/* What is known of making room, and nobody tells. */
+/* Keeps state about preemption, which no object has. */
 static void keep_trials(struct neap_pod *pod, const struct neap_pod *before)
 {
 	pod->trials_begin = before->trials_begin;
 	pod->trials_next = before->trials_next;
-	/* Until it is told to go; what else happens to it means that it was not asked to. */
+	/* Until it is deleted; any other change means that it was not asked to leave. */
 	pod->seat.is_victim =
 		before->seat.is_victim &&
 		(pod->object->is_deleting || pod->is_preempted > before->is_preempted);
-	/* Of a stand also where room is made. */
+	/* For a placeholder, nomination is known here only. */
 	if (neap_pod_is_stand(pod) && *before->nominated)
 		pod->nominated = neap_arena_strdup(&pod->arena, before->nominated);
 }
@@ -310,7 +310,8 @@ static int put_pod(struct neap_cluster *cluster, struct neap_pod *pod,
 		before->seat.is_assumed = false;
 	end_assumption(cluster, before);
 	neap_cluster_unseat(cluster, before);
-	/* What it has goes by its name, and was that of the one before until now. */
+	/* Its holdings are keyed by name, and belonged to the previous object until
+	 * now. */
 	neap_cluster_hold_cpus(cluster, pod);
 	neap_cluster_unuse_kind(cluster, before);
 	(void)neap_pod_unref(before);
@@ -414,7 +415,7 @@ bool neap_cluster_bind(struct neap_cluster *cluster, struct neap_pod *pod,
 		return false;
 	end_assumption(cluster, pod);
 	neap_cluster_end_claim(pod);
-	/* What it says of itself counts from now on, and what it has is what it says. */
+	/* From now on its own annotations count. */
 	if (pod->cpus && pod->cpus->exclusive != exclusive) {
 		neap_cluster_release_cpus(pod);
 		neap_cluster_hold_cpus(cluster, pod);

@@ -14,8 +14,8 @@
 
 #define KIND_NAME (NEAP_OBJECT_NAMESPACE + 2 * NEAP_SHA256_HEX)
 
-/* Labels stand one after the other in the object, in the order of its JSON: the same in another order is another
- * kind, which does no harm. */
+/* Labels are in the order of the object's JSON: another order gives another kind, which
+ * is harmless. */
 static void name_kind(const struct neap_pod *pod, char text[KIND_NAME])
 {
 	const struct neap_object *object = pod->object;

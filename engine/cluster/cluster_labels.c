@@ -10,7 +10,7 @@
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
 
-/* Numbers beyond twice the rows that a column may have before it is made anew. */
+/* Numbers, beyond twice the rows, that a column may have before it is rebuilt. */
 #define LABEL_VALUES_MIN 64
 
 struct labels {

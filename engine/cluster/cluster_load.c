@@ -14,13 +14,14 @@
 
 #define LIMITS_ANNOTATION "scheduling.koordinator.sh/usage-thresholds"
 #define RAW_ANNOTATION    "node.koordinator.sh/raw-allocatable"
-/* What a pod that asks for nothing is taken to use. */
+/* Estimated usage of a pod without requests. */
 #define CPU_MILLI_UNASKED 250
 #define BYTES_UNASKED     (INT64_C(200) * 1024 * 1024)
 
 /* --- settings --- */
 
-/* Names of a class are known for cpu and memory alone; the rest is not asked for under such a class. */
+/* Classes have names for cpu and memory only; other resources are not requested by
+ * class. */
 static int number_of(struct neap_cluster *cluster, enum neap_band band, const char *name,
 		     uint32_t *ret, struct neap_error *err)
 {
@@ -287,7 +288,7 @@ struct sums {
 	int64_t prod[NEAP_LOAD_NAMES_MAX], prod_delta[NEAP_LOAD_NAMES_MAX];
 };
 
-/* Until when the estimate counts beside what is reported; INT64_MIN: there is no such time. */
+/* Until when the estimate counts besides the report; INT64_MIN: never. */
 static int64_t deadline_of(const struct neap_load_args *args,
 			   const struct neap_pod_load *pod, int64_t assigned)
 {
@@ -345,7 +346,8 @@ static void count_pod(const struct neap_load *load, const struct neap_load_metri
 	}
 }
 
-/* The usage that is asked for, with what is on its way. One over a certain time that is not reported is estimated. */
+/* The selected usage plus estimates. One over a duration that is not reported is
+ * estimated. */
 static int64_t used_of(const struct neap_load_metric *metric,
 		       struct neap_load_which which, const struct sums *sums, size_t i)
 {

@@ -161,7 +161,7 @@ static int read_taints(struct neap_cluster *cluster, struct neap_cluster_node *n
 	return 0;
 }
 
-/* An image has several names; each stands for it. Those beyond the limit are not known to be there. */
+/* Each name of an image counts. Images beyond the limit count as missing. */
 static int read_images(struct neap_cluster *cluster, struct neap_cluster_node *node,
 		       const json_t *list, struct neap_error *err)
 {
@@ -214,7 +214,7 @@ static bool set_trouble(struct neap_cluster_node *node, const struct neap_error 
 	return text != NULL;
 }
 
-/* What cannot be read of its amounts is not there; said in trouble. */
+/* Unreadable amounts count as missing and are reported in trouble. */
 static int read_node(struct neap_cluster *cluster, struct neap_cluster_node *node,
 		     const json_t *tree, struct neap_error *err)
 {

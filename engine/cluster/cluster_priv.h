@@ -11,7 +11,7 @@
 
 struct neap_cluster {
 	struct neap_resources *resources;
-	/* number of resource names that unplaced pods were checked against */
+	/* number of resource names that pods were last resolved with */
 	uint32_t resolved;
 	struct neap_map *nodes;       /* by name */
 	struct neap_map *pods;        /* by "NAMESPACE/NAME" */

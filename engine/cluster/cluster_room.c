@@ -74,10 +74,10 @@ struct neap_cluster_node *neap_cluster_lift(struct neap_cluster *cluster,
 	struct neap_cluster_node *node = pod->seat.node;
 	bool is_shifted;
 
-	/* Of a node that is not there the last pod would take the row with it. */
+	/* On a missing node, the last pod would take the row with it. */
 	if (!node || !node->object)
 		return NULL;
-	/* Flags say that there may be such pods, and stay. */
+	/* Flags only say that there may be such pods, and stay. */
 	is_shifted = neap_cluster_shift_stand(cluster, node, pod, -1);
 	neap_cluster_unseat(cluster, pod);
 	if (is_shifted)
@@ -165,7 +165,7 @@ static struct budgets *make_namespace(struct neap_cluster *cluster, const char *
 	return NULL;
 }
 
-/* Where the one of that name is linked from, or would be. */
+/* The link to the budget of that name, or where it would be. */
 static struct neap_cluster_budget **find_link(struct budgets *of, const char *name)
 {
 	struct neap_cluster_budget **link = &of->first;

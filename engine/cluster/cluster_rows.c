@@ -13,7 +13,7 @@
 #define ROWS_FIRST 16
 #define PODS_FIRST 8
 
-/* The old block stays when there is no memory; a larger one than is known of does no harm. */
+/* Without memory the old block stays; a block larger than recorded is harmless. */
 bool neap_cluster_grow(void *place, size_t old, size_t count, size_t size)
 {
 	void *was, *block;
@@ -74,7 +74,7 @@ int neap_cluster_add_column(struct neap_cluster *cluster, uint32_t resource,
 	}
 	columns->allocatable[resource] = allocatable;
 	columns->used[resource] = used;
-	/* What its pods have of it was not counted so far. */
+	/* Its pods' amounts of it were not counted so far. */
 	for (size_t row = 0; row < columns->rows; row++)
 		if (columns->nodes[row])
 			neap_cluster_mark(cluster, columns->nodes[row]);
@@ -300,7 +300,8 @@ static void count_kinds(struct neap_cluster *cluster,
 	}
 }
 
-/* One more of its kind, or one less; the one that stands for a kind may be gone from the row, but not freed. */
+/* Adds or removes one of its kind; the pod that represents the kind may have left the
+ * row, but is not freed. */
 static void shift_kind(struct neap_cluster *cluster, const struct neap_cluster_node *node,
 		       const struct neap_pod *pod, int by)
 {

@@ -79,7 +79,7 @@ size_t neap_cluster_cpus_ruled(const struct neap_cluster *cluster)
 
 /* --- who has what --- */
 
-/* It has what it was given, as long as that is on its way; else what it says. */
+/* A pod holds what it was given while that is pending; then what its annotation says. */
 static const char *status_of(const struct neap_pod *pod, enum neap_cpu_exclusive *ret)
 {
 	*ret = pod->seat.exclusive;
@@ -113,7 +113,7 @@ static void hold(struct neap_cluster *cluster, struct neap_cpus *book,
 				    NULL);
 	if (ret == 0)
 		ret = neap_numa_node_hold(book->numa, key, cpus, cells, exclusive, NULL);
-	/* What cannot be read is nothing. */
+	/* Unreadable annotations count as none. */
 	if (ret == -NEAP_ENOMEM)
 		book->is_stale = true;
 }
@@ -393,7 +393,7 @@ static int read_topology(struct neap_cluster *cluster, const struct neap_object 
 	return 0;
 }
 
-/* The book of a node that is there, by a topology that is told or, NULL, gone. */
+/* Rebuilds the book of an existing node with a new topology; NULL when it was deleted. */
 static int renew(struct neap_cluster *cluster, const char *name,
 		 const struct neap_cluster_topology *topology, struct neap_error *err)
 {
@@ -428,7 +428,7 @@ int neap_cluster_set_topology(struct neap_cluster *cluster, struct neap_object *
 	}
 	ret = renew(cluster, object->name, topology, err);
 	if (ret < 0) {
-		/* The name is there, so that this needs no memory. */
+		/* The name exists already, so this needs no memory. */
 		if (before)
 			(void)neap_map_set(cluster->topologies, object->name, before);
 		else
@@ -479,7 +479,7 @@ static bool is_free(const struct neap_numa_node *numa, const struct neap_claim *
 	return true;
 }
 
-/* What it uses of a reservation is taken by that one's stand. */
+/* Amounts that it uses from a reservation are counted by the placeholder. */
 static bool is_used(const struct neap_pod *pod, const struct neap_claim *claim)
 {
 	for (size_t i = 0; i < claim->taken_count; i++)

@@ -13,7 +13,7 @@
 
 #define AMPLIFIED_ANNOTATION "node.koordinator.sh/resource-amplification-ratio"
 
-/* The first trouble is told. */
+/* Only the first problem is reported. */
 static void tell(struct neap_cluster_node *node, const char *text)
 {
 	if (!node->trouble)
@@ -50,7 +50,7 @@ static void add_ratio(struct neap_cpus_said *said, uint32_t resource, double rat
 	}
 }
 
-/* As the reference: one that is no number spoils all of them. */
+/* As in the reference, one invalid number makes all of them invalid. */
 static int read_ratios(struct neap_cluster *cluster, struct neap_cluster_node *node,
 		       const json_t *map, struct neap_cpus_said *said,
 		       struct neap_error *err)

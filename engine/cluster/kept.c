@@ -167,7 +167,7 @@ static void take_off(struct neap_columns *columns, uint32_t row,
 	}
 }
 
-/* What it counts for by itself: not what its owners have of it. */
+/* What it counts for by itself, without its owners' part. */
 static int64_t counts_for(const struct neap_pod *stand, const struct neap_amounts *given,
 			  uint32_t resource, int64_t amount)
 {
@@ -187,7 +187,7 @@ bool neap_cluster_shift_stand(struct neap_cluster *cluster,
 	struct neap_amounts given;
 	uint32_t row = node->row;
 
-	/* A list that grows is to be counted anew. */
+	/* A list that would grow needs a recount. */
 	if (!neap_pod_is_stand(stand) || node->is_dirty || node->cpus ||
 	    (by > 0 && node->pod_count == node->pod_size) ||
 	    columns->scored_cpu_milli[row] > SUM_MAX ||
@@ -217,7 +217,7 @@ bool neap_cluster_shift_stand(struct neap_cluster *cluster,
 	return true;
 }
 
-/* Of cells, what a stand has and its owners have, too. False without memory. */
+/* The overlap of a placeholder's and its owners' cells. False without memory. */
 static bool find_twice(struct neap_numa_node *numa, const struct neap_cluster_node *node,
 		       const struct neap_pod *stand)
 {

@@ -166,7 +166,7 @@ static bool has_any(const json_t *json, const char *field)
 	return json_object_size(json_object_get(json, field)) > 0;
 }
 
-/* What is there of usageThresholds, prodUsageThresholds and that with the name aggregated. */
+/* Reads usageThresholds, prodUsageThresholds and the aggregated part of that name. */
 static int read_limits(const struct neap_load_args *args, const json_t *json,
 		       const char *aggregated, int64_t max, struct neap_load_limits *ret,
 		       struct neap_error *err)

@@ -76,7 +76,7 @@ static bool read_pods(struct neap_load_metric *metric, const struct neap_load_ar
 	return true;
 }
 
-/* 0 holds; only what is not there, or no time, is the default. */
+/* 0 is valid; only a missing or invalid value gives the default. */
 static int64_t interval_usec(const json_t *tree)
 {
 	const json_t *policy =

@@ -11,7 +11,7 @@
 
 /* --- sets --- */
 
-/* Cores, and nodes, of what is held with the same policy, and of what is given here. */
+/* Excludes cores or nodes of pods with the same policy, and of what is given here. */
 static void exclude(struct work *work, const uint64_t *held)
 {
 	const struct neap_cpu_layout *layout = work->layout;
@@ -181,7 +181,8 @@ static bool take_node_cores(struct work *work, bool is_strict)
 	return best >= 0;
 }
 
-/* Of several sockets: the largest wholly while they fit, then cores of the others, the smallest first. */
+/* From several sockets: the largest ones whole while they fit, then cores of the others,
+ * smallest first. */
 static void take_sockets(struct work *work, const uint64_t *whole, const int *sizes)
 {
 	const struct neap_cpu_layout *layout = work->layout;
@@ -314,7 +315,7 @@ static void spread_in(struct work *work, const struct neap_cpu_part *part,
 	acc_list_spread(work, some, part->first, part->last, cut != NULL, work->left);
 }
 
-/* strict: without what is excluded, and one CPU of each core. */
+/* strict: without excluded CPUs, and one CPU per core. */
 static void find_set(const struct work *work, bool is_strict, bool excludes,
 		     uint64_t *set, uint64_t *cut)
 {
@@ -356,7 +357,7 @@ static bool spread_over_sockets(struct work *work, bool is_strict)
 	const struct neap_cpu_layout *layout = work->layout;
 	uint64_t set[NEAP_CPU_WORDS_MAX], cut[NEAP_CPU_WORDS_MAX];
 	int sizes[NEAP_CPU_NODES_MAX], best;
-	/* What is excluded by nodes does not count here. */
+	/* Exclusion by nodes does not count here. */
 	bool excludes =
 		work->has_excluded && work->take->exclusive == NEAP_EXCLUSIVE_PCPU;
 
@@ -386,7 +387,7 @@ static bool take_spread(struct work *work)
 
 /* --- the whole --- */
 
-/* From what is in work->free; without enough all of it is given. */
+/* Takes from work->free; if that is not enough, takes all of it. */
 static void accumulate(struct work *work)
 {
 	const struct neap_cpu_layout *layout = work->layout;
@@ -405,7 +406,8 @@ static void accumulate(struct work *work)
 		(void)acc_take_any(work, false);
 }
 
-/* What is free in a run; how much it is to give at most. Without preferred CPUs there is the second run alone. */
+/* What is free in a run, and the most it may give. Without preferred CPUs only the second
+ * run exists. */
 static int set_free(struct work *work, bool is_preferred)
 {
 	const struct neap_cpu_take *take = work->take;
@@ -447,7 +449,7 @@ int neap_accumulator_take(const struct neap_cpu_take *take, uint64_t *ret,
 		work.left = most < need ? most : need;
 		need -= work.left;
 		if (run && take->preferred) {
-			/* What was given first is no part of the second run. */
+			/* What the first run gave is not part of the second. */
 			for (int i = 0; i < layout->words; i++)
 				second[i] = 0;
 			work.result = second;

@@ -20,7 +20,7 @@ static int compare_ranks(const struct work *work, const struct rank *a,
 	return acc_compare(work, a->node, b->node);
 }
 
-/* Parts in the order of what was given on their socket already, and of what is free. */
+/* Ranks parts by what was given on their socket already, then by what is free. */
 static void rank_parts(const struct work *work, const uint64_t *set, struct rank *ranks)
 {
 	const struct neap_cpu_layout *layout = work->layout;
@@ -42,7 +42,7 @@ static void rank_parts(const struct work *work, const uint64_t *set, struct rank
 	}
 }
 
-/* Of ranks that are equal. socket -1: of any. False: there are none. */
+/* Finds cores of equal rank. socket -1: any. False: there are none. */
 static bool cores_of(const struct work *work, const uint64_t *set,
 		     const struct rank *ranks, int count, int free, int socket,
 		     uint64_t *ret)
@@ -103,7 +103,7 @@ static void give_until_full(struct work *work, const uint64_t *set)
 	acc_give_lowest(work, set, &all, work->left);
 }
 
-/* One sweep over the cores in their order: what is both in set and in sweep. */
+/* One sweep over the cores in order, taking what is in both set and sweep. */
 static void sweep_all(struct work *work, const uint64_t *set, const uint64_t *sweep,
 		      const struct rank *ranks, int least)
 {

@@ -7,7 +7,7 @@
 
 #include "engine/cpu/accumulator_priv.h"
 
-/* Of which moving is faster than counting. */
+/* Up to this length moving is faster than counting. */
 #define FEW 16
 
 static void give(struct work *work, int slot)
@@ -98,7 +98,7 @@ void acc_list_cores(struct work *work, const uint64_t *cores, int first, int las
 			}
 }
 
-/* In sweeps over the list; a short one goes as it is. */
+/* Sweeps over the list; a short one is taken as it is. */
 static void walk(struct work *work, const uint16_t *list, int count, int need)
 {
 	uint16_t sweep[NEAP_CPU_SLOTS_MAX]; /* of each CPU in the list */

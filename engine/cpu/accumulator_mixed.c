@@ -21,7 +21,8 @@ static void count_sizes(const struct neap_cpu_layout *layout, const uint64_t *wh
 			ret[bits(whole[i] & whole_cores(layout, low & -low))]++;
 }
 
-/* Every sum up to most, as bits: those that so many cores of each size can come to. */
+/* Computes every sum up to most as bits: those that cores of these sizes can add up
+ * to. */
 static void find_sums(const int counts[SIZES], int most, uint64_t *ret)
 {
 	int words = most / 64 + 1;
@@ -29,8 +30,7 @@ static void find_sums(const int counts[SIZES], int most, uint64_t *ret)
 	memset(ret, 0, (size_t)words * sizeof(*ret));
 	ret[0] = 1;
 	for (int size = 1; size < SIZES; size++)
-		/* By 1, 2, 4 ... and what is left of them: any number of them is such a
-		 * sum. */
+		/* Groups of 1, 2, 4 ... and the rest cover any number of them. */
 		for (int left = counts[size], step = 1; left > 0;
 		     left -= step, step *= 2) {
 			int64_t by = (int64_t)(step < left ? step : left) * size;
@@ -59,7 +59,7 @@ static bool can_make(const int counts[SIZES], int sum)
 	return has_sum(sums, sum);
 }
 
-/* The largest sum that is not above most. */
+/* Returns the largest sum not above most. */
 static int largest_sum(const int counts[SIZES], int most)
 {
 	uint64_t sums[NEAP_CPU_WORDS_MAX + 1];
@@ -101,8 +101,8 @@ static void give_sum(struct work *work, const uint64_t *whole,
 	}
 }
 
-/* From one of them, the first that has just so many in whole cores; else, when it is not
- * to be exact, the first that has enough, and the last core is split. */
+/* Takes from the first part that has exactly this many CPUs in whole cores; or, if
+ * exactness is not needed, from the first with enough, splitting the last core. */
 static bool take_part(struct work *work, const struct neap_cpu_part *parts, int count,
 		      bool has_sockets, bool is_strict, bool is_exact)
 {

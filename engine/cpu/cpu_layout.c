@@ -35,7 +35,7 @@ static int compare_slots(const void *a_, const void *b_)
 	return a->cpu->os_cpu < b->cpu->os_cpu ? -1 : 1;
 }
 
-/* CPUs without a NUMA node, as of one that is offline, are a group of their own. */
+/* CPUs without a NUMA node, as on an offline one, form a group. */
 static int node_number(const struct neap_topology *t, const struct neap_cpu *cpu)
 {
 	return cpu->node < 0 ? -1 : t->nodes[cpu->node].os_node;

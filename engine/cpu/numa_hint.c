@@ -53,14 +53,15 @@ struct walk {
 
 /* One hint of each of the first lists, put together. */
 struct part {
-	uint64_t nodes, first; /* in common; of the first one that says; 0: none said */
+	/* intersection; first: of the first list with an opinion; 0: none yet */
+	uint64_t nodes, first;
 	int widest;
 	bool is_unsatisfied;
-	int64_t score; /* of those that are exactly nodes */
+	int64_t score; /* of hints that equal nodes */
 };
 
-/* The hint is narrower, or it is as wide and worth more: so the reference has it, though that is no order: what comes
- * out depends on the sequence. */
+/* A narrower hint wins, or one as wide with a higher score. That is the reference's rule,
+ * although it is not an order: the result depends on the sequence. */
 static void offer(struct walk *walk, const struct part *part)
 {
 	const struct neap_numa_merge *merge = walk->merge;

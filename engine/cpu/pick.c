@@ -57,7 +57,7 @@ static int find_bucket(struct state *s, const struct neap_cpu *cpu, int hint)
 	return i;
 }
 
-/* The core's number, or one of its own behind all others where the machine tells none. */
+/* The core's number, or a unique one after all others when the machine reports none. */
 static uint32_t core_number(const struct neap_topology *t, int core)
 {
 	int os_core = t->cores[core].os_core;

@@ -93,7 +93,7 @@ static int choose(struct neap_cpu_work *work, const struct neap_cpus *book,
 			       &work->choice, err);
 }
 
-/* What an answer says without a look at what pods have, of a book with that choice. */
+/* Returns whether the choice alone answers, without the pods' holdings. */
 static bool is_enough(const struct neap_cpu_choice *choice)
 {
 	return !is_aligned(choice) &&
@@ -234,7 +234,8 @@ static __attribute__((noinline)) bool ask(struct neap_cycle *cycle, uint32_t row
 	}
 	ret = neap_cpu_answer(cycle->cpus, cycle->cluster, cycle->pod, row,
 			      NEAP_CPU_FILTER, &err);
-	/* CPUs of pods that are taken over are not looked at before it is known who that is. */
+	/* CPUs of pods that are taken over are not examined before those pods are
+	 * chosen. */
 	if (ret >= 0 || (ret == -NEAP_ENOFIT && cycle->cpus->can_help &&
 			 neap_kept_takes_over(&cycle->kept)))
 		return true;
@@ -347,7 +348,7 @@ static int64_t score_row(struct neap_cycle *cycle, uint32_t row)
 		return score_node(cycle, row);
 	if (answer < 0)
 		return 0;
-	/* BestEffort is in force as well where no NUMA nodes are told. */
+	/* BestEffort applies even where no NUMA nodes are known. */
 	book = neap_cluster_cpus(cycle->cluster, row);
 	return book && book->numa && book->numa->zone_count
 		       ? neap_numa_score_grant(&work->scoring, &work->room, &work->ask,

@@ -30,7 +30,7 @@ static void find_others(struct neap_cpu_nominated *nominated,
 	}
 }
 
-/* What those who go for it have. */
+/* Collects the holdings of its victims. */
 static size_t find_victims(const struct neap_cpus *book,
 			   const struct neap_cluster_node *node,
 			   const struct neap_pod *pod, struct neap_numa_held *back)

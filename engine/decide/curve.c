@@ -54,7 +54,7 @@ static void add_term(const struct neap_curve_term *term, const double *x, size_t
 			points[i] += slope * part;
 		}
 	}
-	/* Only what is missing is not equal to itself. */
+	/* Only a missing value differs from itself (NaN). */
 	for (size_t i = 0; i < count; i++)
 		sum[i] += term->weight * (x[i] == x[i] ? points[i] : term->missing);
 }

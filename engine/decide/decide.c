@@ -172,10 +172,11 @@ static size_t enough(const struct neap_decide *decide)
 	return count < NEAP_DECIDE_NODES_MIN ? NEAP_DECIDE_NODES_MIN : count;
 }
 
-/* Further filters are asked about at least so many nodes at once. */
+/* Plugin filters are asked about at least this many nodes at once. */
 #define BLOCK_MIN 64
 
-/* Whether it fits there; of a row that is refused *ret_wakes is what may help. */
+/* Returns whether the pod fits; for a refused row *ret_wakes has the events that may
+ * help. */
 static bool fits_row(struct neap_cycle *cycle, const struct neap_filter *const *active,
 		     size_t count, uint32_t row, unsigned *ret_wakes)
 {
@@ -191,7 +192,7 @@ static bool fits_row(struct neap_cycle *cycle, const struct neap_filter *const *
 	return n == count;
 }
 
-/* False: to be done anew. */
+/* Returns false when the pass must be repeated. */
 static bool filter_once(struct neap_decide *decide, struct neap_choice *ret)
 {
 	struct neap_cycle *cycle = &decide->cycle;
@@ -263,7 +264,7 @@ static void add_scores(struct neap_decide *decide)
 		neap_more_add_scores(cycle);
 }
 
-/* What every decision begins with; when it succeeds it is to be finished. */
+/* Starts every decision; after success it must be finished. */
 static int begin(struct neap_decide *decide, const struct neap_pod *pod,
 		 struct neap_error *err)
 {
@@ -367,7 +368,8 @@ void neap_decide_set_now(struct neap_decide *decide, int64_t now_usec)
 	decide->cycle.now_usec = now_usec;
 }
 
-/* Further filters noted whom they refuse behind all others, from `from` on: both in the order of rows. */
+/* Sorts refusals of plugin filters, recorded after all others from `from` on, into row
+ * order. */
 static void sort_refusals(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
 			  size_t from)
 {
@@ -409,7 +411,7 @@ static int look_at_rows(struct neap_decide *decide, const uint32_t *rows, size_t
 		(void)neap_cycle_refuse(cycle, rows[i], NEAP_REASON_LATE, 0);
 	refused = cycle->refusal_count;
 	while (cycle->has_more_filters && !neap_more_filter(cycle, 0))
-		; /* nobody was refused by them yet: the same rows anew */
+		; /* none refused by them so far: repeat with the same rows */
 	sort_refusals(cycle, rows, count, refused);
 	if (cycle->is_short)
 		return neap_error_nomem(err);

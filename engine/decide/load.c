@@ -79,8 +79,8 @@ enum neap_load_answer neap_load_filter(const struct neap_load_ask *ask, uint32_t
 		       : compare(ask, row, NEAP_LOAD_USED, NEAP_LOAD_LIMIT, ret_name);
 }
 
-/* Whole points of what is left. Floating point is next to the answer and much quicker than the division of whole
- * numbers. */
+/* The free part in whole points. Floating point is adjacent to the result and much faster
+ * than integer division. */
 static int64_t free_part(int64_t capacity, int64_t used)
 {
 	int64_t left = (capacity - used) * NEAP_SCORE_MAX, points;
@@ -91,7 +91,7 @@ static int64_t free_part(int64_t capacity, int64_t used)
 	return (points + 1) * capacity <= left ? points + 1 : points;
 }
 
-/* Beyond 46 PB there is no room for a hundred times as much. */
+/* Above 46 PB, a hundred times the capacity overflows. */
 #define CAPACITY_MAX (INT64_MAX / NEAP_SCORE_MAX / 2)
 
 static int64_t part_of(int64_t capacity, int64_t used)

@@ -16,8 +16,8 @@ struct neap_decide_more {
 		      int64_t now_usec);
 	/* Decides for rows that all other filters accepted: ret[i] is 0 or a reason.
 	 * Returns false when every answer of this decision is void and all rows must be
-	 * asked again (at most once per filter). is_trial: nodes are as they would be
-	 * without some pods; false then means a refusal. */
+	 * asked again (fewer times than there are filters). is_trial: nodes are as they
+	 * would be without some pods; false then means a refusal. */
 	bool (*filter)(void *arg, const uint32_t *rows, size_t count, bool is_trial,
 		       uint32_t *ret);
 	/* Returns the text of a reason (1 to NEAP_MORE_REASONS_MAX), as it appears after

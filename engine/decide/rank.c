@@ -54,7 +54,7 @@ size_t neap_decide_fitting(struct neap_decide *decide)
 	return neap_decide_cycle(decide)->row_count;
 }
 
-/* Of equals the one that was looked at first. */
+/* Among equals the one examined first. */
 static int by_rank(const void *one, const void *other, void *arg)
 {
 	const struct neap_cycle *cycle = arg;
@@ -65,7 +65,8 @@ static int by_rank(const void *one, const void *other, void *arg)
 	return is_better(cycle, b, a) || a > b ? 1 : -1;
 }
 
-/* The chosen one is not compared again: stands that were lifted off are among the pods of their nodes now. */
+/* The chosen one is not compared again: lifted placeholders are back on their nodes
+ * now. */
 void neap_decide_best(struct neap_decide *decide, uint32_t *ret)
 {
 	struct neap_cycle *cycle = neap_decide_cycle(decide);

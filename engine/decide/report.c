@@ -61,7 +61,7 @@ static bool add_reasons(struct neap_report *report, struct neap_cycle *cycle,
 	return true;
 }
 
-/* About those that the table let pass, which are the cycle's rows. */
+/* Asks about the nodes that the tables accept, which are the cycle's rows. */
 static int ask_more_filters(struct neap_decide *decide, struct neap_report *report,
 			    size_t *size, struct neap_error *err)
 {

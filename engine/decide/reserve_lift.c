@@ -51,7 +51,7 @@ void neap_kept_put_back(struct neap_cycle *cycle)
 		cycle->columns = neap_cluster_settle(cycle->cluster);
 }
 
-/* Where row begins among them. */
+/* Returns where row starts among them. */
 static size_t find_row(const struct neap_kept_match *list, size_t count, uint32_t row)
 {
 	size_t low = 0, high = count;
@@ -140,7 +140,8 @@ bool neap_kept_next(struct neap_cycle *cycle, struct neap_kept_walk *walk, uint3
 
 /* --- room --- */
 
-/* What its owners have, those among them that were lifted off themselves; returns how many they are. */
+/* Sums what its owners hold, including owners that are lifted themselves; returns their
+ * number. */
 static size_t find_given(struct neap_cycle *cycle, const struct neap_kept_match *match,
 			 struct neap_amounts *ret)
 {
@@ -175,7 +176,8 @@ struct neap_reserve_part neap_kept_part(struct neap_cycle *cycle,
 		.order = reserve->order};
 }
 
-/* What is counted twice of one that is in its place: what its owners have, but not more than it keeps. */
+/* Adds the overlap of one that is not lifted: its owners' amounts, up to what it
+ * keeps. */
 static void add_twice(struct neap_cycle *cycle, const struct neap_kept_match *match,
 		      struct neap_kept_room *ret)
 {
@@ -191,7 +193,7 @@ static void add_twice(struct neap_cycle *cycle, const struct neap_kept_match *ma
 	(void)neap_amounts_add(&ret->given, &twice);
 }
 
-/* What it counts for by itself where it is in its place. */
+/* What it counts for by itself when it is not lifted. */
 static int64_t unused(struct neap_cycle *cycle, const struct neap_kept_match *match,
 		      uint32_t resource)
 {
@@ -253,8 +255,9 @@ void neap_kept_room(struct neap_cycle *cycle, uint32_t row,
 		lifted += matches[i].lifted != NULL;
 		stands += neap_pod_is_stand(matches[i].stand);
 	}
-	/* R0: all that pods ask for, stands among them, less what unmatched ones have given. Columns have neither what was
-	 * lifted off, nor what is counted twice of those in their place. */
+	/* R0: everything pods request, placeholders included, minus what unmatched
+	 * reservations have given. Columns include neither lifted placeholders nor the
+	 * overlap of the others. */
 	for (size_t i = 0; i < ret->requests.count; i++) {
 		uint32_t resource = ret->requests.of[i].resource;
 		int64_t used = columns->used[resource] ? columns->used[resource][row] : 0;

@@ -91,7 +91,7 @@ static bool is_matched(struct neap_cycle *cycle, const struct neap_cluster_node 
 	return is_it;
 }
 
-/* What of it is taken from the reservation: nothing of what that does not keep. */
+/* The part of it taken from the reservation: nothing of resources it does not keep. */
 static void set_given(const struct neap_reserve *reserve,
 		      const struct neap_amounts *requests, struct neap_amounts *ret)
 {
@@ -107,7 +107,7 @@ static void set_given(const struct neap_reserve *reserve,
 	}
 }
 
-/* Of an annotation; what is no number is 0. */
+/* Reads an annotation; anything but a number is 0. */
 static int64_t priority_of(const struct neap_pod *pod)
 {
 	json_t *tree = neap_object_tree(pod->object);
@@ -184,7 +184,7 @@ static bool collect(struct neap_cycle *cycle, uint32_t row, struct candidates *r
 
 /* --- whether that is enough --- */
 
-/* Room that is made for others is not free. */
+/* Room nominated for others is not free. */
 static void add_nominated(const struct neap_cycle *cycle, uint32_t row,
 			  struct neap_kept_room *room)
 {
@@ -397,7 +397,8 @@ int neap_claim_takeover(struct neap_decide *decide, const struct neap_pod *stand
 
 /* --- waiting for room --- */
 
-/* What would be asked for beyond what there is, of the resource of which it is the largest part; in 1/1000. */
+/* By how much requests would exceed capacity, for the resource with the largest share; in
+ * 1/1000. */
 static int64_t excess(const struct neap_columns *columns, uint32_t row,
 		      const struct neap_pod *stand)
 {
@@ -420,7 +421,7 @@ static int64_t excess(const struct neap_columns *columns, uint32_t row,
 	return most;
 }
 
-/* Pods that go some day; those of DaemonSets come back, and what is kept stays kept. */
+/* Pods that leave some day; those of DaemonSets come back, and placeholders stay. */
 static bool goes(const struct neap_pod *pod)
 {
 	return !pod->keep && !pod->load.is_daemon;

@@ -124,7 +124,8 @@ size_t neap_json_values_of_text(const char *text, size_t len)
 			is_inside = !is_inside;
 			last = '"';
 		} else if (!is_inside && (unsigned char)*text > ' ') {
-			/* One more behind each comma, and the first of a list that is not empty. */
+			/* One more after each comma, and the first of a list that is not
+			 * empty. */
 			count += *text == ',' || *text == '[' || *text == '{';
 			count -= (*text == ']' && last == '[') ||
 				 (*text == '}' && last == '{');

@@ -21,8 +21,8 @@ struct reader {
 	bool may_repeat; /* a member */
 };
 
-/* What ends the plain part of a string: quote, backslash, control characters. Others are 0, and 2 those
- * that are part of a longer character. */
+/* What ends the plain part of a string: quote, backslash, control characters. Others are
+ * 0; bytes of longer characters are 2. */
 static const unsigned char classes[256] = {
 	[0 ... 0x1f] = 1,
 	['"'] = 1,

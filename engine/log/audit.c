@@ -38,7 +38,7 @@ uint64_t neap_audit_add(struct neap_audit *audit, const struct neap_audit_entry 
 
 	*slot = *entry;
 	slot->seq = ++audit->last;
-	/* Whoever filled the entry may have cut a text without ending it. */
+	/* The caller may have cut a text without ending it. */
 	slot->what[sizeof(slot->what) - 1] = '\0';
 	slot->group[sizeof(slot->group) - 1] = '\0';
 	slot->key[sizeof(slot->key) - 1] = '\0';

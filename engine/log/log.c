@@ -61,8 +61,8 @@ int neap_log_format_parse(const char *text, enum neap_log_format *ret,
 	return 0;
 }
 
-/* JSON has two escapes only: what is no character has one that says so. Returns the bytes at s; to stays "" where
- * these may stand as they are. */
+/* JSON has only two escapes: invalid characters have one that says so. Returns the bytes
+ * at s; to stays "" when they can be written as they are. */
 static size_t escape(const char *s, enum neap_log_format format,
 		     char to[NEAP_UTF8_ESCAPE])
 {

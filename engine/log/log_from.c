@@ -73,7 +73,7 @@ static void tell_left_out(const struct neap_log *log, struct source *source)
 	source->left_out = source->lines = 0;
 }
 
-/* What is due, or all of it. */
+/* Reports what is due, or everything. */
 static void tell_source(const struct neap_log *log, struct source *source, int64_t now,
 			bool is_all)
 {

@@ -17,7 +17,7 @@ struct kind {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct kind kinds[KINDS + 1]; /* under lock; the last: those that found no place */
+static struct kind kinds[KINDS + 1]; /* under lock; the last one: kinds without a slot */
 static _Atomic uint64_t held;
 
 static struct kind *find(const char *fmt)

@@ -65,8 +65,7 @@ int neap_cpu_max_parse(const char *text, int64_t *ret_quota_usec, struct neap_er
 	const char *rest = second + strcspn(second, blanks);
 	int64_t usec = 0;
 
-	/* The second field is only asked to be there: the reference does not look into
-	 * it. */
+	/* The second field must only exist: the reference does not parse it. */
 	if (len == 0 || *second == '\0' || rest[strspn(rest, blanks)] != '\0')
 		return neap_error_set(err, NEAP_EINVAL,
 				      "cpu.max wants two fields, got '%.40s'", text);

@@ -246,7 +246,7 @@ static int bad_list(struct neap_error *err, const char *text, size_t len, const 
 		(int)(len < 60 ? len : 60), text, (int)(at - text) + 1);
 }
 
-/* What a list may hold, and where the ids go that no machine has. */
+/* What a list may contain, and where impossible ids go. */
 struct bounds {
 	int id_max, range_end_max;
 	int *beyond; /* room for all; NULL: they are left out */

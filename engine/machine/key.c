@@ -17,8 +17,7 @@
 #define MEMORY_UNLIMITED_FROM (INT64_MAX - 65535)
 /* The kernel refuses a larger number of processes (PID_MAX_LIMIT of 64 bits). */
 #define PIDS_LIMIT (4 * 1024 * 1024)
-/* What the kernel puts into cpu.shares of a group with cpu.idle 1; its cpu.weight reads
- * 0. */
+/* The kernel's cpu.shares of a group with cpu.idle 1; its cpu.weight reads 0. */
 #define IDLE_SHARES 3
 
 static const struct neap_key_info keys[NEAP_KEY_COUNT] = {
@@ -255,7 +254,7 @@ bool neap_value_is_in_force(enum neap_key key, bool v2, enum neap_weight_curve c
 		return is_rounded_to_page(wished->number, present->number);
 	if (key != NEAP_KEY_CPU_SHARES || !v2)
 		return false;
-	/* What was read came through the linear curve (neap_value_parse), whatever was
+	/* The value read came through the linear curve (neap_value_parse), whatever was
 	 * written. */
 	return neap_shares_to_weight(wished->number, curve, &wished_weight, NULL) == 0 &&
 	       neap_shares_to_weight(present->number, NEAP_WEIGHT_LINEAR, &present_weight,
@@ -291,7 +290,7 @@ static int parse_int(const struct neap_key_info *info, const char *text, int64_t
 	return 0;
 }
 
-/* "max 100000", "150000 100000": what is given per period, as a rate. */
+/* "max 100000", "150000 100000": a quota per period, as a rate. */
 static int parse_cpu_max(const char *text, int64_t *ret_milli, struct neap_error *err)
 {
 	const struct neap_key_info *info = &keys[NEAP_KEY_CPU_MAX_MILLI];
@@ -409,9 +408,8 @@ int neap_value_parse(enum neap_key key, bool v2, const char *text, struct neap_v
 	return 0;
 }
 
-/* Both fields are always given: a quota alone would be taken for the period that is set,
- * which may be another one, and a plain file in a test would no longer read as cpu.max
- * does. */
+/* Both fields are always written: a quota alone would apply to the present period, which
+ * may differ, and a plain file in a test would not read like cpu.max. */
 static int format_cpu_max(bool v2, int64_t milli, char *buf, size_t size)
 {
 	int64_t quota = neap_milli_to_quota(milli);

@@ -7,8 +7,8 @@
 
 #include "engine/base/mem.h"
 
-/* One item as it is sorted: everything the comparison needs, as qsort knows no argument.
- */
+/* One item in sortable form, with everything the comparison needs, because qsort passes
+ * no argument. */
 struct rank {
 	uint32_t depth, group, key, index;
 };

@@ -100,7 +100,7 @@ int neap_plan_add(struct neap_plan *plan, const struct neap_wish *wish,
 	return 0;
 }
 
-/* Wishes for one file side by side, the one that counts most first. */
+/* Groups wishes for one file, the strongest first. */
 static int compare_wishes(const void *a, const void *b)
 {
 	const struct neap_wish *left = *(const struct neap_wish *const *)a;
@@ -125,8 +125,7 @@ static bool is_same_file(const struct neap_wish *a, const struct neap_wish *b)
 	return a->key == b->key && strcmp(a->group, b->group) == 0;
 }
 
-/* The CPUs that all of them allow; of those that have none in common the first decides.
- */
+/* Intersects the CPU sets; without common CPUs the first decides. */
 static void merge_cpus(struct entry *entry, struct neap_wish *const *wishes, size_t count)
 {
 	struct neap_cpuset common;
@@ -151,7 +150,7 @@ static void merge(struct entry *entry, struct neap_wish *const *wishes, size_t c
 	const struct neap_wish *winner = wishes[0];
 
 	while (count > 1 && wishes[count - 1]->is_restore)
-		count--; /* they stand last and count only when alone */
+		count--; /* they come last and count only when alone */
 	memset(entry, 0, sizeof(*entry));
 	for (size_t i = 0; i < count && !entry->has_own; i++) {
 		entry->has_own = wishes[i]->is_own;
@@ -275,7 +274,7 @@ static int settle_burst(const struct build *build, struct entry *burst,
 	return rc;
 }
 
-/* The kernel refuses cpu.shares while cpu.idle is 1, and sets them anew when idle
+/* The kernel refuses cpu.shares while cpu.idle is 1, and resets them when idle
  * changes. */
 static int settle_shares(const struct build *build, struct entry *shares,
 			 struct neap_error *err)
@@ -290,7 +289,7 @@ static int settle_shares(const struct build *build, struct entry *shares,
 	return 0;
 }
 
-/* Reads every wished file and tells what there is left to do. */
+/* Reads every wished file and determines what is left to write. */
 static int compare_all(const struct build *build, struct neap_error *err)
 {
 	const struct neap_plan_bounds *bounds = build->bounds;

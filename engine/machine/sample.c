@@ -187,8 +187,8 @@ bool neap_sample_field_is_missing(const struct neap_sample *sample, const char *
 
 /* Rates */
 
-/* Growth of a counter per second and unit; NaN when a reading or the time is missing, or when the
- * counter went back (group made anew, CPU taken away). */
+/* Growth of a counter per second and unit; NaN when a reading or the time is missing, or
+ * the counter went back (recreated group, removed CPU). */
 static double rate(int64_t before, int64_t now, double seconds)
 {
 	if (before == NEAP_MISSING || now == NEAP_MISSING || now < before ||

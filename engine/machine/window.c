@@ -50,7 +50,7 @@ void neap_window_clear(struct neap_window *window)
 	window->count = window->next = 0;
 }
 
-/* Place of the sample that is age samples old; 0 is the newest. */
+/* Position of the sample that is age samples old; 0 is the newest. */
 static int place(const struct neap_window *w, int age)
 {
 	int at = w->next - 1 - age;
@@ -96,8 +96,8 @@ static int find_span(const struct neap_window *w, int64_t now, int64_t span,
 		return 0;
 	while (first < w->count && w->time[place(w, first)] > now)
 		first++;
-	/* Times fall with the age: the first that is too old is at or above low, at most at high. A ring mostly holds
-	 * what is asked for and little more. */
+	/* Times fall with age: the first one that is too old is between low and high. A
+	 * ring usually holds little more than the span. */
 	low = first;
 	high = w->count;
 	for (int step = 1; high - step >= low; step *= 2) {

@@ -49,7 +49,7 @@ int neap_cpu_said_read(const char *text, struct neap_cpu_said *ret,
 
 /* --- what is shared --- */
 
-/* Where nothing is left to be shared something has to give way, what harms least first. */
+/* When nothing is left to share, the least harmful restriction gives way. */
 static void widen_be(const struct neap_cpu_node *node,
 		     const struct neap_cpu_pool_pod *pods, size_t count,
 		     struct neap_cpu_rooms *ret)

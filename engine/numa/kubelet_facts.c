@@ -76,7 +76,8 @@ static void add_told(struct neap_cpuset *to, const json_t *cpus)
 		neap_cpuset_or(to, to, &some);
 }
 
-/* {"uid": {"container": "0-3"}}; of older kubelets {"container": "0-3"}, which tells no pod. */
+/* {"uid": {"container": "0-3"}}; older kubelets have {"container": "0-3"} without
+ * pods. */
 static int read_pods(const json_t *state, struct neap_kubelet_facts *ret,
 		     struct neap_error *err)
 {

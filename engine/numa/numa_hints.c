@@ -9,7 +9,7 @@
 
 struct making {
 	const struct neap_numa_room *room;
-	struct neap_numa_ask ask; /* which tells of no refusal */
+	struct neap_numa_ask ask; /* with no text for a refusal */
 	const struct neap_numa_scoring *scoring;
 	const struct neap_numa_kept *kept;
 	struct neap_numa_hint_set *set;
@@ -46,7 +46,7 @@ static int64_t score(const struct making *making, uint64_t zones)
 	return neap_numa_score(&some, requested, capacity);
 }
 
-/* What is free, the CPUs cut to what a required policy can use. */
+/* What is free, with CPUs cut to those a required policy can use. */
 static void find_free(struct making *making)
 {
 	const struct neap_numa_node *node = making->room->node;
@@ -86,7 +86,7 @@ static int try_zones(struct making *making, uint64_t zones, struct neap_error *e
 			       : -NEAP_ENOFIT;
 	int64_t points;
 
-	/* Of a restricted one nothing comes from elsewhere, and so nothing leads elsewhere. */
+	/* A restricted reservation adds nothing from elsewhere. */
 	if (ret == -NEAP_ENOFIT && !(making->kept && making->kept->is_restricted))
 		ret = neap_numa_take(making->room, &making->ask, zones, &making->grant,
 				     err);

@@ -289,7 +289,8 @@ void neap_numa_facts_done(struct neap_numa_facts *facts)
 
 /* --- the allocation of a pod --- */
 
-/* An amount that cannot be read is none: the CPUs beside it stay the pod's. A pod tells of no names. */
+/* An unreadable amount counts as none, but the pod keeps its CPUs. Pods do not add
+ * resource names. */
 static int read_cells(const struct neap_numa_node *node, const json_t *list,
 		      const struct neap_resources *resources, int64_t *ret,
 		      struct neap_error *err)
@@ -336,7 +337,7 @@ int neap_numa_status_read(const struct neap_numa_node *node, const char *text,
 	return failed;
 }
 
-/* An object that is empty when nothing is taken there. */
+/* An empty object when nothing is taken there. */
 static json_t *write_amounts(const struct neap_numa_node *node,
 			     const struct neap_numa_grant *grant, int zone)
 {

@@ -186,7 +186,7 @@ static bool needs_whole_cores(const struct taking *taking, int resource)
 	       taking->ask->bind == NEAP_BIND_FULL_PCPUS;
 }
 
-/* What the amount of a zone is a multiple of. */
+/* The unit that a zone's amount is a multiple of. */
 static int64_t grain(const struct taking *taking, int resource)
 {
 	const struct neap_numa_ask *ask = taking->ask;
@@ -364,7 +364,7 @@ static int check_cores(const struct taking *taking, struct neap_error *err)
 {
 	const struct neap_cpu_layout *layout = taking->room->node->layout;
 	bool is_full = taking->ask->bind == NEAP_BIND_FULL_PCPUS;
-	int count = 0; /* of CPUs that so many cores stand for */
+	int count = 0; /* number of CPUs that these cores stand for */
 
 	if (!taking->ask->is_required || taking->ask->bind == NEAP_BIND_DEFAULT)
 		return 0;
@@ -408,7 +408,8 @@ int neap_numa_take(const struct neap_numa_room *room, const struct neap_numa_ask
 
 /* --- from what is kept --- */
 
-/* Only what is kept, as far as there is any of it: who ignores reservations may have taken of it. */
+/* Only reserved amounts, as far as there are any: a pod that ignores reservations may
+ * have taken some. */
 static int take_restricted(const struct neap_numa_room *room,
 			   const struct neap_numa_ask *ask, uint64_t nodes,
 			   const struct neap_numa_kept *kept, struct neap_numa_grant *ret,

@@ -12,7 +12,7 @@
 
 #define KEY_SYSTEM "node.koordinator.sh/system-qos-resource"
 
-/* What all parts need: whose CPUs are whose. */
+/* Shared by all parts: which CPUs belong to whom. */
 struct book {
 	const struct neap_topology_report_from *from;
 	const struct neap_topology *topology;
@@ -234,7 +234,8 @@ static int compare_cores(const void *a, const void *b)
 	return ((*x)->os_core > (*y)->os_core) - ((*x)->os_core < (*y)->os_core);
 }
 
-/* Firmware may repeat the number of a core in its socket, or have large ones; then the rows of cores are told. */
+/* Firmware may repeat core numbers in a socket, or use large ones; then core rows are
+ * reported. */
 static int are_cores_told(const struct neap_topology *topology, bool *ret,
 			  struct neap_error *err)
 {
@@ -464,7 +465,7 @@ int neap_topology_report(const struct neap_topology_report_from *from,
 				 annotations, "topologyPolicies",
 				 policies_json(from->kubelet), "zones",
 				 neap_topology_zones(from, object));
-		/* What was lost on the way left members out. */
+		/* Lack of memory left members out. */
 		if (!*ret || neap_json_failures() != lost) {
 			json_decref(*ret);
 			*ret = NULL;

@@ -11,8 +11,8 @@
 #include "engine/base/quantity.h"
 
 struct neap_resources {
-	struct neap_map
-		*numbers; /* to a place in names, behind which the number stands */
+	/* maps a name to its position in names, after which the number follows */
+	struct neap_map *numbers;
 	uint32_t count;
 	char *names[NEAP_RESOURCES_MAX];
 };

@@ -115,7 +115,8 @@ const char *neap_object_value(const json_t *tree, const char *path, char *buf,
 	return at != NULL && plain_text(at) != NULL ? plain_text(at) : "";
 }
 
-/* Of "=spec.a|spec.b" the first that is not ""; of a field without "=" what its name leads to. */
+/* For "=spec.a|spec.b" the first value that is not ""; for a field without "=" the value
+ * at its path. */
 static const char *first_value(const json_t *tree, const char *paths, const char *name,
 			       char *buf, size_t size)
 {
@@ -494,7 +495,7 @@ static const char *skip_value(const char *at)
 	return at;
 }
 
-/* Of an object, where its member's value begins; NULL: it is none, or has no such member. */
+/* Returns where the member's value starts; NULL: not an object, or no such member. */
 static const char *find_member(const char *at, const char *name)
 {
 	size_t len = strlen(name);
@@ -529,7 +530,7 @@ int neap_object_annotation(const struct neap_object *object, const char *key, ch
 	if (failed == 0)
 		*ret = neap_strdup(json_string_value(value));
 	json_decref(value);
-	/* It was written by a dump, and so can be read but for want of memory. */
+	/* It was written by a dump, so reading can fail only for lack of memory. */
 	return *ret ? 0 : neap_error_nomem(err);
 }
 

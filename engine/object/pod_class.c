@@ -70,7 +70,7 @@ static bool asks_for_something(const json_t *containers)
 	return false;
 }
 
-/* The API has it in the status of every pod; whoever made this one up may not. */
+/* The API sets it in every pod's status; a made-up pod may lack it. */
 static enum neap_kube_qos kube_qos_of(const json_t *pod)
 {
 	const json_t *spec = json_object_get(pod, "spec");

@@ -84,7 +84,7 @@ bool neap_job_indexes_add(struct neap_job_indexes *indexes, int64_t index)
 	return add_range(indexes, index, index);
 }
 
-/* Digits at *text; -1 for none. A number that is too large is the largest. */
+/* Parses digits at *text; -1 for none. A number that is too large becomes the largest. */
 static int64_t take_number(const char **text)
 {
 	int64_t number = 0;

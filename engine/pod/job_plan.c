@@ -23,8 +23,8 @@ bool job_pod_has_index(const struct neap_job_spec *spec, const struct neap_job_p
 	return !spec->is_indexed || (pod->index >= 0 && pod->index < spec->completions);
 }
 
-/* A pod that is being ended has failed, as it may have nobody who ever says more of it; unless such pods are to be
- * waited for, and then as soon as nothing of it runs. */
+/* A terminating pod counts as failed, because no one may ever report more; unless the Job
+ * waits for such pods, and then as soon as no container runs. */
 bool job_pod_has_failed(const struct neap_job_spec *spec, const struct neap_job_pod *pod)
 {
 	if (pod->phase == NEAP_JOB_POD_SUCCEEDED)
@@ -121,7 +121,7 @@ static void count(struct job_work *work)
 						       tracked[NEAP_JOB_LIST_FAILED]);
 	work->succeeded = work->plan->succeeded;
 	work->failed = work->plan->failed;
-	/* What is done first: it cannot be lost any more. */
+	/* Done first: it cannot be lost any more. */
 	for (size_t i = 0; work->spec->is_indexed && i < work->count; i++)
 		if (work->pods[i].is_tracked &&
 		    job_pod_has_index(work->spec, &work->pods[i]) &&
@@ -208,7 +208,8 @@ static bool is_failing(struct job_work *work)
 	return plan->why != NEAP_JOB_NO_REASON || work->state->end == NEAP_JOB_FAILING;
 }
 
-/* Its pods are ended, and count as failed; when that is done it has come from one end to the other. */
+/* Ends its pods, which count as failed; afterwards the Job moves from one end state to
+ * the other. */
 static void wind_up(struct job_work *work, enum neap_job_end from, enum neap_job_end to)
 {
 	struct neap_job_plan *plan = work->plan;
@@ -244,7 +245,7 @@ static int compare_use(const void *a_, const void *b_)
 	return a < b ? -1 : a > b;
 }
 
-/* Of one index the one that has done the most comes first. */
+/* Among pods of one index, the one furthest along comes first. */
 static int compare_index(const void *a_, const void *b_)
 {
 	const struct neap_job_pod *a = *(struct neap_job_pod *const *)a_;
@@ -255,7 +256,7 @@ static int compare_index(const void *a_, const void *b_)
 	return compare_use(b_, a_);
 }
 
-/* Pods that take part: active ones, and those that are still waited for. NULL without memory. */
+/* Pods that take part: active ones, and those waited for. NULL without memory. */
 static struct neap_job_pod **sorted(const struct job_work *work, size_t *ret_count,
 				    int (*compare)(const void *, const void *))
 {
@@ -282,7 +283,8 @@ static bool drop(struct neap_job_pod *pod, size_t *dropped)
 	return true;
 }
 
-/* Without an index, with one that is out of range or done, or the second with the same. */
+/* Drops pods without an index, with an invalid or completed one, or the second with the
+ * same. */
 static bool drop_wrong(struct job_work *work, size_t *dropped)
 {
 	size_t count;
@@ -328,7 +330,7 @@ static bool may_begin(struct job_work *work, int64_t index, int64_t *ret_failure
 	*ret_failures = failure ? failure->failures : 0;
 	if (neap_job_indexes_has(&work->plan->lost, index))
 		return false;
-	/* What was ignored is none, and goes on at once. */
+	/* An ignored failure is none, and the index continues at once. */
 	if (failure && failure->failures > 0)
 		left = job_failure_backoff(work, failure);
 	if (left > 0)

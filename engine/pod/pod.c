@@ -105,7 +105,7 @@ int neap_tolerations_read(const json_t *list, struct neap_arena *arena,
 			continue;
 		row->key = neap_arena_strdup(arena, neap_pod_text(json, "key"));
 		row->value = neap_arena_strdup(arena, neap_pod_text(json, "value"));
-		/* A missing key stands for every one with Exists alone. */
+		/* A missing key means every key, with Exists only. */
 		if (row->key && (*row->key || row->is_any))
 			(*ret_count)++;
 	}
@@ -228,7 +228,7 @@ static int read_images(struct neap_pod *pod, const json_t *spec, struct neap_err
 	return ret < 0 ? ret : add_images(pod, init, err);
 }
 
-/* Of a generic ephemeral volume. */
+/* For a generic ephemeral volume. */
 static const char *own_claim(struct neap_pod *pod, const char *volume)
 {
 	size_t size = strlen(pod->object->name) + strlen(volume) + 2;

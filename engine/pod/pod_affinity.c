@@ -98,8 +98,7 @@ static int read_namespaces(struct neap_pod *pod, struct neap_pod_term *term,
 	if (!term->namespaces)
 		return -(int)err->code;
 	for (size_t i = 0; i < (is_own ? 1 : count); i++) {
-		/* A copy of its own, too: the object is another one once the pod is
-		 * bound. */
+		/* Copied, because the object changes when the pod is bound. */
 		const char *ns = is_own ? pod->object->ns
 					: json_string_value(json_array_get(list, i));
 		const char *copy = neap_arena_strdup(&pod->arena, ns ? ns : "");
@@ -256,7 +255,7 @@ int neap_pod_read_affinity(struct neap_pod *pod, const json_t *spec,
 	int ret = read_affinity(pod, affinity, err), failed;
 	struct neap_error other;
 
-	/* What could be read counts. */
+	/* What was read counts. */
 	failed = name_terms(pod, affinity, &other);
 	if (failed < 0 && ret != -NEAP_ENOMEM)
 		*err = other;

@@ -101,7 +101,7 @@ bool neap_pod_life_is_initialized(const struct neap_pod_life *life)
 
 /* --- stopping --- */
 
-/* One that nothing was told yet has not begun: it needs no time to end. */
+/* One without any event has not begun: it needs no time to end. */
 static void stop(struct scene *scene, size_t i, int64_t grace_s)
 {
 	struct neap_pod_container *one = &scene->life->containers[i];
@@ -304,7 +304,7 @@ static enum neap_pod_phase find_phase(const struct neap_pod_life *life)
 		is_born = is_born && one->state != NEAP_POD_UNBORN &&
 			  (one->state != NEAP_POD_STARTING || one->attempt > 0);
 	}
-	/* Whoever was told that it runs is not told that it waits. */
+	/* A pod reported as running is not reported as pending again. */
 	return is_born || life->phase == NEAP_POD_RUNNING ? NEAP_POD_RUNNING
 							  : NEAP_POD_PENDING;
 }
@@ -381,7 +381,7 @@ void neap_pod_life_adopt(struct neap_pod_life *life, size_t container, unsigned 
 	one->attempt = attempt;
 	one->state = NEAP_POD_STARTING;
 	one->is_adopted = true;
-	/* What an earlier neapd waited, as far as the number of starts tells it. */
+	/* The pause of an earlier neapd, as far as the number of starts tells it. */
 	one->pause_s = 0;
 	for (unsigned i = 0; i < attempt && one->pause_s < NEAP_POD_BACKOFF_MAX_S; i++)
 		one->pause_s = one->pause_s ? 2 * one->pause_s : NEAP_POD_BACKOFF_S;

@@ -47,7 +47,8 @@ static bool are_factors(const json_t *map)
 	return json_object_size(map) <= NEAP_POD_FACTORS_MAX;
 }
 
-/* As the reference: one that is no whole number spoils all of them, null is 0. False without memory. */
+/* As in the reference: one invalid number makes all invalid, null is 0. False without
+ * memory. */
 static bool read_factors(struct neap_pod *pod, const json_t *annotations)
 {
 	const char *text = neap_pod_text(annotations, PREFIX "scaling-factors"), *name;

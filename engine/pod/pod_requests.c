@@ -13,7 +13,7 @@ struct sums {
 	const struct neap_resources *resources;
 	struct neap_unknown_names unknown;
 	const char *kind; /* "requests", "limits" */
-	bool fills; /* what is not asked for counts with the amounts of NEAP_POD_*_UNASKED */
+	bool fills;       /* missing requests count as NEAP_POD_*_UNASKED */
 };
 
 static int full(struct neap_error *err)
@@ -131,7 +131,7 @@ static bool add_itself(struct neap_amounts *all)
 	return fits;
 }
 
-/* Both lists have room for all, as what is not known may be later. */
+/* Both lists have room for all, because unknown resources may become known. */
 static int keep(struct neap_pod *pod, const struct sums *sums, struct neap_error *err)
 {
 	const struct neap_amounts *all = &sums->all;

@@ -133,8 +133,8 @@ static bool is_ready(const struct neap_pod_container *one)
 	return neap_pod_life_is_ready(one);
 }
 
-/* One that was ordered counts when it is known that the order was heard: a daemon that ends before must leave
- * nothing that looks as if there had been such an attempt. -1: none. */
+/* A requested start counts once it is known to be received: a daemon that ends before
+ * must leave no trace of such an attempt. -1: none. */
 static int told_attempt(const struct neap_pod_container *one)
 {
 	if (one->state == NEAP_POD_UNBORN)
@@ -415,7 +415,7 @@ static void get_container(struct neap_pod_life *life, size_t i, const json_t *st
 		restarts = 0;
 	if (newest < 0 && !is_born)
 		return;
-	/* What was told last may be one start behind what left a trace. */
+	/* The reported number may be one start behind the trace. */
 	if (newest >= restarts) {
 		neap_pod_life_adopt(life, i, (unsigned)newest);
 		if (end.is_there && (int)end.attempt < newest)

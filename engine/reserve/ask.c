@@ -236,7 +236,7 @@ bool neap_reserve_may_take(const struct neap_reserve *reserve,
 {
 	if (ask->name && strcmp(ask->name, reserve->object->name) != 0)
 		return false;
-	/* Taints keep off only those that say anything of reservations, as in Koordinator. */
+	/* Taints keep off only pods with reservation annotations, as in Koordinator. */
 	if (!ask->name && ((ask->has_affinity && is_kept_off(reserve, ask)) ||
 			   !neap_reserve_is_selected(reserve, node, ask)))
 		return false;
@@ -260,7 +260,7 @@ const char *neap_reserve_why_not(const struct neap_reserve *reserve,
 					   NEAP_TAINT_NO_SCHEDULE)) {
 		return "it takes no new owners";
 	} else if (ask->has_affinity && is_kept_off(reserve, ask)) {
-		/* Only those that say anything of reservations, as in Koordinator. */
+		/* Only pods with reservation annotations, as in Koordinator. */
 		return "it has a taint that the pod's reservation-affinity does not "
 		       "tolerate";
 	} else if (!neap_reserve_is_selected(reserve, node, ask)) {

@@ -66,7 +66,7 @@ int neap_reserve_book_new(struct neap_cluster *cluster, struct neap_reserve_book
 
 /* --- words --- */
 
-/* Of a namespace of words, a key, and a value; NULL: without. */
+/* Builds a word from a namespace, a key and a value; NULL: without. */
 static char *make_word(struct neap_buf *buf, char kind, const char *key,
 		       const char *value)
 {
@@ -239,13 +239,14 @@ static unsigned compare(const struct neap_reserve *before, const struct neap_res
 {
 	if (!neap_reserve_is_usable(now, 0))
 		return 0;
-	/* What its owners gave back may be used again. */
+	/* Room that owners gave back may be used again. */
 	return !before || before->object->version != now->object->version
 		       ? NEAP_MOVED_RESERVATION
 		       : 0;
 }
 
-/* The stand of one that was just read; one whose template cannot be read keeps nothing. */
+/* Sets the placeholder of a freshly read Reservation; one with an unreadable template
+ * keeps nothing. */
 static int set_stand(struct neap_reserve_book *book, const struct neap_reserve *reserve,
 		     unsigned *ret_moved, struct neap_error *err)
 {
@@ -284,7 +285,7 @@ int neap_reserve_book_set(struct neap_reserve_book *book, struct neap_object *ob
 		free_entry(book, entry);
 		return ret;
 	}
-	/* The name is there, so that this needs no memory. */
+	/* The name exists already, so this needs no memory. */
 	(void)neap_map_set(book->entries, key, entry);
 	free_entry(book, before);
 	*ret_moved = moved | room;
@@ -413,7 +414,7 @@ struct neap_reserve *neap_reserve_book_at(const struct neap_reserve_book *book,
 struct neap_pod *neap_reserve_book_stand(const struct neap_reserve_book *book,
 					 const struct neap_reserve *reserve)
 {
-	/* That of a Reservation is its own, which was told to the cluster with it. */
+	/* That of a Reservation is its own, set in the cluster with it. */
 	return reserve->is_pod ? neap_cluster_find_pod(book->cluster, reserve->object->ns,
 						       reserve->object->name)
 			       : reserve->pod;

@@ -115,7 +115,7 @@ static bool is_true(const json_t *condition)
 	return is && strcmp(is, "True") == 0;
 }
 
-/* What a condition says from now on. moves: its time of transition is renewed where it has one. */
+/* Sets a condition. moves: updates its transition time, if it has one. */
 static bool set_condition(json_t *status, const char *type, const char *value,
 			  const char *reason, const char *message, bool moves,
 			  const char *now)
@@ -162,7 +162,7 @@ int neap_reserve_status_placed(const json_t *reservation,
 	json_t *status;
 	char now[32];
 	bool is_good;
-	/* Of one that waits for room it was done when it got its place. */
+	/* For one that waits for room, that happened when it was placed. */
 	int rc = *reserve->node_name
 			 ? 0
 			 : neap_reserve_resize(reservation, resources, &amounts, err);

@@ -164,7 +164,8 @@ int neap_reserve_resize(const json_t *reservation, struct neap_resources *resour
 
 /* --- what stands for it --- */
 
-/* It is where its room may not be free, or may come to be there before its status says so. */
+/* Returns whether its room may not be free yet, or it may be placed before its status
+ * says so. */
 static bool waits(const struct neap_reserve *reserve)
 {
 	return reserve->phase == NEAP_RESERVE_WAITING ||
@@ -172,7 +173,7 @@ static bool waits(const struct neap_reserve *reserve)
 		reserve->pre == NEAP_RESERVE_PRE_WAITING);
 }
 
-/* Not everybody may make a Reservation: it tells of resources, as nodes do. */
+/* Only some users may create Reservations, so they add resource names, as nodes do. */
 static int name_resources(struct neap_pod *pod, struct neap_resources *resources,
 			  struct neap_error *err)
 {
@@ -250,7 +251,7 @@ static int overlay(struct neap_reserve *reserve, const json_t *tree,
 	return 0;
 }
 
-/* What it will be about, before its status says so. */
+/* The resources it will keep, before its status has them. */
 static int name_ahead(struct neap_reserve *reserve, const json_t *tree,
 		      struct neap_resources *resources, struct neap_error *err)
 {
@@ -414,7 +415,7 @@ static void read_labels(struct neap_reserve *reserve)
 	reserve->needs_pods = needs && strcmp(needs, "true") == 0;
 }
 
-/* In each case all of it is read; the first fault is told. */
+/* All of it is read in any case; the first error is reported. */
 static int read_reservation(struct neap_reserve *reserve, const json_t *tree,
 			    struct neap_resources *resources, struct neap_error *err)
 {

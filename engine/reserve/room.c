@@ -65,14 +65,14 @@ static void tell_node(struct lacking *lacking)
 
 /* --- checks --- */
 
-/* What a part still has for owners, also of what it is not about. */
+/* What a part still has for owners, including resources it is not restricted to. */
 static int64_t left_of(const struct neap_reserve_part *part, uint32_t resource)
 {
 	return floored(get(part->allocatable, resource) - get(part->allocated, resource) -
 		       get(part->inner, resource));
 }
 
-/* less, fewer: what else is taken off, and of how many pods, as of those that become the reservation's. */
+/* less, fewer: further amounts and pods to subtract, such as those taken over. */
 static bool fits_node(const struct neap_reserve_room *room,
 		      const struct neap_amounts *requests,
 		      const struct neap_reserve_part *part,
@@ -132,7 +132,7 @@ static int64_t places_of(const struct neap_reserve_part *part)
 	return -1;
 }
 
-/* Of a restricted one, what it has must do. */
+/* A restricted one must provide everything itself. */
 static bool fits_part(const struct neap_reserve_part *part,
 		      const struct neap_amounts *requests, bool with_amounts,
 		      struct lacking *lacking)
@@ -275,7 +275,7 @@ void neap_reserve_lift(struct neap_amounts *requested,
 
 /* --- taking over running pods --- */
 
-/* Of what the reservation has any of, no more than that. */
+/* Of the resources the reservation keeps, not more than it keeps. */
 static bool is_within(const struct neap_amounts *reserved,
 		      const struct neap_amounts *requests, struct lacking *lacking)
 {

@@ -88,7 +88,7 @@ const struct neap_schema_field *neap_schema_field_find(const struct neap_schema 
 	return NULL;
 }
 
-/* Of a list or a map. */
+/* Of a list or map. */
 static const struct neap_schema *items_of(const struct neap_schema *schema)
 {
 	return schema->items != NULL ? schema->items : &neap_schema_any;
@@ -193,7 +193,7 @@ static void add(struct text *text, const char *piece)
 	text->len += strlen(text->buf + text->len);
 }
 
-/* Recursion as deep as the one that made the steps. */
+/* Recursion as deep as the walker that made the steps. */
 static void write_step(const struct schema_step *at, struct text *text)
 {
 	char index[32];
@@ -232,7 +232,7 @@ struct rules {
 	size_t count;
 };
 
-/* As deep as a declared schema; what is not declared has no rules, and may go in circles. */
+/* As deep as a declared schema; built-in ones have no rules and may be cyclic. */
 static void tell_rules(struct rules *rules, const struct neap_schema *schema,
 		       const struct schema_step *at)
 {

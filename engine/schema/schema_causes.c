@@ -137,7 +137,7 @@ char *schema_show(const json_t *value, char *buf, size_t size)
 
 /* --- causes --- */
 
-/* Nothing more is told: what it would say need not be made. */
+/* No further text is stored, so none need be built. */
 static bool is_full(struct neap_causes *causes)
 {
 	if (causes->count < NEAP_SCHEMA_CAUSES_MAX)

@@ -18,7 +18,7 @@
 #define VISIT_STEPS   4
 #define FIELDS_A_STEP 4
 #define DETAIL_MAX    400
-/* Of functions with long texts, so that they do not lie in each frame of the recursion. */
+/* For functions with long texts, to keep them out of the recursion's frames. */
 #define NOT_IN_FRAME __attribute__((noinline))
 
 bool schema_spend(struct schema_checker *checker, uint64_t steps)
@@ -146,7 +146,7 @@ static bool has_type(const struct neap_schema *schema, const json_t *value)
 	return true;
 }
 
-/* Kubernetes shows the name of the type that is there in place of the value. */
+/* Kubernetes shows the name of the actual type instead of the value. */
 static NOT_IN_FRAME void tell_type(struct schema_checker *checker,
 				   const struct neap_schema *schema, const json_t *value,
 				   const struct schema_step *at)
@@ -173,7 +173,7 @@ static NOT_IN_FRAME void tell_type(struct schema_checker *checker,
 
 /* --- objects and lists --- */
 
-/* A DNS-1035 label, but for capitals. */
+/* A DNS-1035 label, with capitals allowed. */
 static bool is_kind(const char *text)
 {
 	size_t len = strlen(text);
@@ -212,7 +212,7 @@ static void check_embedded_labels(struct schema_checker *checker, const json_t *
 	}
 }
 
-/* What lies whole inside another object says what it is. */
+/* An object embedded in another states its kind. */
 static NOT_IN_FRAME void check_embedded(struct schema_checker *checker,
 					const json_t *object,
 					const struct schema_step *at)
@@ -500,7 +500,7 @@ bool neap_schema_check(const struct neap_schema *schema, const json_t *object,
 	return schema_check_within(schema, object, causes, &work);
 }
 
-/* Nearly all that is written is right: only what is not is compared with what it was. */
+/* Nearly everything written is valid: only errors are compared with the old object. */
 bool neap_schema_check_change(const struct neap_schema *schema, const json_t *object,
 			      const json_t *before, struct neap_causes *causes)
 {

@@ -129,7 +129,7 @@ static bool is_decodable(const struct neap_schema *schema, const json_t *value)
 static int decode(const struct neap_schema *schema, json_t *value,
 		  const struct schema_step *at, struct neap_error *err);
 
-/* What is to take the place of a quantity, a new reference; NULL: it is canonical. */
+/* Returns the replacement of a quantity, a new reference; NULL: it is canonical. */
 static int decode_quantity(const struct neap_schema *schema, const json_t *value,
 			   const struct schema_step *at, json_t **ret,
 			   struct neap_error *err)
@@ -166,8 +166,8 @@ static bool is_quantity(const struct neap_schema *schema, const json_t *value)
 	return schema->type == NEAP_SCHEMA_QUANTITY && !json_is_null(value);
 }
 
-/* A value of the field that says as much as none. Of structs Go writes an empty one, too,
- * and so of what is one there: amounts, and what is a number or a text. */
+/* A value that means missing. Go writes empty structs, so empty objects stay, and so do
+ * amounts and int-or-string values. */
 static bool is_nothing(const struct neap_schema_field *field, const json_t *value)
 {
 	if (!field->zero_is_missing || !schema_is_zero(value))
@@ -185,8 +185,8 @@ static bool is_nothing(const struct neap_schema_field *field, const json_t *valu
 	}
 }
 
-/* What Go makes of a null among the items of a list, a new reference: an empty struct or
- * text, 0, false. NULL: the null stays. */
+/* Returns what Go makes of a null item, a new reference: an empty struct or text, 0,
+ * false. NULL: the null stays. */
 static json_t *zero_of(const struct neap_schema *items)
 {
 	switch (items->type) {
@@ -264,7 +264,7 @@ static int decode_items(const struct neap_schema *schema, json_t *list,
 static int decode(const struct neap_schema *schema, json_t *value,
 		  const struct schema_step *at, struct neap_error *err)
 {
-	/* Go takes a null for every type and leaves the field as it is. */
+	/* Go accepts null for every type and leaves the field unchanged. */
 	if (json_is_null(value))
 		return 0;
 	if (!is_decodable(schema, value))

@@ -35,7 +35,7 @@ static size_t size_of(const json_t *value)
 	return json_is_array(value) ? json_array_size(value) : json_object_size(value);
 }
 
-/* What an object has where another has the value at a step; NULL: nothing. */
+/* Returns the value at the same place in the other object; NULL: none. */
 static const json_t *same_place(const json_t *object, const struct schema_step *at)
 {
 	if (at->up == NULL)

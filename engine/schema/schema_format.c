@@ -254,7 +254,8 @@ bool schema_is_whole(const json_t *value, int64_t *ret)
 	if (!json_is_real(value))
 		return false;
 	real = json_real_value(value);
-	/* Beyond, a double stands for several integers, and Go takes it for none. */
+	/* Above that, a double represents several integers, and Go does not take it for
+	 * one. */
 	if (real != floor(real) || fabs(real) > 9007199254740991.0)
 		return false;
 	*ret = (int64_t)real;

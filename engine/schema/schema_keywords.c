@@ -253,7 +253,7 @@ static const struct {
 	{"minProperties", "maxProperties", NEAP_SCHEMA_OBJECT},
 };
 
-/* Of a type that can have only one of the lengths. */
+/* For a type that can have only one kind of length. */
 static bool has_length(enum neap_schema_type type, enum neap_schema_type of)
 {
 	return type == of || (type == NEAP_SCHEMA_MAP && of == NEAP_SCHEMA_OBJECT);

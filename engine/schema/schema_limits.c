@@ -9,7 +9,7 @@
 /* Bytes of a string that are looked at for one step of work, and what a match costs before it begins. */
 #define BYTES_A_STEP 32
 #define MATCH_STEPS  4
-/* What it costs to compile a pattern. */
+/* Steps for compiling a pattern. */
 #define COMPILE_STEPS 500
 /* 0.3 is three times 0.1, whatever the last bit says. */
 #define MULTIPLE_ERROR 1e-12
@@ -90,7 +90,7 @@ void schema_check_count(struct schema_checker *checker, const struct neap_schema
 			       count, schema->max_length);
 }
 
-/* Of built-in kinds: both ends at once, as they are worded. */
+/* For built-in kinds: both limits in one text. */
 static void tell_range(struct schema_checker *checker, const struct neap_schema *schema,
 		       const json_t *value, const struct schema_step *at)
 {

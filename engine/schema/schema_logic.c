@@ -20,7 +20,7 @@
 
 /* --- logic --- */
 
-/* Faults of value by one schema, none of them told. */
+/* Counts the errors of value by one schema, silently. */
 static size_t faults(struct schema_checker *checker, const struct neap_schema *schema,
 		     const json_t *value, const struct schema_step *at)
 {
@@ -127,7 +127,7 @@ void schema_check_logic(struct schema_checker *checker, const struct neap_schema
 
 /* --- each once --- */
 
-/* What tells an item apart, as a piece of one long text. */
+/* The identity of an item, as a piece of one long text. */
 struct key {
 	const char *base; /* of all pieces */
 	size_t offset, len;
@@ -153,7 +153,7 @@ static int add_piece(const char *text, size_t len, void *arg)
 	return neap_buf_failed(arg) ? -1 : 0;
 }
 
-/* Equal values have equal texts: whole numbers are written as such, members lie in order. */
+/* Equal values have equal texts: whole numbers in one form, members sorted. */
 static bool add_value(struct neap_buf *buf, const json_t *value)
 {
 	int64_t number;
@@ -163,7 +163,7 @@ static bool add_value(struct neap_buf *buf, const json_t *value)
 	else if (json_dump_callback(value, add_piece, buf,
 				    JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY) < 0)
 		return false;
-	neap_buf_addc(buf, '\n'); /* which is in no such text */
+	neap_buf_addc(buf, '\n'); /* occurs in no such text */
 	return true;
 }
 
@@ -185,7 +185,7 @@ static bool add_key(struct neap_buf *buf, const struct neap_schema *schema,
 	return true;
 }
 
-/* An item that is there already is shown by its keys. */
+/* A duplicate item is reported by its keys. */
 static void tell_keys(struct schema_checker *checker, const struct neap_schema *schema,
 		      const json_t *item, const struct schema_step *at)
 {
@@ -261,7 +261,7 @@ void schema_check_unique(struct schema_checker *checker, const struct neap_schem
 		const json_t *item = json_array_get(list, i);
 
 		if (is_map && !json_is_object(item))
-			continue; /* a fault of its own */
+			continue; /* another error reports it */
 		keys[count].offset = buf.len;
 		keys[count].index = i;
 		if (!add_key(&buf, schema, item))

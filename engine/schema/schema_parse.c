@@ -42,7 +42,7 @@ static const enum neap_schema_type types[] = {
 	NEAP_SCHEMA_NUMBER, NEAP_SCHEMA_OBJECT,  NEAP_SCHEMA_STRING,
 };
 
-/* False, and told, when it is none. */
+/* Returns false and reports it when it is not a type. */
 static bool type_of(struct schema_parser *parser, const json_t *json, const char *name,
 		    const struct schema_step *at, enum neap_schema_type *ret)
 {
@@ -306,7 +306,7 @@ static void parse_items(struct schema_parser *parser, struct neap_schema *node,
 	node->items =
 		new_node(parser, items, &step,
 			 is_logic(place) ? SCHEMA_IN_LOGIC : SCHEMA_AT_ITEM, depth + 1);
-	/* Of an object it says nothing. */
+	/* Has no meaning for an object. */
 	if (node->type != NEAP_SCHEMA_LIST && node->type != NEAP_SCHEMA_ANY)
 		node->items = NULL;
 }
@@ -389,7 +389,7 @@ parse_alternatives(struct schema_parser *parser, const json_t *json, const char 
 	return nodes;
 }
 
-/* What holds besides comes behind what is written in allOf. */
+/* Adds further limits after those written in allOf. */
 static void add_extras(struct schema_parser *parser, struct neap_schema *node,
 		       const struct neap_schema **extras, size_t extra_count)
 {
@@ -434,7 +434,7 @@ static void parse_logic(struct schema_parser *parser, struct neap_schema *node,
 	if (parser->rc < 0)
 		return;
 	if (!is_logic(place)) {
-		/* The node itself names all; its alternatives are what is looked at. */
+		/* The node itself lists all; its alternatives are examined. */
 		struct neap_schema alternatives = *node;
 
 		alternatives.fields = NULL;
@@ -512,7 +512,7 @@ static void parse_node(struct schema_parser *parser, struct neap_schema *node,
 
 /* --- whole schemas --- */
 
-/* Whatever has a name and labels; neap_schema_set_metadata tells more. */
+/* Anything with a name and labels; neap_schema_set_metadata replaces it. */
 static void init_metadata(struct neap_schema *metadata)
 {
 	*metadata =

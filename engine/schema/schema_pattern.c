@@ -18,7 +18,7 @@
 /* Steps of the first try, and how many times more each further one has. */
 #define FIRST_STEPS 40
 #define MORE_TIMES  6
-/* The first slice is the first place; each further one has so many times as many. */
+/* The first slice is one position; each further one is this many times as long. */
 #define SLICE_TIMES 4
 /* Work for a try by itself; bytes of a text for which a step costs one more. */
 #define TRY_WORK     16

@@ -157,7 +157,7 @@ static void read_map_keys(struct schema_parser *parser, struct neap_schema *node
 	node->list_keys = names;
 }
 
-/* Things that are told apart as a whole. */
+/* Items compared as a whole. */
 static void check_set_items(struct schema_parser *parser, const struct neap_schema *items,
 			    const json_t *json, const struct schema_step *at)
 {
@@ -191,7 +191,8 @@ static void check_set_items(struct schema_parser *parser, const struct neap_sche
 static const char *const list_types[] = {"atomic", "set", "map", NULL};
 static const char *const map_types[] = {"atomic", "granular", NULL};
 
-/* Index in a list of names; -1, and told, when it is none of them. */
+/* Returns the index in a list of names; -1, and reports it, when it is not in the
+ * list. */
 static int which(struct schema_parser *parser, const json_t *value,
 		 const char *const *names, const struct schema_step *at, const char *key)
 {
@@ -417,7 +418,7 @@ void schema_rule_default(struct schema_parser *parser, struct neap_schema *node,
 		return;
 	}
 	node->fallback = schema_keep_text(parser, text);
-	/* By a schema that is not right itself nothing can be said. */
+	/* An invalid schema cannot validate its default. */
 	if (!schema_has_causes(parser) && parser->rc == 0)
 		check_default(parser, node, text, value, at);
 }

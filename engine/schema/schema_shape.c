@@ -18,7 +18,7 @@ struct pruner {
 	char path[SCHEMA_PATH_MAX];
 };
 
-/* Of one that lies inside another object, whatever is declared. */
+/* Fields of an object embedded in another, whatever is declared. */
 static bool is_own_of_embedded(const struct neap_schema *schema, const char *name)
 {
 	return schema->is_embedded &&
@@ -112,7 +112,7 @@ bool neap_schema_prune(const struct neap_schema *schema, json_t *object,
 
 /* --- defaults --- */
 
-/* Work for a value that is made: it is parsed, checked, written and freed. */
+/* Steps for an added value: it is parsed, checked, written and freed. */
 #define MADE_STEPS 64
 
 struct filler {

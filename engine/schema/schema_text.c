@@ -114,7 +114,7 @@ bool schema_text_is_email(const char *text, size_t len)
 	return end && end + strspn(end, " \t") == text + len;
 }
 
-/* "%41"; the rest of a path or of a host is free, but for what is listed in bad. */
+/* "%41"; any other character of a path or host is allowed, except those in bad. */
 static bool is_escaped(const char *text, size_t len, const char *bad)
 {
 	for (size_t i = 0; i < len; i++) {

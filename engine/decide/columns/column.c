@@ -91,7 +91,7 @@ static bool find_resource(const struct neap_resources *resources, const char *na
 	return false;
 }
 
-/* How much of a NUMA node is told by the books of CPUs, not by the columns. */
+/* Fullness of NUMA nodes comes from the CPU books, not from columns. */
 static void open_numa(struct neap_column_view *view, struct neap_cluster *cluster,
 		      const struct neap_pod *pod)
 {
@@ -159,7 +159,7 @@ void neap_column_open(struct neap_column_view *view, const struct neap_column *c
 {
 	*view = (struct neap_column_view){.column = column,
 					  .columns = neap_cluster_settle(cluster)};
-	/* Each pod takes one of them; where no node tells how many it has room for there is no column. */
+	/* Each pod takes one; if no node reports a limit, there is no column. */
 	if (column->family == NEAP_COLUMN_PODS)
 		view->amounts = view->columns->used[NEAP_RESOURCE_PODS];
 	else if (column->family == NEAP_COLUMN_PODS_SAME)

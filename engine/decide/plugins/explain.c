@@ -10,8 +10,9 @@
 #include "engine/decide/decide_priv.h"
 
 #define REASON_BYTES 640
-/* Texts of NUMA nodes are long, and may be others with each look: what is more than that together, which is written for
- * each pod that waits, has equal shares, at least so much for each; and there are not so many more. */
+/* NUMA texts are long and may change with each attempt. Text beyond this total, which is
+ * written for every waiting pod, is shared equally, with a minimum for each; there are
+ * not many more. */
 #define TEXTS_WHOLE 8192
 #define TEXT_SHARE  255
 #define TEXTS_MAX   16384
@@ -129,7 +130,7 @@ static size_t name_codes(const struct neap_decide *decide, const uint32_t *codes
 	return kept;
 }
 
-/* The number is part of what is sorted, as text. */
+/* The number is part of the sorted text. */
 static void put_counts(struct counted *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

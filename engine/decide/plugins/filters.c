@@ -229,7 +229,7 @@ static bool prepare_room(struct neap_cycle *cycle)
 	return true;
 }
 
-/* All that are short are told. */
+/* Reports every resource that is short. */
 static bool has_room(struct neap_cycle *cycle, uint32_t row)
 {
 	const struct neap_columns *columns = cycle->columns;
@@ -282,7 +282,7 @@ static const struct neap_filter filter_cordon = {"NodeUnschedulable", prepare_co
 const struct neap_filter neap_filter_room = {"NodeResourcesFit", prepare_room, has_room,
 					     NEAP_MOVED_POD_GONE | NEAP_MOVED_ROOM};
 
-/* A pod that names its node is not to be decided on, and so there is no filter NodeName: that name is its place. */
+/* There is no filter NodeName: a pod that names its node is placed already. */
 const struct neap_filter *const neap_filters[] = {
 	&filter_cordon,       &filter_taints,
 	&filter_labels,       &filter_ports,

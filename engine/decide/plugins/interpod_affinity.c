@@ -9,8 +9,8 @@
 
 #include "engine/decide/decide_priv.h"
 
-/* Slots: the pod's own terms that must be near, then those that must be away, then the topology keys of other pods'
- * terms, as they come. Of wishes: topology keys alone. */
+/* Slots: the pod's own affinity terms, then its anti-affinity terms, then the topology
+ * keys of other pods' terms, as they are found. For preferences: topology keys only. */
 
 static const struct neap_object *namespace_of(const struct neap_cycle *cycle,
 					      const struct neap_pod *pod)
@@ -105,7 +105,7 @@ static bool takes_all(struct neap_cycle *cycle, const struct neap_pod_terms *ter
 	return true;
 }
 
-/* What one says of the pod, and the pod of it. */
+/* Matches one pod's terms against the pod, and the pod's against it. */
 static void ask_required(void *arg, const struct neap_pod *one)
 {
 	struct neap_cycle *cycle = arg;
@@ -154,7 +154,8 @@ static bool is_kept_away(struct neap_cycle *cycle, const struct neap_pod_terms *
 	return false;
 }
 
-/* Those for whom room is made count on their node alone, and nobody is near them yet. Whether any is in the way. */
+/* Nominated pods count on their node only, and satisfy no affinity yet. Returns whether
+ * any is in the way. */
 static bool ask_nominated(struct neap_cycle *cycle)
 {
 	const struct neap_pod *pod = cycle->pod, *other;
@@ -226,7 +227,7 @@ static bool is_near(const struct neap_cycle *cycle, uint32_t row)
 	return has_all || cycle->is_first;
 }
 
-/* Nobody is there whom the slots from one to another count. */
+/* Returns whether these slots count no pod. */
 static bool is_nobody(const struct neap_cycle *cycle, size_t from, size_t to,
 		      uint32_t row)
 {
@@ -257,7 +258,7 @@ const struct neap_filter neap_filter_near = {"InterPodAffinity", prepare_near, f
 
 /* --- the score --- */
 
-/* required: what each term counts, where it has no weight of its own; 0: it has. */
+/* required: the weight of terms without one of their own; 0: they have one. */
 static void weigh(struct neap_cycle *cycle, const struct neap_pod_terms *terms,
 		  const struct neap_pod *about, const struct neap_object *ns,
 		  int64_t factor, int64_t required)
@@ -278,7 +279,7 @@ static void ask_wishes(void *arg, const struct neap_pod *one)
 	const struct neap_pod *pod = cycle->pod;
 	const struct neap_object *its = namespace_of(cycle, one);
 	const struct neap_object *ns = namespace_of(cycle, pod);
-	/* A pod that must be near this one counts as one that would like it with this weight. */
+	/* A required affinity to this pod counts as a preference with this weight. */
 	int64_t required = cycle->settings->required_weight;
 
 	weigh(cycle, &pod->near[NEAP_NEAR_PREFERRED], one, its, 1, 0);

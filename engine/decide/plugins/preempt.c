@@ -29,7 +29,8 @@ struct trial {
 	size_t count;
 };
 
-/* What a node's victims are compared by, in this order; less is better, but of the time. */
+/* What a node's victims are compared by, in this order; less is better, except for the
+ * time. */
 struct price {
 	size_t violations;
 	int32_t highest;
@@ -58,7 +59,8 @@ static int by_importance(const void *a, const void *b)
 	return neap_object_compare(x->object, y->object->ns, y->object->name);
 }
 
-/* A pod without labels is in no budget, whatever that says, and one that is counted as gone takes nothing of it. */
+/* A pod without labels is in no budget, whatever its selector, and one already counted as
+ * gone takes nothing from it. */
 static bool is_protected(const struct neap_cluster_budget *budget,
 			 const struct neap_object *object)
 {
@@ -67,7 +69,8 @@ static bool is_protected(const struct neap_cluster_budget *budget,
 	       !json_object_get(budget->disrupted, object->name);
 }
 
-/* What budgets allow goes to the most important ones: the others' going would violate them. */
+/* The budgets' allowance goes to the most important pods: the others would violate
+ * them. */
 static void mark_violations(struct trial *trial)
 {
 	const struct neap_cluster *cluster = neap_decide_cluster(trial->decide);
@@ -219,7 +222,8 @@ static bool keep_victims(struct neap_cycle *cycle, const struct trial *trial,
 	return victims->pods != NULL;
 }
 
-/* Fewer pods are no help where the node would be too small without any, nor where no node has what is asked for. */
+/* Fewer pods do not help when the node is too small without any, or when no node has the
+ * resource. */
 static bool may_help(const struct neap_cycle *cycle, const struct neap_refusal *refusal)
 {
 	uint32_t resource = refusal->code & NEAP_REASON_ARG;
@@ -240,7 +244,8 @@ static int by_number(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Rows where each refusal is one that fewer pods could end, in their order; of a row refusals are behind each other. */
+/* Finds rows, in order, on which fewer pods could end every refusal; refusals of a row
+ * are adjacent. */
 static size_t find_rows(struct neap_cycle *cycle, uint32_t *rows)
 {
 	size_t count = 0;
@@ -258,7 +263,7 @@ static size_t find_rows(struct neap_cycle *cycle, uint32_t *rows)
 	return count;
 }
 
-/* Whoever was deleted by somebody else may take longer than the pod has to wait. */
+/* A pod that someone else deleted may take longer than the pod can wait. */
 static bool makes_room(const struct neap_pod *other)
 {
 	return other->object->is_deleting &&
@@ -281,7 +286,7 @@ static bool waits(const struct neap_decide *decide, const struct neap_pod *pod,
 	return false;
 }
 
-/* So many nodes, and what is so of them. */
+/* A number of nodes, and what applies to them. */
 struct said {
 	char text[64];
 };
@@ -334,7 +339,7 @@ static int64_t enough(const struct neap_decide *decide,
 	return count > trials->least ? count : trials->least;
 }
 
-/* Where row is, or the next one. */
+/* Returns the position of row, or of the next one. */
 static size_t find_from(const uint32_t *rows, size_t count, uint32_t row)
 {
 	size_t low = 0, high = count;
@@ -350,7 +355,8 @@ static size_t find_from(const uint32_t *rows, size_t count, uint32_t row)
 	return low % count;
 }
 
-/* Whose turn it is: so many, from *ret_first on. Not all pods begin with the same one. */
+/* Chooses the nodes for this attempt, from *ret_first on. Not all pods start with the
+ * same one. */
 static size_t find_turn(struct neap_pod *pod, const uint32_t *rows, size_t count,
 			uint64_t generation, size_t *ret_first)
 {
@@ -463,7 +469,7 @@ int neap_decide_preempt(struct neap_decide *decide, struct neap_pod *pod,
 		*ret = (struct neap_victims){.node = pod->nominated};
 		return 1;
 	}
-	/* What is kept for the pod is its to use, as in the decision. */
+	/* As in the decision, the pod may use what is reserved for it. */
 	neap_kept_lift(cycle);
 	found = try_all(decide, pod, rows, count, ret, err);
 	neap_kept_put_back(cycle);

@@ -90,7 +90,7 @@ static int64_t request_of(const struct neap_pod *pod, uint32_t resource)
 	return 0;
 }
 
-/* A resource, with what is used of it by row (NULL: nothing), and what the pod adds. */
+/* A resource, its use by row (NULL: none), and the pod's request. */
 struct compared {
 	const int64_t *all, *used;
 	int64_t more, weight;
@@ -296,7 +296,7 @@ const struct neap_score *const neap_scores[NEAP_SCORE_COUNT] = {
 	[NEAP_SCORE_RESERVATION] = &neap_score_kept,
 };
 
-/* A score that is added is added above, too: a hole would be asked. */
+/* Add a new score above too: a hole would be called. */
 _Static_assert(NEAP_SCORE_COUNT == 11, "neap_scores has a row for each score");
 
 /* --- resources of the settings --- */

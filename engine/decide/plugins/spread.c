@@ -157,7 +157,7 @@ static struct neap_emptiest emptiest(const struct neap_cycle *cycle, uint32_t sl
 	return ret;
 }
 
-/* What is counted in the domain of a row. */
+/* Returns the count in the domain of a row. */
 static int64_t count_of(const struct neap_cycle *cycle, uint32_t slot, uint32_t row)
 {
 	int64_t count = neap_tally_get(&cycle->spread, slot, row);
@@ -170,7 +170,7 @@ static bool is_selected(const struct neap_spread *spread, const struct neap_pod 
 	return spread->selector && neap_object_is_selected(one->object, spread->selector);
 }
 
-/* Those for whom room is made count on their node alone. */
+/* Nominated pods count on their node only. */
 static void note_nominated(struct neap_cycle *cycle)
 {
 	const struct neap_pod *pod = cycle->pod, *other;
@@ -212,7 +212,8 @@ static bool prepare_spread(struct neap_cycle *cycle)
 	return true;
 }
 
-/* How much fuller than the emptiest the domain of a row is once the pod is there. */
+/* Returns how much fuller than the emptiest domain a row's domain would be with the
+ * pod. */
 static int64_t skew_of(const struct neap_cycle *cycle, uint32_t slot, uint32_t row)
 {
 	const struct neap_emptiest *emptiest = &cycle->emptiest[slot];

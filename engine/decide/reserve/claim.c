@@ -19,7 +19,7 @@ void neap_claim_free(struct neap_claim *claim)
 	free(claim);
 }
 
-/* Most pods on most nodes get nothing, and that is seen without any work. */
+/* Most pods get nothing on most nodes, which is seen without any work. */
 static bool gets_nothing(const struct neap_cluster *cluster, const struct neap_pod *pod,
 			 uint32_t row)
 {
@@ -27,8 +27,8 @@ static bool gets_nothing(const struct neap_cluster *cluster, const struct neap_p
 	       !neap_cpu_concerns(pod);
 }
 
-/* What the work has come to: 1; 0: nothing that could be written. A grant has room for the largest machine, a claim only
- * for what the node has. */
+/* Builds the claim of a successful answer: 1; 0: nothing to write. A grant has room for
+ * the largest machine, a claim only for the node. */
 static int make_claim(const struct neap_cpu_work *work, const struct neap_numa_node *node,
 		      struct neap_claim **ret, struct neap_error *err)
 {
@@ -144,7 +144,7 @@ static bool put_json(json_t *notes, const char *key, json_t *value)
 	return is_put;
 }
 
-/* Only what is not there yet is written. */
+/* Writes only what is missing. */
 static bool put_spec(json_t *notes, const struct neap_pod *pod,
 		     const struct neap_claim *claim)
 {
@@ -165,7 +165,7 @@ static bool put_spec(json_t *notes, const struct neap_pod *pod,
 	return is_put;
 }
 
-/* What it said before of another one is not so any more. */
+/* An annotation about another reservation is outdated. */
 static bool put_reservation(json_t *notes, const struct neap_pod *pod,
 			    const struct neap_claim *claim)
 {

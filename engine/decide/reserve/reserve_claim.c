@@ -10,7 +10,7 @@
 #include "engine/decide/claim.h"
 #include "engine/decide/decide_priv.h"
 
-/* What a stand has, less what its owners have of it. False: it has no CPUs or cells. */
+/* Computes a placeholder's CPUs and cells minus its owners'. False: it has neither. */
 static bool find_kept(const struct neap_cycle *cycle, const struct neap_kept_match *match,
 		      struct neap_cpu_kept *ret)
 {
@@ -91,8 +91,8 @@ static int take_ignoring(struct neap_decide *decide, uint32_t row,
 	return answer;
 }
 
-/* Of the node alone, as if there were no reservation for the pod. 1: it fits. What was decided before may be asked for
- * further on: nodes that fit, and what may help. */
+/* Decides the node alone, as if no reservation were for the pod. 1: it fits. The earlier
+ * decision stays readable: feasible nodes, and what may help. */
 static int fits_alone(struct neap_decide *decide, const struct neap_pod *pod,
 		      uint32_t row, struct neap_error *err)
 {

@@ -49,7 +49,7 @@ bool neap_kept_has_pairs(const struct neap_reserve *reserve, const struct neap_p
 	return true;
 }
 
-/* What policies say; when one fails that is noted, and owners decide from the start. */
+/* Asks the policies; a failure is recorded, and owners decide from the start. */
 static bool asks_policy(struct neap_kept *kept, const struct neap_reserve_offer *offer,
 			struct neap_reserve_verdict *ret, bool *ret_failed)
 {
@@ -156,7 +156,8 @@ static enum use may_use(struct neap_cycle *cycle, const struct neap_reserve *res
 		return OPEN;
 	if (!neap_reserve_is_usable(reserve, pods))
 		return CLOSED;
-	/* Who need not use one takes none that keeps nothing for it: there it sees the node as all others do. */
+	/* A pod that need not use a reservation uses none that keeps nothing it requests:
+	 * there it sees the node like any pod. */
 	if (!neap_kept_is_required(kept) && !concerns(reserve, stand, cycle->pod))
 		return CLOSED;
 	if (!neap_kept_spend(kept, reserve))
@@ -168,7 +169,8 @@ static enum use may_use(struct neap_cycle *cycle, const struct neap_reserve *res
 	if (neap_reserve_match(reserve, node->object, &kept->ask, true) !=
 	    NEAP_RESERVE_MATCHED)
 		return CLOSED;
-	/* One without room is there for the reasons, and as less important owners of it may have to go. */
+	/* One without room is kept for the reasons, and because less important owners may
+	 * have to leave. */
 	if (kept->by.rule == NEAP_RESERVE_BY_OWNERS)
 		return OPEN;
 	if (!neap_kept_has_pairs(reserve, kept->ask.pod, &kept->by))
@@ -189,7 +191,7 @@ static enum use may_use(struct neap_cycle *cycle, const struct neap_reserve *res
 	return CLOSED;
 }
 
-/* What the pod says of reservations, and its owners in full. */
+/* Reads what the pod says about reservations, and its owners in full. */
 static int read_ask(struct neap_cycle *cycle, struct neap_error *err)
 {
 	struct neap_kept *kept = &cycle->kept;
@@ -206,7 +208,8 @@ static int read_ask(struct neap_cycle *cycle, struct neap_error *err)
 	return ret;
 }
 
-/* Of a pod that says nothing of reservations nothing but its owners is to be read, and hardly anybody asks. */
+/* For a pod without reservation annotations only its owners are read, and rarely
+ * needed. */
 static bool asks_controller(struct neap_reserve *const *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -247,7 +250,7 @@ static int find_matches(struct neap_cycle *cycle, uint32_t row, bool *ret_failed
 	return ret;
 }
 
-/* After a policy failed: all of them anew. */
+/* After a policy failed: finds all of them again. */
 static int find_by_owners(struct neap_cycle *cycle, uint32_t row, struct neap_error *err)
 {
 	struct neap_kept *kept = &cycle->kept;
@@ -345,7 +348,8 @@ int neap_kept_open_full(struct neap_cycle *cycle, uint32_t row, struct neap_erro
 	sort(kept->matches, kept->count);
 	if (ret < 0)
 		return ret;
-	/* Of a pod that must use one refusals speak of those, too, that stay closed. */
+	/* For a pod that must use one, the reasons include reservations that stay
+	 * closed. */
 	return has_failed || kept->count > before ||
 	       (full && neap_kept_is_required(kept));
 }

@@ -35,8 +35,8 @@ static bool has_policy(const struct neap_reserve *reserve)
 	return reserve->policy != NEAP_RESERVE_NO_POLICY;
 }
 
-/* One without a policy shares no node with one that has one; a pod in operating mode is Aligned. Those that were lifted
- * off for it are there, too. */
+/* A reservation without a policy shares no node with one that has one; a pod in operating
+ * mode is Aligned. Lifted ones count too. */
 static bool has_conflict(struct neap_cycle *cycle, uint32_t row)
 {
 	const struct neap_cluster_node *node = cycle->columns->nodes[row];
@@ -84,7 +84,7 @@ static bool fits_takeover(struct neap_cycle *cycle, uint32_t row)
 	neap_buf_init(&reasons, NEAP_BUF_LINE);
 	if (neap_takeover_fits(cycle, row, &reasons))
 		return true;
-	/* There may be another pod there, or one that is another's may be its own. */
+	/* A pod may appear there, or become an owner. */
 	cycle->wakes |= NEAP_MOVED_POD_PLACED | NEAP_MOVED_LABELS;
 	return refuse_lines(cycle, row, reasons.data);
 }
@@ -137,7 +137,7 @@ static bool fits(struct neap_cycle *cycle, uint32_t row)
 	return cycle->kept.placed ? fits_stand(cycle, row) : fits_user(cycle, row);
 }
 
-/* Where there is none for it, nothing else is asked. */
+/* Without any reservation for it, nothing else is checked. */
 static bool prepare_match(struct neap_cycle *cycle)
 {
 	return !cycle->kept.placed && neap_kept_is_required(&cycle->kept);
@@ -207,6 +207,6 @@ static void score(struct neap_cycle *cycle, const uint32_t *rows, size_t count,
 	free(orders);
 }
 
-/* As the reference configures it: what is kept is used before anything else weighs. */
+/* As the reference configures it: reserved room is used before anything else weighs. */
 const struct neap_score neap_score_kept = {"Reservation", 5000, NEAP_SCORE_UP,
 					   prepare_score, score};
