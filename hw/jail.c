@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
+
 #define STATUS_BYTES 4096
 
 static const char *const cap_names[] = {
@@ -155,19 +157,12 @@ static uint64_t flag_read(const char *text, const char *name)
 int neap_jail_look(int pid, struct neap_jail_state *ret, struct neap_error *err)
 {
 	char path[64] = "/proc/self/status";
-	neap_auto_fd int fd = -1;
 	char text[STATUS_BYTES];
-	ssize_t n;
 
 	if (pid > 0)
 		(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return neap_error_sys(err, "open %s", path);
-	n = read(fd, text, sizeof(text) - 1);
-	if (n < 0)
+	if (neap_file_head(path, text, sizeof(text)) < 0)
 		return neap_error_sys(err, "read %s", path);
-	text[n] = '\0';
 	*ret = (struct neap_jail_state){
 		.uid = (unsigned)field_read(text, "Uid:", 10),
 		.caps = field_read(text, "CapInh:", 16) |

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "api/config/text_file.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "engine/decide/settings.h"
 
@@ -91,7 +91,7 @@ static void test_example(void **state)
 	(void)state;
 	neap_buf_init(&text, NEAP_BUF_FILE);
 	assert_int_equal(
-		neap_text_file_read("doc/deploy/scheduler-config.yaml", &text, &err), 0);
+		neap_file_load("doc/deploy/scheduler-config.yaml", &text, &err), 0);
 	config = read_good(text.data);
 	assert_int_equal(config->profile_count, 3);
 	assert_int_equal(config->note_count, 0);

@@ -11,6 +11,7 @@
 #include <yaml.h>
 
 #include "api/config/config_priv.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 
 struct reader {
@@ -378,20 +379,11 @@ static int top_pair(struct reader *reader, void *arg, const char *key,
 static int read_whole(const char *file, struct neap_buf *text, struct neap_error *err)
 {
 	neap_auto_fd int fd = open(file, O_RDONLY | O_CLOEXEC);
-	char part[8192];
-	ssize_t n;
 
 	if (fd < 0)
 		return neap_error_sys(err, "--config %s", file);
-	for (n = read(fd, part, sizeof(part)); n > 0 && !neap_buf_failed(text);
-	     n = read(fd, part, sizeof(part)))
-		neap_buf_add(text, part, (size_t)n);
-	if (n < 0)
-		return neap_error_sys(err, "--config %s", file);
-	if (neap_buf_failed(text)) {
-		(void)neap_buf_error(text, file, err);
+	if (neap_fd_read_rest(fd, file, text, err) < 0)
 		return neap_error_wrap(err, "--config");
-	}
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 
 #include "api/ctl/base/client.h"
 #include "api/ctl/draw/cells.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 
 #define PIECE ((size_t)256 * 1024)
@@ -59,17 +60,9 @@ static int target_open(struct target *target, bool is_forced, struct neap_error 
 static int target_write(const struct target *target, const char *text, size_t len,
 			struct neap_error *err)
 {
-	while (len > 0) {
-		ssize_t n = write(target->fd, text, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return neap_error_sys(err, "write %s", target->part);
-		text += n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return neap_fd_write(target->fd, text, len) < 0
+		       ? neap_error_sys(err, "write %s", target->part)
+		       : 0;
 }
 
 /* So that the name is there after a power cut, too. */
@@ -251,10 +244,8 @@ static int send_file(struct neap_client *client, int64_t id, int fd, const char 
 	if (piece == NULL)
 		return neap_error_nomem(err);
 	for (;;) {
-		ssize_t n = read(fd, piece, PIECE);
+		ssize_t n = neap_fd_read(fd, piece, PIECE);
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < 0)
 			return neap_error_sys(err, "read %s", file);
 		if (n == 0)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "api/ctl/base/ctl.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 
 #define FOLLOW_USEC 200000
@@ -25,24 +26,6 @@ static const struct neap_option options[] = {
 	 "go on with what comes, until Ctrl-C"},
 	{""},
 };
-
-static int dirs_make(const char *path, struct neap_error *err)
-{
-	char part[PATH_MAX];
-	char *slash;
-
-	if (!neap_strcopy(part, sizeof(part), path))
-		return neap_error_set(err, NEAP_ETOOLARGE, "the path is too long");
-	for (slash = strchr(part + 1, '/');; slash = strchr(slash + 1, '/')) {
-		if (slash != NULL)
-			*slash = '\0';
-		if (mkdir(part, slash != NULL ? 0755 : 0700) < 0 && errno != EEXIST)
-			return neap_error_sys(err, "make %s", part);
-		if (slash == NULL)
-			return 0;
-		*slash = '/';
-	}
-}
 
 int neap_logs_dir(char *ret, struct neap_error *err)
 {
@@ -61,7 +44,7 @@ int neap_logs_dir(char *ret, struct neap_error *err)
 			"neither XDG_STATE_HOME nor HOME says where logs go");
 	if (need >= PATH_MAX)
 		return neap_error_set(err, NEAP_ETOOLARGE, "the path is too long");
-	return dirs_make(ret, err);
+	return neap_folder_make(ret, 0700, err);
 }
 
 int neap_logs_path(const char *dir, const char *name, char *ret, struct neap_error *err)

@@ -12,28 +12,8 @@
 #include <unistd.h>
 
 #include "api/daemon/start.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
-
-/* Makes missing parents too, as mkdir -p. */
-static int make_folder(const char *path, mode_t mode, struct neap_error *err)
-{
-	char part[256];
-	char *slash;
-
-	if (!neap_strcopy(part, sizeof(part), path))
-		return neap_error_set(err, NEAP_ETOOLARGE, "%s: the path is too long",
-				      path);
-	for (slash = strchr(part + 1, '/'); slash != NULL;
-	     slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(part, 0755) < 0 && errno != EEXIST)
-			return neap_error_sys(err, "make the folder %s", part);
-		*slash = '/';
-	}
-	if (mkdir(part, mode) < 0 && errno != EEXIST)
-		return neap_error_sys(err, "make the folder %s", part);
-	return 0;
-}
 
 static int check_folder(const char *path, uid_t owner, const char *option,
 			struct neap_error *err)
@@ -80,8 +60,8 @@ int neap_folders_make(const struct neap_config *config,
 	char path[160];
 	size_t i;
 
-	if (make_folder(config->run_dir, 0755, err) < 0 ||
-	    make_folder(config->data_dir, 0700, err) < 0)
+	if (neap_folder_make(config->run_dir, 0755, err) < 0 ||
+	    neap_folder_make(config->data_dir, 0700, err) < 0)
 		return -(int)err->code;
 	if (check_folder(config->run_dir, geteuid(), "--run-dir", err) < 0)
 		return -(int)err->code;
@@ -90,7 +70,7 @@ int neap_folders_make(const struct neap_config *config,
 		return -(int)err->code;
 	for (i = 0; i < NEAP_ARRAY_LEN(inner); i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", config->data_dir, inner[i]);
-		if (make_folder(path, 0700, err) < 0 ||
+		if (neap_folder_make(path, 0700, err) < 0 ||
 		    give_folder(path, account, err) < 0)
 			return -(int)err->code;
 	}
@@ -178,10 +158,9 @@ int neap_token_load(const struct neap_config *config, const struct neap_account 
 			"%s can be read by others: chmod 600 it, or remove it and a new "
 			"one is made",
 			path);
-	len = read(fd, buf, size - 1);
+	len = neap_fd_read_text(fd, buf, size);
 	if (len < 0)
 		return neap_error_sys(err, "read %s", path);
-	buf[len] = '\0';
 	/* What was cut here would never be what clients send. */
 	if ((size_t)len == size - 1 && strcspn(buf, "\r\n") == (size_t)len)
 		return neap_error_set(
@@ -204,25 +183,18 @@ int neap_token_load(const struct neap_config *config, const struct neap_account 
 int neap_token_rotate(const struct neap_config *config, char *buf, size_t size,
 		      struct neap_error *err)
 {
-	char path[160], fresh[170], text[80];
-	neap_auto_fd int fd = -1;
-	int len;
+	char path[160], fresh[170], text[80] = "";
+	size_t len;
 
 	(void)snprintf(path, sizeof(path), "%s/token", config->data_dir);
 	(void)snprintf(fresh, sizeof(fresh), "%s.new", path);
-	if (token_draw(text, sizeof(text), err) < 0)
+	if (token_draw(text, sizeof(text) - 1, err) < 0)
 		return -(int)err->code;
-	(void)unlink(fresh); /* of a rotation that was killed */
-	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return neap_error_sys(err, "make %s", fresh);
-	len = (int)strlen(text);
-	if (write(fd, text, (size_t)len) != len || write(fd, "\n", 1) != 1 ||
-	    fsync(fd) < 0 || rename(fresh, path) < 0) {
-		(void)neap_error_sys(err, "write %s", path);
-		(void)unlink(fresh);
+	len = strlen(text);
+	text[len] = '\n';
+	if (neap_file_put(AT_FDCWD, fresh, path, text, len + 1, NEAP_PUT_SYNCED, err) < 0)
 		return -(int)err->code;
-	}
+	text[len] = '\0';
 	(void)neap_strcopy(buf, size, text);
 	explicit_bzero(text, sizeof(text));
 	return 0;

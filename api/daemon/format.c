@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 
 #define HEAD       "neap data "
@@ -70,7 +71,6 @@ int neap_format_read(const char *data_dir, struct neap_format *ret,
 	char path[256], text[FILE_BYTES + 1], *second;
 	neap_auto_fd int fd = -1;
 	struct stat st;
-	ssize_t len;
 
 	memset(ret, 0, sizeof(*ret));
 	(void)snprintf(path, sizeof(path), "%s/" NEAP_FORMAT_FILE, data_dir);
@@ -82,10 +82,8 @@ int neap_format_read(const char *data_dir, struct neap_format *ret,
 	if (!S_ISREG(st.st_mode))
 		return neap_error_set(err, NEAP_EINVAL,
 				      "%s is no plain file: move it away", path);
-	len = read(fd, text, FILE_BYTES);
-	if (len < 0)
+	if (neap_fd_read_text(fd, text, sizeof(text)) < 0)
 		return neap_error_sys(err, "read %s", path);
-	text[len] = '\0';
 	second = strchr(text, '\n');
 	/* Without its end the number may be cut: "neap data 1" of "neap data 12". */
 	if (second == NULL)
@@ -120,23 +118,11 @@ int neap_format_check(const char *data_dir, struct neap_error *err)
 static int file_put(int dir_fd, struct neap_error *err)
 {
 	char text[FILE_BYTES];
-	neap_auto_fd int fd = -1;
 	int len = snprintf(text, sizeof(text), HEAD "%d\n" WRITER "neapd %s\n",
 			   NEAP_DATA_FORMAT, NEAP_VERSION);
 
-	(void)unlinkat(dir_fd, FRESH, 0); /* of one that was killed */
-	fd = openat(dir_fd, FRESH, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0600);
-	if (fd < 0)
-		return neap_error_sys(err, "make " FRESH);
-	errno = ENOSPC; /* of a short write */
-	if (write(fd, text, (size_t)len) != len || fsync(fd) < 0 ||
-	    renameat(dir_fd, FRESH, dir_fd, NEAP_FORMAT_FILE) < 0)
-		return neap_error_sys(err, "write " NEAP_FORMAT_FILE);
-	/* EINVAL: a file system without it. */
-	if (fsync(dir_fd) < 0 && errno != EINVAL)
-		return neap_error_sys(err, "sync the folder");
-	return 0;
+	return neap_file_put(dir_fd, FRESH, NEAP_FORMAT_FILE, text, (size_t)len,
+			     NEAP_PUT_SYNCED, err);
 }
 
 int neap_format_raise(const char *data_dir, struct neap_error *err)

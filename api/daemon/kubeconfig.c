@@ -14,6 +14,7 @@
 
 #include "api/daemon/role_server.h"
 #include "engine/base/buf.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 
 #define TEXT_MAX ((size_t)256 * 1024)
@@ -69,25 +70,6 @@ static int add_authority(const struct neap_role_server *server, struct neap_buf 
 	return 0;
 }
 
-static int write_file(const char *path, const char *text, size_t len,
-		      struct neap_error *err)
-{
-	neap_auto_fd int fd = -1;
-	char fresh[200];
-
-	(void)snprintf(fresh, sizeof(fresh), "%s.new", path);
-	(void)unlink(fresh); /* of one that was killed */
-	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return neap_error_sys(err, "make %s", fresh);
-	/* Not synced: it is made anew at each start. */
-	if (write(fd, text, len) == (ssize_t)len && rename(fresh, path) == 0)
-		return 0;
-	(void)neap_error_sys(err, "write %s", fresh);
-	(void)unlink(fresh);
-	return -(int)err->code;
-}
-
 int neap_daemon_tls_make(struct neap_role_server *server, struct neap_error *err)
 {
 	static const char *const files[] = {"tls.crt", "tls.key"};
@@ -117,10 +99,11 @@ int neap_daemon_tls_make(struct neap_role_server *server, struct neap_error *err
 int neap_kubeconfig_write(const struct neap_role_server *server, struct neap_error *err)
 {
 	neap_auto_buf struct neap_buf out = {0};
-	char path[160];
+	char path[160], fresh[170];
 
 	(void)snprintf(path, sizeof(path), "%s/kubeconfig",
 		       server->process->config.data_dir);
+	(void)snprintf(fresh, sizeof(fresh), "%s.new", path);
 	if (server->api == NULL || server->tls_fd < 0) {
 		/* One of an earlier start would lead to nothing, or to somebody else. */
 		if (unlink(path) < 0 && errno != ENOENT)
@@ -151,7 +134,8 @@ int neap_kubeconfig_write(const struct neap_role_server *server, struct neap_err
 		      server->token);
 	if (neap_buf_failed(&out))
 		return neap_error_nomem(err);
-	return write_file(path, out.data, out.len, err);
+	/* Not synced: it is made anew at each start. */
+	return neap_file_put(AT_FDCWD, fresh, path, out.data, out.len, 0, err);
 }
 
 /* A full disk keeps nobody from using what was there before. */

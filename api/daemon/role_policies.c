@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "api/config/text_file.h"
 #include "api/daemon/role_policies.h"
 #include "api/daemon/start.h"
+#include "engine/base/file.h"
 
 /* The file of a choice: as given, or a shipped one by kind and name. */
 static void file_of(const struct neap_config *config,
@@ -31,7 +31,7 @@ static int read_file(const char *file, char **ret_text, size_t *ret_len,
 	neap_auto_buf struct neap_buf buf = {0};
 
 	neap_buf_init(&buf, NEAP_BUF_FILE);
-	if (neap_text_file_read(file, &buf, err) < 0)
+	if (neap_file_load(file, &buf, err) < 0)
 		return -(int)err->code;
 	*ret_len = buf.len;
 	*ret_text = neap_buf_take(&buf);

@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include "api/client/events.h"
-#include "api/config/text_file.h"
 #include "api/daemon/api.h"
 #include "api/daemon/role_policies.h"
 #include "api/schedule/config.h"
 #include "api/schedule/policies.h"
 #include "api/schedule/policies_reserve.h"
 #include "api/schedule/schedule.h"
+#include "engine/base/file.h"
 
 static int check(const struct neap_config *config,
 		 const struct neap_schedule_config *scheduling, struct neap_error *err)
@@ -36,7 +36,7 @@ static int load(const struct neap_config *config, struct neap_schedule_config **
 
 	*ret = NULL;
 	neap_buf_init(&text, NEAP_BUF_FILE);
-	if (neap_text_file_read(file, &text, err) < 0 ||
+	if (neap_file_load(file, &text, err) < 0 ||
 	    neap_schedule_config_parse(text.data ? text.data : "", text.len, file, ret,
 				       err) < 0 ||
 	    check(config, *ret, err) < 0) {

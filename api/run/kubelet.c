@@ -13,8 +13,9 @@
 
 #include "api/run/node.h"
 #include "api/run/node_priv.h"
-#include "engine/base/mem.h"
+#include "engine/base/file.h"
 #include "engine/json/json.h"
+#include "engine/base/mem.h"
 
 /* Each tick of a second: what it gave away just now a plan must not take back. */
 #define LOOK_USEC INT64_C(900000)
@@ -22,18 +23,12 @@
 static int read_all(int fd, const char *name, struct neap_buf *to, struct neap_error *err)
 {
 	struct stat st;
-	char part[4096];
-	ssize_t n;
 
 	if (fstat(fd, &st) < 0)
 		return neap_error_sys(err, "%s", name);
 	if (!S_ISREG(st.st_mode))
 		return neap_error_set(err, NEAP_EINVAL, "%s is no plain file", name);
-	while ((n = read(fd, part, sizeof(part))) > 0 && !neap_buf_failed(to))
-		neap_buf_add(to, part, (size_t)n);
-	if (n < 0)
-		return neap_error_sys(err, "read %s", name);
-	return neap_buf_failed(to) ? neap_buf_error(to, name, err) : 0;
+	return neap_fd_read_rest(fd, name, to, err);
 }
 
 /* Takes the state. On an error the one before counts. */

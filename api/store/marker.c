@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 
 #define HEAD     "neap store "
@@ -25,17 +26,14 @@ int neap_store_marker_read(const char *path, struct neap_store_marker *ret,
 	neap_auto_fd int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	const char *word;
 	char text[80];
-	ssize_t len;
 
 	memset(ret, 0, sizeof(*ret));
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0)
 		return neap_error_sys(err, "open %s", path);
-	len = read(fd, text, sizeof(text) - 1);
-	if (len < 0)
+	if (neap_fd_read_text(fd, text, sizeof(text)) < 0)
 		return neap_error_sys(err, "read %s", path);
-	text[len] = '\0';
 	ret->mark = NEAP_STORE_MARKED;
 	word = text + strlen(HEAD);
 	if (strncmp(text, HEAD, strlen(HEAD)) != 0)
@@ -65,33 +63,6 @@ static int folder_open(const char *path, struct neap_error *err)
 	return fd < 0 ? neap_error_sys(err, "open %s", folder) : fd;
 }
 
-static int put(int folder, const char *fresh, const char *name, const char *text,
-	       struct neap_error *err)
-{
-	neap_auto_fd int fd = -1;
-	struct stat st;
-
-	(void)unlinkat(folder, fresh, 0); /* of one that was killed */
-	fd = openat(folder, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0600);
-	if (fd < 0 || fstat(folder, &st) < 0)
-		return neap_error_sys(err, "make %s", fresh);
-	errno = ENOSPC; /* of a short write */
-	/* Root sets it for the loop's user; a loop that is root itself may not call fchown, and need not. */
-	if ((st.st_uid != geteuid() && geteuid() == 0 &&
-	     fchown(fd, st.st_uid, st.st_gid) < 0) ||
-	    write(fd, text, strlen(text)) != (ssize_t)strlen(text) || fsync(fd) < 0 ||
-	    renameat(folder, fresh, folder, name) < 0) {
-		(void)neap_error_sys(err, "write %s", name);
-		(void)unlinkat(folder, fresh, 0);
-		return -(int)err->code;
-	}
-	/* EINVAL: a file system without it. */
-	if (fsync(folder) < 0 && errno != EINVAL)
-		return neap_error_sys(err, "sync the folder of %s", name);
-	return 0;
-}
-
 int neap_store_marker_write(const char *path, const char *id, bool is_open,
 			    struct neap_error *err)
 {
@@ -104,7 +75,8 @@ int neap_store_marker_write(const char *path, const char *id, bool is_open,
 	(void)snprintf(text, sizeof(text), HEAD "%s%s\n", id != NULL ? id : "new",
 		       is_open ? OPEN : "");
 	(void)snprintf(fresh, sizeof(fresh), ".%s.new", name);
-	r = put(folder, fresh, name, text, err);
+	r = neap_file_put(folder, fresh, name, text, strlen(text),
+			  NEAP_PUT_SYNCED | NEAP_PUT_OWNED, err);
 	(void)close(folder);
 	return r;
 }

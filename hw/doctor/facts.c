@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "hw/doctor/facts_priv.h"
 
@@ -22,7 +23,7 @@ int neap_facts_read(const char *root, const char *path, char *buf, size_t size)
 	char whole[NEAP_FACTS_PATH * 2];
 	neap_auto_fd int fd = -1;
 	struct stat st;
-	size_t len = 0;
+	ssize_t len;
 
 	buf[0] = '\0';
 	if (!neap_facts_path(root, path, whole, sizeof(whole)))
@@ -33,15 +34,9 @@ int neap_facts_read(const char *root, const char *path, char *buf, size_t size)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
-	while (len + 1 < size) {
-		ssize_t n = read(fd, buf + len, size - 1 - len);
-
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		len += (size_t)n;
-	}
+	len = neap_fd_read_text(fd, buf, size);
+	if (len < 0)
+		return -errno;
 	while (len > 0 && buf[len - 1] == '\n')
 		len--;
 	buf[len] = '\0';

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "hw/hand/hand_priv.h"
 
@@ -417,18 +418,11 @@ static int widest_write(struct neap_hand_server *server,
 		[NEAP_KEY_CPUSET_CPUS] = "/sys/devices/system/cpu/possible",
 		[NEAP_KEY_CPUSET_MEMS] = "/sys/devices/system/node/possible",
 	};
-	neap_auto_fd int fd = -1;
-	ssize_t n;
 	int rc;
 
-	if (!lists[entry->key] || *entry->value)
+	if (!lists[entry->key] || *entry->value ||
+	    neap_file_line(lists[entry->key], server->scratch, sizeof(server->scratch)) <= 0)
 		return ENOSPC;
-	fd = open(lists[entry->key], O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, server->scratch, sizeof(server->scratch) - 1);
-	if (n <= 0)
-		return ENOSPC;
-	server->scratch[n] = '\0';
-	server->scratch[strcspn(server->scratch, "\n")] = '\0';
 	rc = neap_hand_file_write(&server->files, entry->group, entry->key, entry->dev,
 				  entry->ino, server->scratch);
 	if (rc == 0)

@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/mem.h"
+#include "engine/base/file.h"
 #include "engine/json/json.h"
+#include "engine/base/mem.h"
 #include "engine/numa/kubelet_facts.h"
 #include "hw/hand/hand_priv.h"
 
@@ -19,14 +20,9 @@ static bool state_read(struct neap_hand_server *server, json_t **ret)
 	neap_auto_fd int fd = neap_hand_kubelet_file(server, NEAP_KUBELET_STATE);
 	neap_auto_buf struct neap_buf buf = {0};
 	json_error_t where;
-	char part[4096];
-	ssize_t n = -1;
 
 	neap_buf_init(&buf, NEAP_KUBELET_FILE_MAX);
-	while (fd >= 0 && (n = read(fd, part, sizeof(part))) > 0 &&
-	       !neap_buf_failed(&buf))
-		neap_buf_add(&buf, part, (size_t)n);
-	return n == 0 && !neap_buf_failed(&buf) &&
+	return fd >= 0 && neap_fd_read_rest(fd, "state", &buf, NULL) == 0 &&
 	       neap_json_parse(buf.data, buf.len, 0, ret, &where) == 0;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "hw/hand/hand_priv.h"
 
@@ -152,25 +153,12 @@ void neap_hand_group_remove(struct neap_hand_server *server,
 /* Reads a file of /proc whole. */
 static bool proc_read(int pid, const char *file, char *buf, size_t size)
 {
-	neap_auto_fd int fd = -1;
 	char path[64];
-	size_t len = 0;
-	ssize_t n;
+	ssize_t len;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	while (len < size - 1) {
-		n = read(fd, buf + len, size - 1 - len);
-		if (n < 0)
-			return false;
-		if (n == 0)
-			break;
-		len += (size_t)n;
-	}
-	buf[len] = '\0';
-	return len < size - 1;
+	len = neap_file_head(path, buf, size);
+	return len >= 0 && len < (ssize_t)size - 1;
 }
 
 static bool is_kernel_thread(int pid)

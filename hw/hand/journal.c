@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "hw/hand/journal_priv.h"
 
@@ -43,28 +44,13 @@ static void made_done(struct neap_journal_made *made)
 
 /* The file */
 
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 /* A line into the new file; the buffer is empty then. */
 static int line_write(int fd, struct neap_buf *line, size_t *lines,
 		      struct neap_error *err)
 {
 	if (neap_buf_failed(line))
 		return neap_error_nomem(err);
-	if (write_all(fd, line->data, line->len) < 0)
+	if (neap_fd_write(fd, line->data, line->len) < 0)
 		return neap_error_sys(err, "write %s", NEW_NAME);
 	neap_buf_clear(line);
 	(*lines)++;
@@ -162,7 +148,7 @@ static int reuse(struct neap_journal *journal, struct neap_error *err)
 		neap_journal_header_line(journal, &head);
 		if (neap_buf_failed(&head))
 			return neap_error_nomem(err);
-		if (write_all(fd, head.data, head.len) < 0)
+		if (neap_fd_write(fd, head.data, head.len) < 0)
 			return neap_error_sys(err, "write %s", FILE_NAME);
 	}
 	journal->fd = fd;
@@ -369,22 +355,6 @@ int neap_journal_made_find(const struct neap_journal *journal, const char *group
 	return -1;
 }
 
-static int boot_id_read(char *buf, size_t size, struct neap_error *err)
-{
-	neap_auto_fd int fd =
-		open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return neap_error_sys(err, "open /proc/sys/kernel/random/boot_id");
-	n = read(fd, buf, size - 1);
-	if (n < 0)
-		return neap_error_sys(err, "read /proc/sys/kernel/random/boot_id");
-	buf[n] = '\0';
-	buf[strcspn(buf, "\n")] = '\0';
-	return 0;
-}
-
 int neap_journal_new(int dir_fd, const char *boot_id, const struct neap_log *log,
 		     struct neap_journal **ret, struct neap_error *err)
 {
@@ -401,7 +371,7 @@ int neap_journal_new(int dir_fd, const char *boot_id, const struct neap_log *log
 	if (boot_id)
 		(void)neap_strcopy(journal->boot_id, sizeof(journal->boot_id), boot_id);
 	else
-		rc = boot_id_read(journal->boot_id, sizeof(journal->boot_id), err);
+		rc = neap_boot_id(journal->boot_id, err);
 	if (rc < 0) {
 		neap_journal_free(journal);
 		return rc;

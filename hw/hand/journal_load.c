@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "hw/hand/journal_priv.h"
 
@@ -192,8 +193,7 @@ int neap_journal_load(struct neap_journal *journal, bool *ret_is_there,
 	neap_auto_fd int fd = -1;
 	neap_auto_free char *text = NULL;
 	struct stat st;
-	size_t len = 0;
-	ssize_t n;
+	ssize_t len;
 
 	if (ret_is_there)
 		*ret_is_there = false;
@@ -218,15 +218,10 @@ int neap_journal_load(struct neap_journal *journal, bool *ret_is_there,
 	text = neap_alloc((size_t)st.st_size + 1);
 	if (!text)
 		return neap_error_nomem(err);
-	while (len < (size_t)st.st_size) {
-		n = read(fd, text + len, (size_t)st.st_size - len);
-		if (n < 0)
-			return neap_error_sys(err, "read %s", FILE_NAME);
-		if (n == 0)
-			break;
-		len += (size_t)n;
-	}
-	return load_text(journal, text, len, err);
+	len = neap_fd_read(fd, text, (size_t)st.st_size);
+	if (len < 0)
+		return neap_error_sys(err, "read %s", FILE_NAME);
+	return load_text(journal, text, (size_t)len, err);
 }
 
 void neap_journal_keep_bad(const struct neap_journal *journal)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "hw/hand/hand_priv.h"
 #include "hw/packet.h"
@@ -16,12 +17,6 @@
 #define WAIT_MS      5000
 #define TRY_MS       50
 
-static void fd_close(int fd)
-{
-	if (fd >= 0)
-		(void)close(fd);
-}
-
 void neap_hand_out_drop(struct neap_hand_server *server)
 {
 	struct neap_hand_packet *packet = server->out;
@@ -29,7 +24,7 @@ void neap_hand_out_drop(struct neap_hand_server *server)
 	server->out = packet->next;
 	if (!server->out)
 		server->out_end = &server->out;
-	fd_close(packet->fd);
+	neap_fd_close(&packet->fd);
 	free(packet);
 }
 
@@ -89,7 +84,7 @@ void neap_hand_out_close(struct neap_hand_server *server, int fd)
 			neap_log_line(&server->log, NEAP_LOG_ERROR,
 				      "answers lost: no memory");
 		server->gathered = 0;
-		fd_close(fd);
+		neap_fd_close(&fd);
 		return;
 	}
 	packet->fd = fd;
@@ -110,7 +105,7 @@ void neap_hand_out_add(struct neap_hand_server *server,
 
 	if (neap_wire_format_answer(answer, msg, sizeof(msg), &len, &err) < 0) {
 		neap_log_line(&server->log, NEAP_LOG_ERROR, "answer lost: %s", err.msg);
-		fd_close(fd);
+		neap_fd_close(&fd);
 		return;
 	}
 	if (fd >= 0 || server->gathered + len > sizeof(server->gather))

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "hw/hand/hand_priv.h"
 
@@ -71,13 +72,6 @@ int neap_hand_server_open(struct neap_hand_server *server, bool make,
 				 err);
 }
 
-static void fd_close(int *fd)
-{
-	if (*fd >= 0)
-		(void)close(*fd);
-	*fd = -1;
-}
-
 void neap_hand_server_free(struct neap_hand_server *server)
 {
 	while (server->out)
@@ -85,14 +79,13 @@ void neap_hand_server_free(struct neap_hand_server *server)
 	neap_plan_free(server->plan);
 	neap_hand_files_done(&server->files);
 	neap_journal_free(server->journal);
-	fd_close(&server->sock);
-	fd_close(&server->signal_fd);
-	fd_close(&server->daemon_fd);
-	fd_close(&server->kubelet_fd);
-	fd_close(&server->kubelet_place_fd);
-	fd_close(&server->run_dir_fd);
-	fd_close(
-		&server->lock_fd); /* last: whoever waits for it finds the journal closed */
+	neap_fd_close(&server->sock);
+	neap_fd_close(&server->signal_fd);
+	neap_fd_close(&server->daemon_fd);
+	neap_fd_close(&server->kubelet_fd);
+	neap_fd_close(&server->kubelet_place_fd);
+	neap_fd_close(&server->run_dir_fd);
+	neap_fd_close(&server->lock_fd); /* last: whoever waits for it finds the journal closed */
 	free(server);
 }
 
@@ -418,7 +411,7 @@ static int serve_loop(struct neap_hand_server *server)
 		 * file is readable too. One that shut down its side only can ask for nothing more
 		 * either, and the end of file would stay readable. */
 		if (is_empty && (p[1].revents & (POLLHUP | POLLRDHUP))) {
-			fd_close(&server->sock);
+			neap_fd_close(&server->sock);
 			neap_hand_daemon_end(server);
 			if (neap_journal_count(server->journal) == 0)
 				return finish(server,

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "hw/keeper/keeper_priv.h"
@@ -159,38 +160,21 @@ int neap_keeper_record_read(int folder_fd, char *text, struct neap_keeper_event 
 
 /* --- the start --- */
 
-static void boot_id(char *buf, size_t size)
-{
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, buf, size - 1);
-
-	buf[n > 0 ? n : 0] = '\0';
-	buf[strcspn(buf, "\n")] = '\0';
-	if (fd >= 0)
-		(void)close(fd);
-}
-
 /* Field 22 of /proc/PID/stat: which process had the number. */
 static unsigned long long start_ticks(int pid)
 {
 	unsigned long long ticks = 0;
 	char path[64], stat[1024];
 	const char *end;
-	ssize_t n;
-	int fd;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
-	stat[n > 0 ? n : 0] = '\0';
+	(void)neap_file_head(path, stat, sizeof(stat));
 	end = strrchr(stat, ')'); /* the name may hold anything */
 	if (end)
 		(void)sscanf(end + 1,
 			     " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
 			     "%*d %*d %*d %*d %*d %llu",
 			     &ticks);
-	if (fd >= 0)
-		(void)close(fd);
 	return ticks;
 }
 
@@ -199,10 +183,10 @@ void neap_keeper_start_write(int folder_fd, int pid, int64_t started_usec)
 	neap_auto_fd int fd =
 		openat(folder_fd, "start",
 		       O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
-	char text[256], boot[64];
+	char text[256], boot[NEAP_BOOT_ID];
 	int n;
 
-	boot_id(boot, sizeof(boot));
+	(void)neap_boot_id(boot, NULL);
 	n = snprintf(text, sizeof(text),
 		     "pid %d\nstarted_usec %" PRId64 "\nstart_ticks %llu\nboot_id %s\n",
 		     pid, started_usec, start_ticks(pid), boot);

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "hw/keeper/keeper_priv.h"
 
@@ -56,16 +57,9 @@ static int parent_read(int pid)
 	char path[64], stat[1024];
 	const char *end;
 	int parent = 0;
-	ssize_t n;
-	int fd;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, stat, sizeof(stat) - 1);
-	(void)close(fd);
-	stat[n > 0 ? n : 0] = '\0';
+	(void)neap_file_head(path, stat, sizeof(stat));
 	end = strrchr(stat, ')'); /* the name may hold anything */
 	if (!end || sscanf(end + 1, " %*c %d", &parent) != 1)
 		return 0;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "hw/keeper/shim.h"
 #include "hw/packet.h"
@@ -140,21 +141,14 @@ static void client_accept(struct neap_shim *shim)
 
 /* --- steps --- */
 
-static void fd_close(int *fd)
-{
-	if (*fd >= 0)
-		(void)close(*fd);
-	*fd = -1;
-}
-
 /* From here on nothing of the command may remain. */
 static void end_begin(struct neap_shim *shim)
 {
 	if (shim->step >= NEAP_SHIM_ENDING)
 		return;
 	shim->step = NEAP_SHIM_ENDING;
-	fd_close(&shim->conn);
-	fd_close(&shim->status_fd);
+	neap_fd_close(&shim->conn);
+	neap_fd_close(&shim->status_fd);
 	shim->kill_at = now_mono();
 	shim->kill_wait = KILL_FIRST_USEC;
 }
@@ -210,7 +204,7 @@ static void go(struct neap_shim *shim)
 	shim->step = NEAP_SHIM_STARTING;
 	if (send(shim->conn, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
 		errno = 0; /* it has ended, as we hear next */
-	fd_close(&shim->conn);
+	neap_fd_close(&shim->conn);
 }
 
 /* The pipe of failures has something, or was closed by exec. */
@@ -226,7 +220,7 @@ static void status_take(struct neap_shim *shim)
 		failure_tell(shim, &failure);
 		return;
 	}
-	fd_close(&shim->status_fd);
+	neap_fd_close(&shim->status_fd);
 	/* Before GO: it ended, which its status tells. */
 	if (shim->step != NEAP_SHIM_STARTING)
 		return;
@@ -346,7 +340,7 @@ static bool output_take(struct neap_shim *shim, int stream)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	neap_keeper_output_end(&shim->output, stream);
-	fd_close(&shim->out_fds[stream]);
+	neap_fd_close(&shim->out_fds[stream]);
 	return false;
 }
 
@@ -361,7 +355,7 @@ static void output_drain(struct neap_shim *shim)
 		     i++)
 			;
 		neap_keeper_output_end(&shim->output, stream);
-		fd_close(&shim->out_fds[stream]);
+		neap_fd_close(&shim->out_fds[stream]);
 	}
 	neap_keeper_output_done(&shim->output);
 	if (!shim->is_probe || shim->event.what != NEAP_KEEPER_ENDED)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "hw/jail.h"
 #include "hw/keeper/shim.h"
@@ -295,27 +296,20 @@ int neap_shim_start(struct neap_shim *shim, int dir_fd, bool *ret_is_made,
 	return rc;
 }
 
-static void fd_close(int *fd)
-{
-	if (*fd >= 0)
-		(void)close(*fd);
-	*fd = -1;
-}
-
 void neap_shim_free(struct neap_shim *shim)
 {
 	size_t i;
 
 	neap_keeper_output_done(&shim->output);
 	for (i = 0; i < NEAP_SHIM_CLIENTS; i++)
-		fd_close(&shim->clients[i]);
-	fd_close(&shim->folder_fd);
-	fd_close(&shim->listener);
-	fd_close(&shim->signal_fd);
-	fd_close(&shim->conn);
-	fd_close(&shim->status_fd);
-	fd_close(&shim->out_fds[0]);
-	fd_close(&shim->out_fds[1]);
+		neap_fd_close(&shim->clients[i]);
+	neap_fd_close(&shim->folder_fd);
+	neap_fd_close(&shim->listener);
+	neap_fd_close(&shim->signal_fd);
+	neap_fd_close(&shim->conn);
+	neap_fd_close(&shim->status_fd);
+	neap_fd_close(&shim->out_fds[0]);
+	neap_fd_close(&shim->out_fds[1]);
 	neap_keeper_job_done(&shim->job);
 	free(shim->bytes);
 	free((void *)shim->envp);

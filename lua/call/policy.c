@@ -15,6 +15,7 @@
 #include <lauxlib.h>
 
 #include "engine/base/buf.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "engine/base/selector.h"
 #include "engine/base/sha256.h"
@@ -455,27 +456,6 @@ int neap_policy_load(const char *text, size_t len, const char *origin,
 	return 0;
 }
 
-static int read_all(int fd, const char *file, struct neap_buf *buf,
-		    struct neap_error *err)
-{
-	char part[8192];
-
-	for (;;) {
-		ssize_t n = read(fd, part, sizeof(part));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return neap_error_sys(err, "read %s", file);
-		if (n == 0)
-			break;
-		neap_buf_add(buf, part, (size_t)n);
-		if (neap_buf_failed(buf))
-			return neap_buf_error(buf, file, err);
-	}
-	return 0;
-}
-
 int neap_policy_load_file(const char *file, struct neap_policy **ret,
 			  struct neap_error *err)
 {
@@ -490,7 +470,7 @@ int neap_policy_load_file(const char *file, struct neap_policy **ret,
 	if (!S_ISREG(st.st_mode))
 		return neap_error_set(err, NEAP_EINVAL, "%s: a policy is a plain file",
 				      file);
-	rc = read_all(fd, file, &buf, err);
+	rc = neap_fd_read_rest(fd, file, &buf, err);
 	return rc < 0 ? rc : neap_policy_load(buf.data, buf.len, file, ret, err);
 }
 

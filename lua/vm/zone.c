@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "lua/vm/zone_priv.h"
@@ -187,8 +188,7 @@ static int load_fd(int fd, struct neap_zone **ret, struct neap_error *err)
 {
 	neap_auto_free uint8_t *data = NULL;
 	struct stat st;
-	size_t len = 0;
-	ssize_t n = 1;
+	ssize_t len;
 
 	if (fstat(fd, &st) < 0)
 		return neap_error_sys(err, "read");
@@ -197,13 +197,10 @@ static int load_fd(int fd, struct neap_zone **ret, struct neap_error *err)
 	data = neap_alloc(NEAP_ZONE_BYTES + 1);
 	if (!data)
 		return neap_error_nomem(err);
-	/* A signal of a budget restarts the call. */
-	for (; n > 0 && len <= NEAP_ZONE_BYTES; len += (size_t)n) {
-		n = read(fd, data + len, NEAP_ZONE_BYTES + 1 - len);
-		if (n < 0)
-			return neap_error_sys(err, "read");
-	}
-	return neap_zone_parse(data, len, ret, err);
+	len = neap_fd_read(fd, data, NEAP_ZONE_BYTES + 1);
+	if (len < 0)
+		return neap_error_sys(err, "read");
+	return neap_zone_parse(data, (size_t)len, ret, err);
 }
 
 int neap_zone_load(const char *name, struct neap_zone **ret, struct neap_error *err)

@@ -11,9 +11,10 @@
 #include <unistd.h>
 
 #include "api/agent/node/node_keep_priv.h"
+#include "engine/base/file.h"
+#include "engine/json/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
-#include "engine/json/json.h"
 #include "engine/numa/node_reserve.h"
 
 /* Limits of a kubelet, but for the disk: a tenth of a large one is no shortage. */
@@ -25,32 +26,13 @@
 
 /* --- what does not change --- */
 
-/* The beginning of a file, of one line or as it is; "" when it cannot be read. */
-static void read_file(const char *path, bool is_line, char *to, size_t size)
-{
-	neap_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	size_t len = 0;
-	ssize_t n = 1;
-
-	while (fd >= 0 && n > 0 && len + 1 < size) {
-		n = read(fd, to + len, size - len - 1);
-		if (n > 0)
-			len += (size_t)n;
-		else if (n < 0 && errno == EINTR)
-			n = 1;
-	}
-	to[len] = '\0';
-	if (is_line)
-		to[strcspn(to, "\n")] = '\0';
-}
-
 /* PRETTY_NAME="Debian GNU/Linux 12 (bookworm)" */
 static void read_os_image(char *to, size_t size)
 {
 	char text[4096], *at;
 	bool is_quoted;
 
-	read_file("/etc/os-release", false, text, sizeof(text));
+	(void)neap_file_head("/etc/os-release", text, sizeof(text));
 	at = strncmp(text, "PRETTY_NAME=", 12) == 0 ? text
 						    : strstr(text, "\nPRETTY_NAME=");
 	at = at ? strchr(at, '=') + 1 : strchr(text, '\0');
@@ -88,8 +70,8 @@ void node_facts_read(const char *sys_root, struct node_facts *ret)
 		       sys_root ? sys_root : "");
 	read_kernel(ret);
 	read_os_image(ret->os_image, sizeof(ret->os_image));
-	read_file(path, true, ret->boot_id, sizeof(ret->boot_id));
-	read_file("/etc/machine-id", true, ret->machine_id, sizeof(ret->machine_id));
+	(void)neap_file_line(path, ret->boot_id, sizeof(ret->boot_id));
+	(void)neap_file_line("/etc/machine-id", ret->machine_id, sizeof(ret->machine_id));
 }
 
 /* --- amounts --- */

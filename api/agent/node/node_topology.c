@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/numa/cpu_policy.h"
@@ -110,15 +111,10 @@ static void pods_done(struct pods *pods)
 
 static int64_t read_number(const char *path)
 {
-	neap_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char text[32];
-	ssize_t len = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
 	int64_t number;
 
-	if (len <= 0)
-		return NEAP_MISSING;
-	text[len] = '\0';
-	text[strcspn(text, "\n")] = '\0';
+	(void)neap_file_line(path, text, sizeof(text));
 	return neap_int_parse(text, &number, NULL) < 0 ? NEAP_MISSING : number;
 }
 

@@ -15,27 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
+
 extern char **environ;
-
-static int read_all(int fd, const char *name, struct neap_buf *out,
-		    struct neap_error *err)
-{
-	char piece[16384];
-	ssize_t n;
-
-	for (;;) {
-		n = read(fd, piece, sizeof(piece));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return neap_error_sys(err, "%s", name);
-		if (n == 0)
-			return 0;
-		neap_buf_add(out, piece, (size_t)n);
-		if (neap_buf_failed(out))
-			return neap_buf_error(out, name, err);
-	}
-}
 
 int neap_file_read(const char *file, struct neap_buf *ret, struct neap_error *err)
 {
@@ -43,11 +25,11 @@ int neap_file_read(const char *file, struct neap_buf *ret, struct neap_error *er
 
 	neap_buf_clear(ret);
 	if (strcmp(file, "-") == 0)
-		return read_all(STDIN_FILENO, "standard input", ret, err);
+		return neap_fd_read_rest(STDIN_FILENO, "standard input", ret, err);
 	fd = open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return neap_error_sys(err, "%s", file);
-	return read_all(fd, file, ret, err);
+	return neap_fd_read_rest(fd, file, ret, err);
 }
 
 int neap_scratch_open(struct neap_scratch *ret, struct neap_error *err)
@@ -70,7 +52,6 @@ int neap_scratch_add(const struct neap_scratch *scratch, const char *name,
 {
 	neap_auto_fd int fd = -1;
 	char path[PATH_MAX];
-	ssize_t n;
 
 	if (snprintf(path, sizeof(path), "%s/%s", scratch->dir, name) >=
 	    (int)sizeof(path))
@@ -78,15 +59,8 @@ int neap_scratch_add(const struct neap_scratch *scratch, const char *name,
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return neap_error_sys(err, "%s", path);
-	while (len > 0) {
-		n = write(fd, text, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return neap_error_sys(err, "write %s", path);
-		text += n;
-		len -= (size_t)n;
-	}
+	if (neap_fd_write(fd, text, len) < 0)
+		return neap_error_sys(err, "write %s", path);
 	memcpy(ret_path, path, sizeof(path));
 	return 0;
 }
@@ -165,7 +139,7 @@ int neap_program_run(const char *const *args, struct neap_buf *out,
 		(void)close(fds[1]);
 	if (failed == 0) {
 		if (out != NULL)
-			r = read_all(fds[0], args[0], out, err);
+			r = neap_fd_read_rest(fds[0], args[0], out, err);
 		if (out != NULL)
 			(void)close(fds[0]);
 		status = status_of(pid, args[0], r == 0 ? err : NULL);

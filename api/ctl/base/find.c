@@ -18,6 +18,7 @@
 
 #include "api/ctl/base/secure.h"
 #include "api/http/server.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 
 #define TCP_LISTENING 0x0a
@@ -32,14 +33,10 @@ static int token_read(const char *file, struct neap_token *ret, struct neap_erro
 {
 	neap_auto_fd int fd = open(file, O_RDONLY | O_CLOEXEC);
 	struct stat st;
-	ssize_t n;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0 ||
+	    neap_fd_read_text(fd, ret->text, sizeof(ret->text)) < 0)
 		return neap_error_sys(err, "--token-file %s", file);
-	n = read(fd, ret->text, sizeof(ret->text) - 1);
-	if (n < 0)
-		return neap_error_sys(err, "--token-file %s", file);
-	ret->text[n] = '\0';
 	token_trim(ret->text);
 	if (!ret->text[0])
 		return neap_error_set(err, NEAP_EINVAL, "--token-file %s: is empty",

@@ -13,6 +13,7 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 
 #define CGROUP_BYTES  8192
@@ -20,18 +21,10 @@
 
 static ssize_t proc_read(pid_t pid, const char *name, char *text, size_t size)
 {
-	neap_auto_fd int fd = -1;
 	char path[64];
-	ssize_t len;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	len = read(fd, text, size - 1);
-	if (len >= 0)
-		text[len] = '\0';
-	return len;
+	return neap_file_head(path, text, size);
 }
 
 /* It ended, and only its parent does not know yet. */

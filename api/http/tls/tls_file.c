@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "api/http/tls/tls_priv.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 
 /* What a client may send as its chain, and how long that may be. */
@@ -74,14 +75,11 @@ static int file_read(struct file *file, uid_t own_uid, struct neap_error *err)
 	file->text = neap_alloc((size_t)st.st_size + 1);
 	if (!file->text)
 		return neap_error_nomem(err);
-	for (;;) {
-		n = read(fd, file->text + file->len, (size_t)st.st_size - file->len);
-		if (n < 0)
-			return neap_error_sys(err, "%s %s", file->option, file->path);
-		file->len += (size_t)n;
-		if (n == 0)
-			return 0;
-	}
+	n = neap_fd_read(fd, file->text, (size_t)st.st_size);
+	if (n < 0)
+		return neap_error_sys(err, "%s %s", file->option, file->path);
+	file->len = (size_t)n;
+	return 0;
 }
 
 /* What OpenSSL has against a file, in its own words. */

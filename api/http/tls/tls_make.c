@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "api/http/tls/tls_priv.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 
 #define DAY_S ((long)24 * 3600)
@@ -146,11 +147,10 @@ static bool fill(X509 *cert, EVP_PKEY *key, const char *const *names)
 
 static int write_pem(const char *path, X509 *cert, EVP_PKEY *key, struct neap_error *err)
 {
-	neap_auto_fd int fd = -1;
 	BIO *out = BIO_new(BIO_s_mem());
 	char fresh[256], *text;
 	long len;
-	int r = 0;
+	int r;
 
 	if (!out || (cert ? PEM_write_bio_X509(out, cert)
 			  : PEM_write_bio_PKCS8PrivateKey(out, key, NULL, NULL, 0, NULL,
@@ -159,14 +159,9 @@ static int write_pem(const char *path, X509 *cert, EVP_PKEY *key, struct neap_er
 		return ssl_error("it cannot be written", err);
 	}
 	(void)snprintf(fresh, sizeof(fresh), "%s.new", path);
-	(void)unlink(fresh); /* of one that was killed */
-	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	len = BIO_get_mem_data(out, &text);
 	/* Not synced: what a power cut took away is made anew. */
-	if (fd < 0 || write(fd, text, (size_t)len) != len || rename(fresh, path) < 0) {
-		r = neap_error_sys(err, "make %s", path);
-		(void)unlink(fresh);
-	}
+	r = neap_file_put(AT_FDCWD, fresh, path, text, (size_t)len, 0, err);
 	OPENSSL_cleanse(text, (size_t)len);
 	BIO_free(out);
 	return r;

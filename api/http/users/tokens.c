@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "api/http/users/grants.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "engine/base/sha256.h"
 
@@ -276,29 +277,12 @@ static int check_file(const char *file, const struct stat *st, uid_t own_uid,
 	return 0;
 }
 
-static int read_all(int fd, const char *file, char *text, size_t size, size_t *ret_len,
-		    struct neap_error *err)
-{
-	size_t len = 0;
-	ssize_t n = 1;
-
-	while (n > 0 && len < size) {
-		n = read(fd, text + len, size - len);
-		if (n < 0)
-			return neap_error_sys(err, "--token-file %s", file);
-		len += (size_t)n;
-	}
-	text[len] = '\0';
-	*ret_len = len;
-	return 0;
-}
-
 int neap_tokens_load(const char *file, uid_t own_uid, struct neap_tokens **ret,
 		     struct neap_error *err)
 {
 	neap_auto_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
-	size_t len = 0;
+	ssize_t len;
 	char *text;
 	int r;
 
@@ -309,9 +293,9 @@ int neap_tokens_load(const char *file, uid_t own_uid, struct neap_tokens **ret,
 	text = neap_alloc((size_t)st.st_size + 1);
 	if (!text)
 		return neap_error_nomem(err);
-	r = read_all(fd, file, text, (size_t)st.st_size, &len, err);
-	if (r == 0)
-		r = neap_tokens_parse(text, len, file, ret, err);
+	len = neap_fd_read(fd, text, (size_t)st.st_size);
+	r = len < 0 ? neap_error_sys(err, "--token-file %s", file)
+		    : neap_tokens_parse(text, (size_t)len, file, ret, err);
 	explicit_bzero(text, (size_t)st.st_size + 1);
 	free(text);
 	return r;
