@@ -180,15 +180,8 @@ static int add_name(struct neap_place_names *names, size_t *room, const char *na
 	if (names->count == NEAP_PLACE_NAMES_MAX)
 		return neap_error_set(err, NEAP_ETOOLARGE, "more than %d groups",
 				      NEAP_PLACE_NAMES_MAX);
-	if (names->count == *room) {
-		size_t more = *room ? *room * 2 : 8;
-		void *rows = neap_realloc_array(names->rows, more, sizeof(*names->rows));
-
-		if (!rows)
-			return neap_error_nomem(err);
-		names->rows = rows;
-		*room = more;
-	}
+	if (!neap_grow(&names->rows, names->count, room, sizeof(*names->rows)))
+		return neap_error_nomem(err);
 	if (neap_strcopy(names->rows[names->count].name, sizeof(names->rows[0].name),
 			 name))
 		names->count++;

@@ -267,16 +267,9 @@ static bool add_victim(struct reading *reading, const struct neap_text *uid)
 {
 	struct neap_extender_args *args = reading->args;
 
-	if (args->victim_count == args->victim_size) {
-		size_t size = args->victim_size ? args->victim_size * 2 : 256;
-		struct neap_text *victims =
-			neap_realloc_array(args->victims, size, sizeof(*victims));
-
-		if (!victims)
-			return is_short(reading);
-		args->victims = victims;
-		args->victim_size = size;
-	}
+	if (!neap_grow(&args->victims, args->victim_count, &args->victim_size,
+		       sizeof(*args->victims)))
+		return is_short(reading);
 	args->victims[args->victim_count++] = *uid;
 	args->nodes[args->count - 1].victim_count++;
 	return true;

@@ -93,16 +93,9 @@ static void trim(struct neap_history *history)
 static int append(struct neap_history *history, const struct neap_history_entry *entry,
 		  struct neap_error *err)
 {
-	if (history->count == history->size) {
-		size_t more = history->size ? history->size * 2 : 16;
-		struct neap_history_entry *list =
-			neap_realloc_array(history->list, more, sizeof(*list));
-
-		if (!list)
-			return neap_error_nomem(err);
-		history->list = list;
-		history->size = more;
-	}
+	if (!neap_grow(&history->list, history->count, &history->size,
+		       sizeof(*history->list)))
+		return neap_error_nomem(err);
 	history->list[history->count++] = *entry;
 	return 0;
 }

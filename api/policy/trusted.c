@@ -343,16 +343,8 @@ static int names_fill(DIR *stream, const char *path, struct neap_names *names,
 			return neap_error_set(err, NEAP_ETOOLARGE,
 					      "%s has over %d entries: take some out",
 					      path, NEAP_NAMES_MAX);
-		if (names->count == size) {
-			size_t more = size ? size * 2 : 32;
-			char **list =
-				neap_realloc_array(names->list, more, sizeof(*list));
-
-			if (!list)
-				return neap_error_nomem(err);
-			names->list = list;
-			size = more;
-		}
+		if (!neap_grow(&names->list, names->count, &size, sizeof(*names->list)))
+			return neap_error_nomem(err);
 		names->list[names->count] = neap_strdup(entry->d_name);
 		if (!names->list[names->count])
 			return neap_error_nomem(err);

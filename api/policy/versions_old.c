@@ -54,16 +54,9 @@ static void found(void *arg, const struct neap_policy_id *id, bool has_active)
 	if (has_active || neap_folder_open(olds->dir, id, false, &folder, &err) < 0 ||
 	    neap_folder_has(&folder, NEAP_FILE_PARAMS) || fstat(folder.fd, &st) < 0)
 		return;
-	if (olds->count == olds->size) {
-		size_t size = olds->size ? olds->size * 2 : 64;
-		struct old *list = neap_realloc_array(olds->list, size, sizeof(*list));
-
-		if (!list) {
-			olds->is_short = true;
-			return;
-		}
-		olds->list = list;
-		olds->size = size;
+	if (!neap_grow(&olds->list, olds->count, &olds->size, sizeof(*olds->list))) {
+		olds->is_short = true;
+		return;
 	}
 	old = &olds->list[olds->count++];
 	*old = (struct old){*id, st.st_mtim, bytes_of(&folder)};

@@ -94,16 +94,9 @@ struct neap_watch_file *neap_watch_file(struct neap_watch_dir *dir, const char *
 		return dir->files[i];
 	if (!can_make || dir->count == NEAP_NAMES_MAX)
 		return NULL;
-	if (dir->count == dir->size) {
-		size_t more = dir->size ? dir->size * 2 : 16;
-		struct neap_watch_file **files = neap_realloc_array(
-			dir->files, more, sizeof(struct neap_watch_file *));
-
-		if (!files)
-			return NULL;
-		dir->files = files;
-		dir->size = more;
-	}
+	if (!neap_grow(&dir->files, dir->count, &dir->size,
+		       sizeof(struct neap_watch_file *)))
+		return NULL;
 	file = neap_alloc(sizeof(*file));
 	if (!file)
 		return NULL;

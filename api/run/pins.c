@@ -76,17 +76,8 @@ void neap_pins_free(struct neap_node *node)
 
 static bool make_room(struct node_pins *pins)
 {
-	size_t room = pins->room == 0 ? 64 : pins->room * 2;
-	struct neap_cpu_pool_pod *list;
-
-	if (neap_map_count(pins->map) < pins->room)
-		return true;
-	list = neap_realloc_array(pins->list, room, sizeof(*list));
-	if (list == NULL)
-		return false;
-	pins->list = list;
-	pins->room = room;
-	return true;
+	return neap_grow(&pins->list, neap_map_count(pins->map), &pins->room,
+			 sizeof(*pins->list));
 }
 
 static void said_copy(struct neap_cpu_said *to, const struct neap_cpu_said *from)

@@ -152,22 +152,6 @@ static void spec_free(struct spec *spec)
 	free(spec);
 }
 
-/* Room for one pointer more. */
-static bool grow(void ***list, size_t count, size_t *size)
-{
-	size_t larger = *size == 0 ? 8 : *size * 2;
-	void **grown = *list;
-
-	if (count < *size)
-		return true;
-	grown = neap_realloc_array(*list, larger, sizeof(**list));
-	if (grown == NULL)
-		return false;
-	*list = grown;
-	*size = larger;
-	return true;
-}
-
 static bool is_same(const struct spec *spec, const char *policy,
 		    const struct neap_policy_trigger *trigger)
 {
@@ -189,7 +173,7 @@ static struct spec *spec_of(struct neap_triggers *set, const char *policy,
 		return spec;
 	}
 	spec = neap_alloc(sizeof(*spec));
-	if (spec == NULL || !grow((void ***)&set->specs, set->count, &set->size)) {
+	if (spec == NULL || !neap_grow(&set->specs, set->count, &set->size, sizeof(void *))) {
 		free(spec);
 		return NULL;
 	}
@@ -220,7 +204,7 @@ static struct arm *arm_of(struct spec *spec, const char *group)
 		return NULL;
 	}
 	arm = neap_alloc(sizeof(*arm));
-	if (arm == NULL || !grow((void ***)&spec->arms, spec->count, &spec->size)) {
+	if (arm == NULL || !neap_grow(&spec->arms, spec->count, &spec->size, sizeof(void *))) {
 		free(arm);
 		return NULL;
 	}

@@ -101,16 +101,9 @@ int neap_node_send(struct neap_node *node, const struct neap_hand_request *reque
 		return neap_error_set(
 			err, NEAP_EUNAVAILABLE,
 			"neapd runs without root or with --dry-run: it only watches");
-	if (node->pending_count == node->pending_size) {
-		size_t size = node->pending_size == 0 ? 64 : node->pending_size * 2;
-		struct node_pending *grown =
-			neap_realloc_array(node->pending, size, sizeof(*grown));
-
-		if (grown == NULL)
-			return neap_error_nomem(err);
-		node->pending = grown;
-		node->pending_size = size;
-	}
+	if (!neap_grow(&node->pending, node->pending_count, &node->pending_size,
+		       sizeof(*node->pending)))
+		return neap_error_nomem(err);
 	numbered.id = ++node->next_id;
 	if (neap_hand_add(node->hand, &numbered, err) < 0)
 		return -(int)err->code;

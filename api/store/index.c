@@ -114,16 +114,9 @@ struct neap_entry *neap_index_find(const struct neap_index *index, const char *n
 
 static bool insert_piece(struct neap_index *index, size_t at, struct piece *piece)
 {
-	if (index->piece_count == index->piece_room) {
-		size_t room = index->piece_room != 0 ? index->piece_room * 2 : 8;
-		struct piece **more =
-			neap_realloc_array(index->pieces, room, sizeof(struct piece *));
-
-		if (more == NULL)
-			return false;
-		index->pieces = more;
-		index->piece_room = room;
-	}
+	if (!neap_grow(&index->pieces, index->piece_count, &index->piece_room,
+		       sizeof(struct piece *)))
+		return false;
 	memmove(&index->pieces[at + 1], &index->pieces[at],
 		(index->piece_count - at) * sizeof(struct piece *));
 	index->pieces[at] = piece;

@@ -64,6 +64,22 @@ void *neap_realloc_array(void *old, size_t count, size_t size)
 	return counted(realloc(old, bytes ? bytes : 1));
 }
 
+bool neap_grow(void *list, size_t count, size_t *size, size_t element)
+{
+	size_t more = *size ? *size * 2 : 8;
+	void *was, *block;
+
+	if (count < *size)
+		return true;
+	memcpy(&was, list, sizeof(was));
+	block = neap_realloc_array(was, more, element);
+	if (!block)
+		return false;
+	memcpy(list, &block, sizeof(block));
+	*size = more;
+	return true;
+}
+
 char *neap_strdup(const char *text)
 {
 	return neap_strndup(text, strlen(text));

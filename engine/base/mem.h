@@ -15,6 +15,10 @@ void *neap_alloc_array(size_t count, size_t size);
 /* Grows or shrinks an array. New bytes are not zeroed; on NULL the old block stays
  * valid. */
 void *neap_realloc_array(void *old, size_t count, size_t size);
+/* Makes room for one element more than count in the array whose pointer stands at list and
+ * which has *size of them: doubles it when it is full. New elements are not zeroed. False
+ * without memory; the old array stays then. */
+bool neap_grow(void *list, size_t count, size_t *size, size_t element);
 char *neap_strdup(const char *text);
 char *neap_strndup(const char *text, size_t len);
 /* Returns NULL without memory. */

@@ -114,17 +114,8 @@ static void pull(struct heap *heap, struct item *item)
 
 static bool reserve(struct heap *heap, size_t count)
 {
-	size_t size = heap->size ? heap->size * 2 : 16;
-	struct item **items;
-
-	if (count <= heap->size)
-		return true;
-	items = neap_realloc_array(heap->items, size, sizeof(struct item *));
-	if (!items)
-		return false;
-	heap->items = items;
-	heap->size = size;
-	return true;
+	return count == 0 || neap_grow(&heap->items, count - 1, &heap->size,
+				       sizeof(struct item *));
 }
 
 /* --- states --- */

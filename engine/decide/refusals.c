@@ -10,17 +10,10 @@
 bool neap_cycle_refuse(struct neap_cycle *cycle, uint32_t row, enum neap_reason reason,
 		       uint32_t arg)
 {
-	if (cycle->refusal_count == cycle->refusal_size) {
-		size_t size = cycle->refusal_size ? cycle->refusal_size * 2 : 64;
-		struct neap_refusal *list =
-			neap_realloc_array(cycle->refusals, size, sizeof(*list));
-
-		if (!list) {
-			cycle->is_short = true;
-			return false;
-		}
-		cycle->refusals = list;
-		cycle->refusal_size = size;
+	if (!neap_grow(&cycle->refusals, cycle->refusal_count, &cycle->refusal_size,
+		       sizeof(*cycle->refusals))) {
+		cycle->is_short = true;
+		return false;
 	}
 	cycle->refusals[cycle->refusal_count++] = (struct neap_refusal){
 		row, (uint32_t)reason << NEAP_REASON_SHIFT | (arg & NEAP_REASON_ARG)};

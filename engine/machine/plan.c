@@ -57,24 +57,10 @@ void neap_plan_free(struct neap_plan *plan)
 	free(plan);
 }
 
-/* Room for one more element; the array may move. NULL: none, the old one stays. */
-static void *with_room(void *array, size_t count, size_t *room, size_t element)
-{
-	size_t more = *room > 0 ? *room * 2 : 64;
-	void *grown;
-
-	if (count < *room)
-		return array;
-	grown = neap_realloc_array(array, more, element);
-	if (grown != NULL)
-		*room = more;
-	return grown;
-}
-
 int neap_plan_add(struct neap_plan *plan, const struct neap_wish *wish,
 		  struct neap_error *err)
 {
-	struct neap_wish *wishes;
+	struct neap_wish *own;
 	int rc;
 
 	if ((unsigned)wish->key >= NEAP_KEY_COUNT)
@@ -88,15 +74,13 @@ int neap_plan_add(struct neap_plan *plan, const struct neap_wish *wish,
 	if (plan->wish_count >= NEAP_PLAN_WISHES_MAX)
 		return neap_error_set(err, NEAP_ETOOLARGE, "more than %d wishes",
 				      NEAP_PLAN_WISHES_MAX);
-	wishes = with_room(plan->wishes, plan->wish_count, &plan->wish_room,
-			   sizeof(*wishes));
-	if (wishes == NULL)
+	if (!neap_grow(&plan->wishes, plan->wish_count, &plan->wish_room,
+		       sizeof(*plan->wishes)))
 		return neap_error_nomem(err);
-	plan->wishes = wishes;
-	wishes += plan->wish_count++;
-	*wishes = *wish;
-	wishes->policy[sizeof(wishes->policy) - 1] = '\0';
-	wishes->why[sizeof(wishes->why) - 1] = '\0';
+	own = &plan->wishes[plan->wish_count++];
+	*own = *wish;
+	own->policy[sizeof(own->policy) - 1] = '\0';
+	own->why[sizeof(own->why) - 1] = '\0';
 	return 0;
 }
 
@@ -185,14 +169,12 @@ static int merge_all(struct neap_plan *plan, struct neap_error *err)
 	qsort(sorted, plan->wish_count, sizeof(struct neap_wish *), compare_wishes);
 
 	for (size_t i = 0; i < plan->wish_count; i = next) {
-		struct entry *entries = with_room(plan->entries, plan->entry_count,
-						  &plan->entry_room, sizeof(*entries));
 		struct entry *entry;
 
-		if (entries == NULL)
+		if (!neap_grow(&plan->entries, plan->entry_count, &plan->entry_room,
+			       sizeof(*plan->entries)))
 			return neap_error_nomem(err);
-		plan->entries = entries;
-		entry = &entries[plan->entry_count++];
+		entry = &plan->entries[plan->entry_count++];
 		for (next = i + 1; next < plan->wish_count; next++)
 			if (!is_same_file(sorted[i], sorted[next]))
 				break;
@@ -336,14 +318,12 @@ static int add_write(void *arg, size_t item, bool is_exact,
 	struct order *order = arg;
 	struct neap_plan *plan = order->plan;
 	const struct entry *entry = &plan->entries[order->entry_of[item]];
-	struct neap_write *writes = with_room(plan->writes, plan->write_count,
-					      &plan->write_room, sizeof(*writes));
 	struct neap_write *write;
 
-	if (writes == NULL)
+	if (!neap_grow(&plan->writes, plan->write_count, &plan->write_room,
+		       sizeof(*plan->writes)))
 		return neap_error_nomem(err);
-	plan->writes = writes;
-	write = &writes[plan->write_count++];
+	write = &plan->writes[plan->write_count++];
 	write->wish = order->entry_of[item];
 	write->is_exact = is_exact;
 	memcpy(write->group, entry->wish.group, sizeof(write->group));

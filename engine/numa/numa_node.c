@@ -254,17 +254,8 @@ static void count_cells(struct neap_numa_node *node)
 
 static bool grow(struct neap_numa_node *node)
 {
-	size_t size = node->pod_size > 0 ? node->pod_size * 2 : 8;
-	struct neap_numa_held *pods;
-
-	if (node->pod_count < node->pod_size)
-		return true;
-	pods = neap_realloc_array(node->pods, size, sizeof(*pods));
-	if (!pods)
-		return false;
-	node->pods = pods;
-	node->pod_size = size;
-	return true;
+	return neap_grow(&node->pods, node->pod_count, &node->pod_size,
+			 sizeof(*node->pods));
 }
 
 static bool copy_held(const struct neap_numa_node *node, const uint64_t *cpus,

@@ -34,17 +34,8 @@ bool neap_job_indexes_has(const struct neap_job_indexes *indexes, int64_t index)
 
 static bool make_room(struct neap_job_indexes *indexes)
 {
-	size_t size = indexes->size ? indexes->size * 2 : 8;
-	struct neap_job_range *ranges;
-
-	if (indexes->count < indexes->size)
-		return true;
-	ranges = neap_realloc_array(indexes->ranges, size, sizeof(*ranges));
-	if (!ranges)
-		return false;
-	indexes->ranges = ranges;
-	indexes->size = size;
-	return true;
+	return neap_grow(&indexes->ranges, indexes->count, &indexes->size,
+			 sizeof(*indexes->ranges));
 }
 
 static void take_out(struct neap_job_indexes *indexes, size_t at)

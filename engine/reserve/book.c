@@ -134,22 +134,6 @@ static struct list *list_of(struct neap_reserve_book *book, const char *word)
 	return NULL;
 }
 
-static bool grow(void *place, size_t count, size_t *size, size_t width)
-{
-	size_t more = *size ? *size * 2 : 4;
-	void *was, *block;
-
-	if (count < *size)
-		return true;
-	memcpy(&was, place, sizeof(was));
-	block = neap_realloc_array(was, more, width);
-	if (!block)
-		return false;
-	memcpy(place, &block, sizeof(block));
-	*size = more;
-	return true;
-}
-
 static bool add_link(struct neap_reserve_book *book, struct entry *entry,
 		     const char *word)
 {
@@ -157,9 +141,9 @@ static bool add_link(struct neap_reserve_book *book, struct entry *entry,
 
 	if (!list)
 		return false;
-	if (!grow(&entry->links, entry->link_count, &entry->link_size,
+	if (!neap_grow(&entry->links, entry->link_count, &entry->link_size,
 		  sizeof(*entry->links)) ||
-	    !grow(&list->of, list->count, &list->size, sizeof(*list->of))) {
+	    !neap_grow(&list->of, list->count, &list->size, sizeof(*list->of))) {
 		if (!list->count) {
 			(void)neap_map_remove(book->lists, list->word);
 			free(list->of);
@@ -425,7 +409,7 @@ static bool find_one(struct neap_reserve_book *book, struct entry *entry)
 	if (entry->stamp == book->stamp)
 		return true;
 	entry->stamp = book->stamp;
-	if (!grow(&book->found, book->found_count, &book->found_size,
+	if (!neap_grow(&book->found, book->found_count, &book->found_size,
 		  sizeof(*book->found)))
 		return false;
 	book->found[book->found_count++] = entry->reserve;

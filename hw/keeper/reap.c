@@ -34,19 +34,9 @@ struct kins {
 
 static bool kin_add(struct kins *kins, int pid, int parent)
 {
-	struct kin *grown;
-	size_t size;
-
-	if (kins->count == kins->size) {
-		size = kins->size ? kins->size * 2 : 256;
-		grown = size > PIDS_MAX
-				? NULL
-				: neap_realloc_array(kins->list, size, sizeof(*grown));
-		if (!grown)
-			return false;
-		kins->list = grown;
-		kins->size = size;
-	}
+	if (kins->count >= PIDS_MAX ||
+	    !neap_grow(&kins->list, kins->count, &kins->size, sizeof(*kins->list)))
+		return false;
 	kins->list[kins->count++] = (struct kin){pid, parent};
 	return true;
 }

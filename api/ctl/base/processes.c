@@ -65,7 +65,7 @@ int neap_processes_find(const char *group, pid_t **ret, struct neap_error *err)
 {
 	DIR *proc = opendir("/proc");
 	const struct dirent *entry;
-	pid_t *pids = NULL, *grown, pid;
+	pid_t *pids = NULL, pid;
 	size_t count = 0, room = 0;
 
 	*ret = NULL;
@@ -77,15 +77,10 @@ int neap_processes_find(const char *group, pid_t **ret, struct neap_error *err)
 		pid = (pid_t)strtol(entry->d_name, NULL, 10);
 		if (!is_in(pid, group))
 			continue;
-		if (count == room) {
-			room = room > 0 ? 2 * room : 16;
-			grown = neap_realloc_array(pids, room, sizeof(*pids));
-			if (grown == NULL) {
-				free(pids);
-				(void)closedir(proc); /* only read */
-				return neap_error_nomem(err);
-			}
-			pids = grown;
+		if (!neap_grow(&pids, count, &room, sizeof(*pids))) {
+			free(pids);
+			(void)closedir(proc); /* only read */
+			return neap_error_nomem(err);
 		}
 		pids[count++] = pid;
 	}

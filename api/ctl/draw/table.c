@@ -65,22 +65,12 @@ static char *cell_new(const char *text)
 
 void neap_table_add(struct neap_table *table, const char *const *cells)
 {
-	size_t i, room, at = table->row_count * table->column_count;
-	char **grown;
+	size_t i, at = table->row_count * table->column_count;
 
+	table->failed |= !neap_grow(&table->cells, table->row_count, &table->room,
+				    table->column_count * sizeof(char *));
 	if (table->failed)
 		return;
-	if (table->row_count == table->room) {
-		room = table->room > 0 ? table->room * 2 : 32;
-		grown = neap_realloc_array(table->cells, room * table->column_count,
-					   sizeof(*grown));
-		if (grown == NULL) {
-			table->failed = true;
-			return;
-		}
-		table->cells = grown;
-		table->room = room;
-	}
 	for (i = 0; i < table->column_count; i++) {
 		table->cells[at + i] = cell_new(cells[i]);
 		if (table->cells[at + i] == NULL)

@@ -170,19 +170,12 @@ static int check_fields(const struct place *place, char *const *fields, int coun
 
 static int grow(struct neap_tokens *tokens, const struct place *place)
 {
-	size_t size = tokens->size ? tokens->size * 2 : 16;
-	struct row *rows;
-
 	if (tokens->count == NEAP_TOKENS_MAX)
 		return refuse(place, "more than 1000 tokens");
-	if (tokens->count < tokens->size)
-		return 0;
-	rows = neap_realloc_array(tokens->rows, size, sizeof(*rows));
-	if (!rows)
-		return neap_error_nomem(place->err);
-	tokens->rows = rows;
-	tokens->size = size;
-	return 0;
+	return neap_grow(&tokens->rows, tokens->count, &tokens->size,
+			 sizeof(*tokens->rows))
+		       ? 0
+		       : neap_error_nomem(place->err);
 }
 
 static int add_line(struct neap_tokens *tokens, char *line, const struct place *place)

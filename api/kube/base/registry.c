@@ -133,16 +133,9 @@ int neap_kube_registry_add(struct neap_kube_registry *registry,
 	ret = check_names(registry, kind, NULL, err);
 	if (ret < 0)
 		return ret;
-	if (registry->count == registry->size) {
-		size_t size = registry->size ? registry->size * 2 : 64;
-		const struct neap_kube_kind **list =
-			neap_realloc_array(registry->list, size, sizeof(*list));
-
-		if (!list)
-			return neap_error_nomem(err);
-		registry->list = list;
-		registry->size = size;
-	}
+	if (!neap_grow(&registry->list, registry->count, &registry->size,
+		       sizeof(*registry->list)))
+		return neap_error_nomem(err);
 	/* Values of the map are not written through. */
 	if (!neap_map_set(registry->by_plural, key_of(kind->group, kind->plural, key),
 			  (void *)(uintptr_t)kind))

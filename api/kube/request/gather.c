@@ -20,16 +20,9 @@ struct slice {
 
 static bool keep(struct gather *gather, struct neap_object *object)
 {
-	if (gather->count == gather->size) {
-		size_t size = gather->size ? gather->size * 2 : 64;
-		struct neap_object **list =
-			neap_realloc_array(gather->objects, size, sizeof(*list));
-
-		if (!list)
-			return false;
-		gather->objects = list;
-		gather->size = size;
-	}
+	if (!neap_grow(&gather->objects, gather->count, &gather->size,
+		       sizeof(*gather->objects)))
+		return false;
 	gather->objects[gather->count++] = object;
 	return true;
 }

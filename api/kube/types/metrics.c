@@ -107,18 +107,11 @@ static void keep_take(struct neap_kube_making *making, json_t *tree)
 	struct neap_object *object;
 	struct neap_error err;
 
-	if (making->count == making->size) {
-		size_t size = making->size ? making->size * 2 : 64;
-		struct neap_object **list =
-			neap_realloc_array(making->list, size, sizeof(*list));
-
-		if (!list) {
-			json_decref(tree);
-			making->is_short_of_memory = true;
-			return;
-		}
-		making->list = list;
-		making->size = size;
+	if (!neap_grow(&making->list, making->count, &making->size,
+		       sizeof(*making->list))) {
+		json_decref(tree);
+		making->is_short_of_memory = true;
+		return;
 	}
 	/* The version of what is computed is no matter to anybody. */
 	if (neap_object_new_take(tree, NULL, 0, &object, &err) < 0)

@@ -147,15 +147,8 @@ static struct seen roll_take(struct roll *roll, const char *name)
 
 static bool roll_add(struct roll *roll, const struct seen *seen)
 {
-	if (roll->count == roll->size) {
-		size_t size = roll->size ? 2 * roll->size : 64;
-		struct seen *list = neap_realloc_array(roll->list, size, sizeof(*list));
-
-		if (!list)
-			return false;
-		roll->list = list;
-		roll->size = size;
-	}
+	if (!neap_grow(&roll->list, roll->count, &roll->size, sizeof(*roll->list)))
+		return false;
 	roll->list[roll->count] = *seen;
 	(void)neap_object_ref(roll->list[roll->count++].object);
 	return true;

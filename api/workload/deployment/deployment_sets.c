@@ -56,16 +56,9 @@ static void read_member(struct member *member, json_t *tree)
 /* One place stays free for the one that is made. */
 static struct member *add_member(struct rollout *rollout)
 {
-	if (rollout->count + 1 >= rollout->size) {
-		size_t size = rollout->size ? 2 * rollout->size : 16;
-		struct member *members =
-			neap_realloc_array(rollout->members, size, sizeof(*members));
-
-		if (!members)
-			return NULL;
-		rollout->members = members;
-		rollout->size = size;
-	}
+	if (!neap_grow(&rollout->members, rollout->count + 1, &rollout->size,
+		       sizeof(*rollout->members)))
+		return NULL;
 	return &rollout->members[rollout->count];
 }
 

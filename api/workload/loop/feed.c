@@ -190,16 +190,9 @@ static struct key *key_new(struct neap_feed *feed, const char *text, const char 
 	size_t len = strlen(ns) + 1;
 	struct key *key;
 
-	if (neap_map_count(feed->keys) == feed->heap_size) {
-		size_t size = feed->heap_size ? 2 * feed->heap_size : 64;
-		struct key **heap =
-			neap_realloc_array(feed->heap, size, sizeof(*feed->heap));
-
-		if (!heap)
-			return NULL;
-		feed->heap = heap;
-		feed->heap_size = size;
-	}
+	if (!neap_grow(&feed->heap, neap_map_count(feed->keys), &feed->heap_size,
+		       sizeof(*feed->heap)))
+		return NULL;
 	key = neap_alloc(sizeof(*key) + strlen(text) + 1);
 	if (!key)
 		return NULL;

@@ -52,16 +52,9 @@ void neap_search_end(struct neap_search *search)
 static bool insert(struct neap_search *search, size_t at, struct neap_object *object,
 		   unsigned wanted)
 {
-	if (search->count == search->size) {
-		size_t size = search->size ? 2 * search->size : 16;
-		struct neap_found *found =
-			neap_realloc_array(search->found, size, sizeof(*found));
-
-		if (!found)
-			return false;
-		search->found = found;
-		search->size = size;
-	}
+	if (!neap_grow(&search->found, search->count, &search->size,
+		       sizeof(*search->found)))
+		return false;
 	memmove(search->found + at + 1, search->found + at,
 		(search->count - at) * sizeof(*search->found));
 	neap_feed_spend(search->config.feed,

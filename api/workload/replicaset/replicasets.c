@@ -59,16 +59,8 @@ static bool rest(void *arg)
 static bool add_pod(struct look *look, struct neap_object *pod,
 		    const struct neap_pod_facts *facts)
 {
-	if (look->count == look->size) {
-		size_t size = look->size ? 2 * look->size : 16;
-		struct neap_ranked_pod *pods =
-			neap_realloc_array(look->pods, size, sizeof(*pods));
-
-		if (!pods)
-			return false;
-		look->pods = pods;
-		look->size = size;
-	}
+	if (!neap_grow(&look->pods, look->count, &look->size, sizeof(*look->pods)))
+		return false;
 	look->pods[look->count++] =
 		(struct neap_ranked_pod){.pod = neap_object_ref(pod), .facts = facts};
 	return true;
@@ -76,16 +68,9 @@ static bool add_pod(struct look *look, struct neap_object *pod,
 
 static bool add_stray(struct look *look, struct neap_object *pod)
 {
-	if (look->stray_count == look->stray_size) {
-		size_t size = look->stray_size ? 2 * look->stray_size : 16;
-		struct neap_object **strays =
-			neap_realloc_array(look->strays, size, sizeof(*strays));
-
-		if (!strays)
-			return false;
-		look->strays = strays;
-		look->stray_size = size;
-	}
+	if (!neap_grow(&look->strays, look->stray_count, &look->stray_size,
+		       sizeof(*look->strays)))
+		return false;
 	look->strays[look->stray_count++] = neap_object_ref(pod);
 	return true;
 }

@@ -37,17 +37,12 @@ void neap_tally_done(struct neap_tally *tally)
 
 static bool grow_slots(struct neap_tally *tally)
 {
-	size_t size = tally->slot_size ? tally->slot_size * 2 : 8;
-	struct neap_tally_slot *slots;
+	size_t was = tally->slot_size;
 
-	if (tally->slot_count < tally->slot_size)
-		return true;
-	slots = neap_realloc_array(tally->slots, size, sizeof(*slots));
-	if (!slots)
+	if (!neap_grow(&tally->slots, tally->slot_count, &tally->slot_size,
+		       sizeof(*tally->slots)))
 		return false;
-	memset(slots + tally->slot_size, 0, (size - tally->slot_size) * sizeof(*slots));
-	tally->slots = slots;
-	tally->slot_size = size;
+	memset(tally->slots + was, 0, (tally->slot_size - was) * sizeof(*tally->slots));
 	return true;
 }
 
@@ -97,17 +92,10 @@ void neap_tally_skip_slot(struct neap_tally *tally)
 
 void neap_tally_add_part(struct neap_tally *tally, uint32_t slot, int64_t more)
 {
-	if (tally->part_count == tally->part_size) {
-		size_t size = tally->part_size ? tally->part_size * 2 : 64;
-		struct neap_tally_part *parts =
-			neap_realloc_array(tally->parts, size, sizeof(*parts));
-
-		if (!parts) {
-			tally->is_short = true;
-			return;
-		}
-		tally->parts = parts;
-		tally->part_size = size;
+	if (!neap_grow(&tally->parts, tally->part_count, &tally->part_size,
+		       sizeof(*tally->parts))) {
+		tally->is_short = true;
+		return;
 	}
 	if (slot < tally->slot_count)
 		tally->parts[tally->part_count++] = (struct neap_tally_part){slot, more};

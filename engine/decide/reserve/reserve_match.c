@@ -67,16 +67,8 @@ static bool asks_policy(struct neap_kept *kept, const struct neap_reserve_offer 
 static bool add(struct neap_kept_match **list, size_t *count, size_t *size,
 		struct neap_reserve *reserve, struct neap_pod *stand)
 {
-	if (*count == *size) {
-		size_t more = *size ? *size * 2 : 16;
-		struct neap_kept_match *grown =
-			neap_realloc_array(*list, more, sizeof(*grown));
-
-		if (!grown)
-			return false;
-		*list = grown;
-		*size = more;
-	}
+	if (!neap_grow(list, *count, size, sizeof(**list)))
+		return false;
 	(*list)[(*count)++] = (struct neap_kept_match){
 		.reserve = reserve, .stand = stand, .row = stand->seat.node->row};
 	return true;
