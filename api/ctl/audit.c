@@ -88,7 +88,6 @@ static int print_entries(const json_t *entries, enum neap_output output)
 	struct neap_buf out;
 	char *text;
 	size_t i;
-	int r;
 
 	neap_buf_init(&out, 4 * NEAP_BUF_REPLY);
 	json_array_foreach (entries, i, entry) {
@@ -108,9 +107,7 @@ static int print_entries(const json_t *entries, enum neap_output output)
 			neap_buf_addf(&out, "%s\n", text);
 		free(text);
 	}
-	r = neap_ctl_print(&out);
-	neap_buf_done(&out);
-	return r;
+	return neap_ctl_print_done(&out);
 }
 
 /* One page; *since moves behind its last entry. */

@@ -104,7 +104,6 @@ static int run(struct neap_ctl *ctl, void *values, int argc, char **argv)
 {
 	struct neap_buf out;
 	size_t i;
-	int r;
 
 	(void)ctl, (void)values, (void)argc;
 	for (i = 0; i < NEAP_ARRAY_LEN(scripts); i++) {
@@ -112,9 +111,7 @@ static int run(struct neap_ctl *ctl, void *values, int argc, char **argv)
 			continue;
 		neap_buf_init(&out, NEAP_BUF_FILE);
 		neap_buf_adds(&out, scripts[i].script);
-		r = neap_ctl_print(&out);
-		neap_buf_done(&out);
-		return r;
+		return neap_ctl_print_done(&out);
 	}
 	return neap_ctl_complainf(NEAP_CTL_USAGE,
 				  "there is no script for '%.64s': bash, zsh or fish",

@@ -15,16 +15,6 @@
 /* Nodes that are asked for at once. */
 #define PAGE 500
 
-struct cpus_values {
-	enum neap_output output;
-};
-
-static const struct neap_option options[] = {
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct cpus_values, output),
-	 NEAP_OUTPUT_NAMES, "print all of it as JSON or YAML"},
-	{""},
-};
-
 bool neap_ctl_is_kube_name(const char *name)
 {
 	size_t len = strlen(name);
@@ -147,13 +137,10 @@ static int fetch_one(const struct neap_ctl *ctl, const char *name, json_t **ret,
 static int print_one(const json_t *body)
 {
 	struct neap_buf out;
-	int r;
 
 	neap_buf_init(&out, NEAP_BUF_REPLY);
 	neap_ctl_cpus_draw(json_array_get(json_object_get(body, "nodes"), 0), &out);
-	r = neap_ctl_print(&out);
-	neap_buf_done(&out);
-	return r;
+	return neap_ctl_print_done(&out);
 }
 
 /* Of a single node the picture is what is wanted. */
@@ -184,7 +171,7 @@ static int show_all(const struct neap_ctl *ctl, enum neap_output output)
 
 static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 {
-	const struct cpus_values *values = arg;
+	const struct neap_output_values *values = arg;
 	struct neap_error err = {0};
 	json_t *body = NULL;
 	int r;
@@ -210,8 +197,8 @@ const struct neap_command neap_command_cpus = {
 	.summary = "which pods have which CPUs of a node",
 	.text = "\nA letter is a CPU, a group of letters a core. Without NODE: a line for "
 		"each node,\nor the only one drawn.\n",
-	.options = options,
-	.values_size = sizeof(struct cpus_values),
+	.options = neap_output_of_all,
+	.values_size = sizeof(struct neap_output_values),
 	.args_max = 1,
 	.run = run,
 };

@@ -11,19 +11,9 @@
 #include "api/ctl/base/client.h"
 #include "api/ctl/draw/cells.h"
 
-struct operate_values {
-	enum neap_output output;
-};
-
 struct release_values {
 	const char *run_dir, *group, *best_effort_group, *cgroup_root;
 	enum neap_output output;
-};
-
-static const struct neap_option operate_options[] = {
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct operate_values, output),
-	 NEAP_OUTPUT_NAMES, "print the daemon's answer as JSON or YAML"},
-	{""},
 };
 
 static const struct neap_option release_options[] = {
@@ -42,7 +32,7 @@ static const struct neap_option release_options[] = {
 };
 
 /* says: what it comes to, for people. */
-static int operate(struct neap_ctl *ctl, const struct operate_values *values,
+static int operate(struct neap_ctl *ctl, const struct neap_output_values *values,
 		   const char *path, const char *says)
 {
 	struct neap_error err = {0};
@@ -180,8 +170,8 @@ const struct neap_command neap_command_freeze = {
 	.summary = "hold everything as it is, write nothing",
 	.text = "Everything that is set stays, until 'neapctl resume'. Without a working API the file\n"
 		"RUN_DIR/freeze does the same.\n",
-	.options = operate_options,
-	.values_size = sizeof(struct operate_values),
+	.options = neap_output_of_answer,
+	.values_size = sizeof(struct neap_output_values),
 	.run = freeze,
 };
 
@@ -202,7 +192,7 @@ const struct neap_command neap_command_resume = {
 	.usage = "[-o json|yaml]",
 	.example = "resume",
 	.summary = "go on after freeze or release",
-	.options = operate_options,
-	.values_size = sizeof(struct operate_values),
+	.options = neap_output_of_answer,
+	.values_size = sizeof(struct neap_output_values),
 	.run = resume,
 };

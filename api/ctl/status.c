@@ -9,16 +9,6 @@
 #include "api/ctl/draw/text.h"
 #include "engine/base/quantity.h"
 
-struct status_values {
-	enum neap_output output;
-};
-
-static const struct neap_option options[] = {
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct status_values, output),
-	 NEAP_OUTPUT_NAMES, "print all of it as JSON or YAML"},
-	{""},
-};
-
 static void add_program(const json_t *status, struct neap_buf *out)
 {
 	char pid[NEAP_CELL_BYTES], hand[NEAP_CELL_BYTES], up[NEAP_CELL_BYTES] = "-";
@@ -164,7 +154,7 @@ static int print(const json_t *status)
 
 static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 {
-	const struct status_values *values = arg;
+	const struct neap_output_values *values = arg;
 	struct neap_error err = {0};
 	json_t *status = NULL;
 	int r;
@@ -184,7 +174,7 @@ const struct neap_command neap_command_status = {
 	.usage = "[-o json|yaml]",
 	.example = "status -o json",
 	.summary = "what neapd does, node figures, what is missing",
-	.options = options,
-	.values_size = sizeof(struct status_values),
+	.options = neap_output_of_all,
+	.values_size = sizeof(struct neap_output_values),
 	.run = run,
 };

@@ -150,7 +150,6 @@ static int draw(const struct neap_topology *topology, const struct owners *owner
 	bool is_wide =
 		neap_cpuset_is_subset(&topology->online, &owners->cpus[OWNER_BESTEFFORT]);
 	size_t i;
-	int r;
 
 	for (i = 0; i < OWNER_COUNT; i++) {
 		if (neap_cpuset_is_empty(&owners->cpus[i]) ||
@@ -166,9 +165,7 @@ static int draw(const struct neap_topology *topology, const struct owners *owner
 		neap_buf_adds(&out, "Best-effort workloads may use every CPU.\n");
 	else if (owners->is_known && look.owner_count == 0)
 		neap_buf_adds(&out, "No CPU is set apart for anybody.\n");
-	r = neap_ctl_print(&out);
-	neap_buf_done(&out);
-	return r;
+	return neap_ctl_print_done(&out);
 }
 
 static int print_json(const struct neap_ctl *ctl, const struct topology_values *values,

@@ -100,7 +100,6 @@ static int table_print(const json_t *rows)
 	struct neap_buf out;
 	const json_t *row;
 	size_t i;
-	int r;
 
 	neap_buf_init(&out, NEAP_BUF_REPLY);
 	json_array_foreach (rows, i, row) {
@@ -128,9 +127,7 @@ static int table_print(const json_t *rows)
 			      "COMMAND'\n",
 			      neap_ctl_name());
 	neap_table_free(table);
-	r = neap_ctl_print(&out);
-	neap_buf_done(&out);
-	return r;
+	return neap_ctl_print_done(&out);
 }
 
 static int ps(struct neap_ctl *ctl, void *arg, int argc, char **argv)

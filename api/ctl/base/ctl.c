@@ -16,6 +16,19 @@
 #include "api/yaml/yaml_write.h"
 #include "engine/json/json.h"
 
+#define OUTPUT_ROW(help)                                                                 \
+	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct neap_output_values, output), \
+	 NEAP_OUTPUT_NAMES, help}
+
+const struct neap_option neap_output_of_all[] = {
+	OUTPUT_ROW("print all of it as JSON or YAML"),
+	{""},
+};
+const struct neap_option neap_output_of_answer[] = {
+	OUTPUT_ROW("print the daemon's answer as JSON or YAML"),
+	{""},
+};
+
 void neap_ctl_place(struct neap_ctl *ctl)
 {
 	/* Options beat the environment, also where they say another way. */
@@ -75,6 +88,14 @@ int neap_ctl_print(const struct neap_buf *out)
 		return neap_ctl_complainf(NEAP_CTL_FAILED,
 					  "standard output: cannot write");
 	return 0;
+}
+
+int neap_ctl_print_done(struct neap_buf *out)
+{
+	int r = neap_ctl_print(out);
+
+	neap_buf_done(out);
+	return r;
 }
 
 int neap_ctl_print_take(enum neap_output output, json_t *value)

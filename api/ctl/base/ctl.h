@@ -47,6 +47,12 @@ struct neap_command {
 	int (*run)(struct neap_ctl *ctl, void *values, int argc, char **argv);
 };
 
+/* Of commands whose only option is -o: all that they would print, or the daemon's answer. */
+struct neap_output_values {
+	enum neap_output output;
+};
+extern const struct neap_option neap_output_of_all[], neap_output_of_answer[];
+
 extern const struct neap_command neap_command_run, neap_command_ps, neap_command_logs,
 	neap_command_stop, neap_command_top, neap_command_status, neap_command_audit,
 	neap_command_freeze, neap_command_release, neap_command_resume,
@@ -71,6 +77,8 @@ int neap_ctl_fail(const struct neap_error *err);
 /* Writes to stdout. Returns NEAP_CTL_FAILED, with a line on stderr, when stdout is full
  * or closed, or out has failed. */
 int neap_ctl_print(const struct neap_buf *out);
+/* The same, and frees what out holds. */
+int neap_ctl_print_done(struct neap_buf *out);
 /* Prints JSON or YAML, ASCII only, so that no name acts on a terminal. Takes value over;
  * NULL means that memory was short. */
 int neap_ctl_print_take(enum neap_output output, json_t *value);

@@ -146,13 +146,10 @@ static json_t *daemon_ask(struct neap_ctl *ctl, const struct neap_config *config
 static int print(const struct neap_findings *findings)
 {
 	struct neap_buf out;
-	int r;
 
 	neap_buf_init(&out, NEAP_BUF_FILE);
 	neap_findings_format(findings, neap_ctl_columns(), neap_ctl_use_color(), &out);
-	r = neap_ctl_print(&out);
-	neap_buf_done(&out);
-	return r;
+	return neap_ctl_print_done(&out);
 }
 
 static int tell(const struct neap_findings *findings, enum neap_output output)

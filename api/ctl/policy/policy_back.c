@@ -34,7 +34,6 @@ static int print_deleted(struct neap_client_reply *reply, enum neap_output outpu
 {
 	const json_t *now = json_object_get(reply->json, "now");
 	struct neap_buf out;
-	int r;
 
 	if (output && reply->json != NULL)
 		return neap_ctl_print_take(output, json_incref(reply->json));
@@ -52,15 +51,12 @@ static int print_deleted(struct neap_client_reply *reply, enum neap_output outpu
 		neap_buf_adds(&out, "nothing acts in its place");
 	}
 	neap_buf_addc(&out, '\n');
-	r = neap_ctl_print(&out);
-	neap_buf_done(&out);
-	return r;
+	return neap_ctl_print_done(&out);
 }
 
 static int print_shadow_ended(struct neap_client_reply *reply, enum neap_output output)
 {
 	struct neap_buf out;
-	int r;
 
 	if (output && reply->json != NULL)
 		return neap_ctl_print_take(output, json_incref(reply->json));
@@ -68,9 +64,7 @@ static int print_shadow_ended(struct neap_client_reply *reply, enum neap_output 
 	neap_text_add_clean(&out, neap_cell_text(reply->json, "policy"), false);
 	neap_buf_adds(&out, ": ");
 	neap_ctl_policy_add_shadow(json_object_get(reply->json, "shadow"), &out);
-	r = neap_ctl_print(&out);
-	neap_buf_done(&out);
-	return r;
+	return neap_ctl_print_done(&out);
 }
 
 static int change(struct neap_ctl *ctl, const char *name,

@@ -112,15 +112,12 @@ static int print(const json_t *reports)
 	const json_t *report;
 	struct neap_buf out;
 	size_t i;
-	int r;
 
 	neap_buf_init(&out, NEAP_BUF_REPLY);
 	json_array_foreach (reports, i, report) {
 		report_add(report, &out);
 	}
-	r = neap_ctl_print(&out);
-	neap_buf_done(&out);
-	return r;
+	return neap_ctl_print_done(&out);
 }
 
 static int check(struct neap_ctl *ctl, void *arg, int argc, char **argv)

@@ -142,7 +142,6 @@ static int print_as(enum neap_output output, const struct side *older,
 static int print(struct neap_buf *text)
 {
 	struct neap_buf out;
-	int r;
 
 	if (text->len == 0)
 		return 0;
@@ -150,9 +149,7 @@ static int print(struct neap_buf *text)
 		return neap_ctl_print(text);
 	neap_buf_init(&out, NEAP_BUF_REPLY);
 	add_colored(text->data, &out);
-	r = neap_ctl_print(&out);
-	neap_buf_done(&out);
-	return r;
+	return neap_ctl_print_done(&out);
 }
 
 /* Both as files, then diff(1). */

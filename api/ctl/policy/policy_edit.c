@@ -16,16 +16,6 @@
 #define HTTP_PRECONDITION_FAILED 412
 #define HTTP_INVALID             422
 
-struct edit_values {
-	enum neap_output output;
-};
-
-static const struct neap_option options[] = {
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct edit_values, output),
-	 NEAP_OUTPUT_NAMES, "print the daemon's answer as JSON or YAML"},
-	{""},
-};
-
 struct edit {
 	struct neap_client *client;
 	enum neap_output output;
@@ -204,7 +194,7 @@ static int file_make(struct edit *edit)
 
 static int edit_policy(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 {
-	const struct edit_values *values = arg;
+	const struct neap_output_values *values = arg;
 	struct edit edit = {.name = argv[0], .output = values->output};
 	struct neap_error err = {0};
 	int r;
@@ -240,8 +230,8 @@ const struct neap_command neap_command_policy_edit = {
 	.text = "$VISUAL, $EDITOR or vi gets the text in force. What it saves goes to the daemon as with\n"
 		"'policy put', unless somebody else changed the policy meanwhile. A text that did not\n"
 		"go live is kept in a file, which is named.\n",
-	.options = options,
-	.values_size = sizeof(struct edit_values),
+	.options = neap_output_of_answer,
+	.values_size = sizeof(struct neap_output_values),
 	.args_min = 1,
 	.args_max = 1,
 	.run = edit_policy,

@@ -8,16 +8,6 @@
 #include "api/ctl/draw/table.h"
 #include "api/ctl/policy/policy_priv.h"
 
-struct history_values {
-	enum neap_output output;
-};
-
-static const struct neap_option options[] = {
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct history_values, output),
-	 NEAP_OUTPUT_NAMES, "print all of it as JSON or YAML"},
-	{""},
-};
-
 static void add_version(struct neap_table *table, const json_t *row)
 {
 	bool is_active = json_is_true(json_object_get(row, "is_active"));
@@ -95,7 +85,6 @@ static int print(const char *name, const json_t *reply)
 		{"TIME"}, {"WHAT"}, {"VERSION"}, {"BY"}, {"WHY"}, {NULL},
 	};
 	struct neap_buf out;
-	int r;
 
 	neap_buf_init(&out, NEAP_BUF_REPLY);
 	if (!add_table(reply, "versions", version_columns, add_version, add_configured,
@@ -104,14 +93,12 @@ static int print(const char *name, const json_t *reply)
 		out.failed = true;
 	if (out.len == 0)
 		neap_buf_addf(&out, "nothing was ever uploaded as %s\n", name);
-	r = neap_ctl_print(&out);
-	neap_buf_done(&out);
-	return r;
+	return neap_ctl_print_done(&out);
 }
 
 static int history(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 {
-	const struct history_values *values = arg;
+	const struct neap_output_values *values = arg;
 	struct neap_client *client = NULL;
 	struct neap_error err = {0};
 	json_t *reply = NULL;
@@ -137,8 +124,8 @@ const struct neap_command neap_command_policy_history = {
 	.example = "policy history qos/cpu-share",
 	.summary = "its versions, and what happened to it",
 	.text = "Both newest first. 'neapctl policy rollback' takes any that was uploaded.\n",
-	.options = options,
-	.values_size = sizeof(struct history_values),
+	.options = neap_output_of_all,
+	.values_size = sizeof(struct neap_output_values),
 	.args_min = 1,
 	.args_max = 1,
 	.run = history,

@@ -10,16 +10,6 @@
 #include "api/ctl/policy/policy_priv.h"
 #include "engine/json/json.h"
 
-struct list_values {
-	enum neap_output output;
-};
-
-static const struct neap_option options[] = {
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct list_values, output),
-	 NEAP_OUTPUT_NAMES, "print all of it as JSON or YAML"},
-	{""},
-};
-
 static void row_add(struct neap_table *table, const json_t *policy)
 {
 	char calls[NEAP_CELL_BYTES], errors[NEAP_CELL_BYTES], spent[NEAP_CELL_BYTES],
@@ -163,7 +153,7 @@ static int list_print(const json_t *policies)
 
 static int list(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 {
-	const struct list_values *values = arg;
+	const struct neap_output_values *values = arg;
 	struct neap_error err = {0};
 	json_t *policies = NULL;
 	int r;
@@ -185,7 +175,7 @@ const struct neap_command neap_command_policy_list = {
 	.summary = "the policies that are loaded, and how they fare",
 	.text = "Below the table stands each text that was offered and did not pass, FILE:LINE: "
 		"what.\n",
-	.options = options,
-	.values_size = sizeof(struct list_values),
+	.options = neap_output_of_all,
+	.values_size = sizeof(struct neap_output_values),
 	.run = list,
 };

@@ -173,7 +173,6 @@ static int print(const char *policy, const json_t *reply)
 {
 	const json_t *schema = json_object_get(reply, "schema");
 	struct neap_buf out;
-	int r;
 
 	neap_buf_init(&out, NEAP_BUF_REPLY);
 	if (json_object_size(schema) == 0)
@@ -181,9 +180,7 @@ static int print(const char *policy, const json_t *reply)
 	else if (!neap_ctl_policy_add_params(json_object_get(reply, "values"), schema,
 					     &out))
 		out.failed = true;
-	r = neap_ctl_print(&out);
-	neap_buf_done(&out);
-	return r;
+	return neap_ctl_print_done(&out);
 }
 
 static int params(struct neap_ctl *ctl, void *arg, int argc, char **argv)

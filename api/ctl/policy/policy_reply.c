@@ -233,7 +233,6 @@ static int no_json(void)
 int neap_ctl_policy_print_result(struct neap_client_reply *reply, enum neap_output output)
 {
 	struct neap_buf out;
-	int r;
 
 	if (reply->json == NULL)
 		return no_json();
@@ -241,9 +240,7 @@ int neap_ctl_policy_print_result(struct neap_client_reply *reply, enum neap_outp
 		return neap_ctl_print_take(output, json_incref(reply->json));
 	neap_buf_init(&out, NEAP_BUF_REPLY);
 	add_result(reply->json, &out);
-	r = neap_ctl_print(&out);
-	neap_buf_done(&out);
-	return r;
+	return neap_ctl_print_done(&out);
 }
 
 static void add_problems(const json_t *problems, const char *file, struct neap_buf *out)

@@ -107,7 +107,6 @@ static int print_row(const json_t *row)
 	const json_t *schema = json_object_get(row, "schema");
 	struct neap_buf out;
 	size_t i;
-	int r;
 
 	neap_buf_init(&out, NEAP_BUF_REPLY);
 	neap_buf_adds(&out, "policy     ");
@@ -141,9 +140,7 @@ static int print_row(const json_t *row)
 						&out))
 			out.failed = true;
 	}
-	r = neap_ctl_print(&out);
-	neap_buf_done(&out);
-	return r;
+	return neap_ctl_print_done(&out);
 }
 
 static int show(struct neap_ctl *ctl, void *arg, int argc, char **argv)
