@@ -72,6 +72,9 @@ MAINS   := api/neapd.c api/neapctl.c
 LIB_SRC := $(filter-out $(MAINS),$(wildcard engine/*/*.c engine/*/*/*.c hw/*.c hw/*/*.c lua/*/*.c api/*.c api/*/*.c api/*/*/*.c))
 # The tables of the built-in kinds are made of text.
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/api/kube/types/tables.o
+# What tests can make fail: compiled a second time for them, as no program that is installed has these hooks.
+FAULTY  := $(wildcard engine/base/mem.c api/policy/folder.c)
+FAULT_OBJ := $(FAULTY:%.c=$(O)/faults/%.o)
 PROGS   := $(patsubst api/%.c,$(O)/%,$(wildcard $(MAINS)))
 T_SRC   := $(wildcard t/test_*.c)
 T_SH    := $(wildcard t/sh/*.t)
@@ -167,6 +170,11 @@ $(O)/api/kube/types/tables.o: $(O)/api/kube/types/tables.c $(O)/flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+$(O)/faults/%.o: %.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -DNEAP_FAULTS -MMD -MP -c -o $@ $<
+
 $(O)/t/vectors.o/%.o: t/vectors/%.c $(O)/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
@@ -186,9 +194,10 @@ $(PROGS): $(O)/%: $(O)/api/%.o $(O)/libneap.a
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(O)/libneap.a $(LIBS)
 
 # Hundreds of tests share the library, as each with its own copy makes gigabytes and minutes of links.
-$(O)/libneap.so: $(LIB_OBJ) $(O)/objects
+SO_OBJ  := $(filter-out $(FAULTY:%.c=$(O)/%.o),$(LIB_OBJ)) $(FAULT_OBJ)
+$(O)/libneap.so: $(SO_OBJ) $(O)/objects
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared $(ALL_LDFLAGS) -Wl,-Bsymbolic-functions -o $@ $(LIB_OBJ) $(LIBS)
+	$(Q)$(CC) -shared $(ALL_LDFLAGS) -Wl,-Bsymbolic-functions -o $@ $(SO_OBJ) $(LIBS)
 
 $(T_BIN): $(O)/%: $(O)/%.o $(T_HELP) $(O)/libneap.so
 	$(call say,LD,$@)
@@ -212,7 +221,7 @@ $(O)/t/failmalloc.so: t/torture/failmalloc.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared -MMD -MP -o $@ $<
 
-$(O)/t/bench/accumulator: $(O)/t/vectors.o/cpu_case.o
+$(O)/t/bench/accumulator: $(O)/t/vectors.o/cpu_case.o $(O)/faults/engine/base/mem.o
 $(O)/t/bench/cluster_fill: $(O)/t/lib/fill.o
 $(O)/t/bench/bench_vm: $(O)/t/lib/steps.o $(O)/t/lib/steps_rows.o
 # Where the time of a bench goes: the linker puts its clock around these.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The directory of a policy. Every disk access is preceded by may_go(), so that a test
- * can stop at each of them. */
+ * build (NEAP_FAULTS) can stop at each of them. */
 #include "api/policy/folder.h"
 
 #include <errno.h>
@@ -15,6 +15,7 @@
 
 #include "api/policy/judge.h"
 #include "api/policy/trusted.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "engine/base/sha256.h"
 
@@ -23,6 +24,7 @@
 #define NAME_SIZE   64
 #define VERSION_HEX 8
 
+#ifdef NEAP_FAULTS
 static _Thread_local uint64_t steps;
 static _Thread_local uint64_t fail_at; /* value of steps that fails, 0 never */
 static _Thread_local int fail_errnum;
@@ -48,6 +50,24 @@ static bool may_go(void)
 	errno = fail_errnum;
 	return false;
 }
+
+/* Ends the process after a half, as a kill may. */
+static void half_write(int fd, const char *text, size_t len)
+{
+	if (steps + 1 == fail_at && fail_errnum == 0)
+		(void)!write(fd, text, len / 2);
+}
+#else
+static bool may_go(void)
+{
+	return true;
+}
+
+static void half_write(int fd, const char *text, size_t len)
+{
+	(void)fd, (void)text, (void)len;
+}
+#endif
 
 bool neap_version_is(const char *version)
 {
@@ -374,21 +394,8 @@ int neap_folder_versions(const struct neap_folder *folder,
 
 static bool write_all(int fd, const char *text, size_t len)
 {
-	while (len > 0) {
-		ssize_t n;
-
-		/* Ends the process after a half, as a kill may. */
-		if (steps + 1 == fail_at && fail_errnum == 0)
-			(void)!write(fd, text, len / 2);
-		n = may_go() ? write(fd, text, len) : -1;
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return false;
-		text += n;
-		len -= (size_t)n;
-	}
-	return true;
+	half_write(fd, text, len);
+	return may_go() && neap_fd_write(fd, text, len) == 0;
 }
 
 int neap_folder_write(const struct neap_folder *folder, const char *name,

@@ -34,10 +34,10 @@ bool neap_strcopy(char *to, size_t to_size, const char *text);
 /* Returns how many allocations failed since the start of the thread. */
 uint64_t neap_mem_failures(void);
 
-/* For tests: makes the n-th allocation from now on fail once (1 = the next); 0 switches
- * it off. */
+/* Test builds (NEAP_FAULTS) only: makes the n-th allocation from now on fail once (1 = the
+ * next); 0 switches it off. */
 void neap_mem_fail_at(uint64_t n);
-/* Returns how many allocations were requested since the start of the thread. */
+/* Likewise: returns how many allocations were requested since the start of the thread. */
 uint64_t neap_mem_count(void);
 
 #endif
