@@ -164,54 +164,6 @@ static int hear_budget(struct neap_scheduler *scheduler,
 	return neap_cluster_set_budget(scheduler->cluster, event->object, err);
 }
 
-static int hear_metric(struct neap_scheduler *scheduler,
-		       const struct neap_client_event *event, struct neap_error *err)
-{
-	unsigned moved = 0;
-	int ret = 0;
-
-	if (event->what == NEAP_CLIENT_DELETED)
-		neap_cluster_remove_metric(scheduler->cluster, event->object->name,
-					   &moved);
-	else
-		ret = neap_cluster_set_metric(scheduler->cluster, event->object, &moved,
-					      err);
-	scheduler->moved |= moved;
-	return ret;
-}
-
-static int hear_topology(struct neap_scheduler *scheduler,
-			 const struct neap_client_event *event, struct neap_error *err)
-{
-	unsigned moved = 0;
-	int ret = 0;
-
-	if (event->what == NEAP_CLIENT_DELETED)
-		neap_cluster_remove_topology(scheduler->cluster, event->object->name,
-					     &moved);
-	else
-		ret = neap_cluster_set_topology(scheduler->cluster, event->object, &moved,
-						err);
-	scheduler->moved |= moved;
-	return ret;
-}
-
-static int hear_volume(struct neap_scheduler *scheduler,
-		       const struct neap_client_event *event, struct neap_error *err)
-{
-	unsigned moved = 0;
-	int ret = 0;
-
-	if (event->what == NEAP_CLIENT_DELETED)
-		neap_cluster_remove_volume(scheduler->cluster, event->object->name,
-					   &moved);
-	else
-		ret = neap_cluster_set_volume(scheduler->cluster, event->object, &moved,
-					      err);
-	scheduler->moved |= moved;
-	return ret;
-}
-
 static int hear_claim(struct neap_scheduler *scheduler,
 		      const struct neap_client_event *event, struct neap_error *err)
 {
@@ -228,18 +180,18 @@ static int hear_claim(struct neap_scheduler *scheduler,
 	return ret;
 }
 
-static int hear_class(struct neap_scheduler *scheduler,
-		      const struct neap_client_event *event, struct neap_error *err)
+static int hear(const struct source *source, struct neap_scheduler *scheduler,
+		const struct neap_client_event *event, struct neap_error *err)
 {
 	unsigned moved = 0;
 	int ret = 0;
 
+	if (source->hear)
+		return source->hear(scheduler, event, err);
 	if (event->what == NEAP_CLIENT_DELETED)
-		neap_cluster_remove_class(scheduler->cluster, event->object->name,
-					  &moved);
+		source->remove(scheduler->cluster, event->object->name, &moved);
 	else
-		ret = neap_cluster_set_class(scheduler->cluster, event->object, &moved,
-					     err);
+		ret = source->set(scheduler->cluster, event->object, &moved, err);
 	scheduler->moved |= moved;
 	return ret;
 }
@@ -250,12 +202,19 @@ const struct source scheduler_sources[SOURCES] = {
 	{.resource = "nodes", .hear = hear_node},
 	{.resource = "namespaces", .hear = hear_namespace},
 	{.resource = "poddisruptionbudgets.policy", .hear = hear_budget},
-	{.resource = "nodemetrics.slo.koordinator.sh", .hear = hear_metric},
+	{.resource = "nodemetrics.slo.koordinator.sh",
+	 .set = neap_cluster_set_metric,
+	 .remove = neap_cluster_remove_metric},
 	{.resource = "noderesourcetopologies.topology.node.k8s.io",
-	 .hear = hear_topology},
-	{.resource = "persistentvolumes", .hear = hear_volume},
+	 .set = neap_cluster_set_topology,
+	 .remove = neap_cluster_remove_topology},
+	{.resource = "persistentvolumes",
+	 .set = neap_cluster_set_volume,
+	 .remove = neap_cluster_remove_volume},
 	{.resource = "persistentvolumeclaims", .hear = hear_claim},
-	{.resource = "storageclasses.storage.k8s.io", .hear = hear_class},
+	{.resource = "storageclasses.storage.k8s.io",
+	 .set = neap_cluster_set_class,
+	 .remove = neap_cluster_remove_class},
 	{.resource = RESERVATIONS, .hear = scheduler_hear_reservation},
 	{.resource = "pods", .hear = hear_pod},
 };
@@ -357,7 +316,7 @@ static bool take(void *arg, struct neap_object *object)
 	if (!piece->left)
 		return false;
 	take_left(&piece->left, object);
-	if (piece->source->hear(piece->scheduler, &event, &err) < 0)
+	if (hear(piece->source, piece->scheduler, &event, &err) < 0)
 		lose(piece->scheduler, &err);
 	return !piece->scheduler->is_lost;
 }
@@ -404,7 +363,7 @@ bool scheduler_hear(struct neap_scheduler *scheduler)
 			else
 				take_left(&left, event->object);
 			if (ret > 0)
-				ret = source->hear(scheduler, event, &err);
+				ret = hear(source, scheduler, event, &err);
 			if (ret < 0)
 				lose(scheduler, &err);
 		}

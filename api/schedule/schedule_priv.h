@@ -56,8 +56,13 @@ struct taken_pod {
 struct source {
 	struct neap_scheduler *scheduler;
 	const char *resource;
+	/* NULL: set or remove takes the object, which has no namespace. */
 	int (*hear)(struct neap_scheduler *scheduler,
 		    const struct neap_client_event *event, struct neap_error *err);
+	int (*set)(struct neap_cluster *cluster, struct neap_object *object,
+		   unsigned *ret_moved, struct neap_error *err);
+	void (*remove)(struct neap_cluster *cluster, const char *name,
+		       unsigned *ret_moved);
 	struct neap_client_watch *watch;
 	struct neap_client_place place; /* of the initial reading */
 	bool is_read;
