@@ -188,8 +188,8 @@ static void test_folder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_load), cmocka_unit_test(test_head),
-		cmocka_unit_test(test_rest), cmocka_unit_test(test_put),
+		cmocka_unit_test(test_load),   cmocka_unit_test(test_head),
+		cmocka_unit_test(test_rest),   cmocka_unit_test(test_put),
 		cmocka_unit_test(test_folder),
 	};
 

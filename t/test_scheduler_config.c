@@ -90,8 +90,8 @@ static void test_example(void **state)
 
 	(void)state;
 	neap_buf_init(&text, NEAP_BUF_FILE);
-	assert_int_equal(
-		neap_file_load("doc/deploy/scheduler-config.yaml", &text, &err), 0);
+	assert_int_equal(neap_file_load("doc/deploy/scheduler-config.yaml", &text, &err),
+			 0);
 	config = read_good(text.data);
 	assert_int_equal(config->profile_count, 3);
 	assert_int_equal(config->note_count, 0);

@@ -20,13 +20,6 @@ struct holder {
 	const struct neap_pod *pod;
 };
 
-static const char *text_of(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
-}
-
 static json_t *list_of(const struct neap_cpuset *set)
 {
 	char text[NEAP_CPUSET_TEXT];
@@ -212,7 +205,7 @@ static json_t *cpus_json(const struct neap_topology *topology,
 /* The JSON of an annotation; NULL: none that can be read. */
 static json_t *annotation(const json_t *object, const char *name)
 {
-	const char *text = text_of(
+	const char *text = neap_json_text(
 		json_object_get(json_object_get(object, "metadata"), "annotations"),
 		name);
 	json_error_t where;
@@ -245,14 +238,16 @@ static bool add_kubelet_pods(json_t *rows, const json_t *list)
 		char key[NEAP_POD_KEY];
 
 		/* A kubelet's file has uids alone; who reported it may know the name. */
-		if (*text_of(item, "name"))
+		if (*neap_json_text(item, "name"))
 			(void)snprintf(key, sizeof(key), "%s/%s",
-				       text_of(item, "namespace"), text_of(item, "name"));
+				       neap_json_text(item, "namespace"),
+				       neap_json_text(item, "name"));
 		else
-			(void)snprintf(key, sizeof(key), "%s", text_of(item, "uid"));
+			(void)snprintf(key, sizeof(key), "%s",
+				       neap_json_text(item, "uid"));
 		if (json_is_true(json_object_get(item, "managedByKubelet")) &&
-		    *text_of(item, "uid") &&
-		    !add_reserved(rows, text_of(item, "cpuset"),
+		    *neap_json_text(item, "uid") &&
+		    !add_reserved(rows, neap_json_text(item, "cpuset"),
 				  "given out by the kubelet", key))
 			return false;
 	}
@@ -268,15 +263,15 @@ static json_t *reserved_json(const json_t *object)
 	json_t *system = annotation(object, "node.koordinator.sh/system-qos-resource");
 	json_t *pods = annotation(object, "node.koordinator.sh/pod-cpu-allocs");
 	bool done = rows &&
-		    add_reserved(rows, text_of(kubelet, "reservedCPUs"),
+		    add_reserved(rows, neap_json_text(kubelet, "reservedCPUs"),
 				 "reserved by the kubelet", NULL) &&
-		    add_reserved(rows, text_of(node, "reservedCPUs"),
+		    add_reserved(rows, neap_json_text(node, "reservedCPUs"),
 				 "reserved on the node", NULL) &&
 		    add_kubelet_pods(rows, pods);
 
 	if (done && !json_is_false(json_object_get(system, "cpusetExclusive")))
-		done = add_reserved(rows, text_of(system, "cpuset"), "for SYSTEM pods",
-				    NULL);
+		done = add_reserved(rows, neap_json_text(system, "cpuset"),
+				    "for SYSTEM pods", NULL);
 	json_decref(kubelet);
 	json_decref(node);
 	json_decref(system);
@@ -298,7 +293,8 @@ static bool add_pools(json_t *rows, const json_t *object, const char *name,
 	json_array_foreach (list, i, item) {
 		struct neap_cpuset set;
 
-		if (neap_cpuset_parse_told(&set, text_of(item, "cpuset"), NULL) < 0)
+		if (neap_cpuset_parse_told(&set, neap_json_text(item, "cpuset"), NULL) <
+		    0)
 			continue;
 		done = done &&
 		       json_array_append_new(

@@ -14,8 +14,8 @@
 #include "api/run/node.h"
 #include "api/run/node_priv.h"
 #include "engine/base/file.h"
-#include "engine/json/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 /* Each tick of a second: what it gave away just now a plan must not take back. */
 #define LOOK_USEC INT64_C(900000)

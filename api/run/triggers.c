@@ -173,7 +173,8 @@ static struct spec *spec_of(struct neap_triggers *set, const char *policy,
 		return spec;
 	}
 	spec = neap_alloc(sizeof(*spec));
-	if (spec == NULL || !neap_grow(&set->specs, set->count, &set->size, sizeof(void *))) {
+	if (spec == NULL ||
+	    !neap_grow(&set->specs, set->count, &set->size, sizeof(void *))) {
 		free(spec);
 		return NULL;
 	}
@@ -204,7 +205,8 @@ static struct arm *arm_of(struct spec *spec, const char *group)
 		return NULL;
 	}
 	arm = neap_alloc(sizeof(*arm));
-	if (arm == NULL || !neap_grow(&spec->arms, spec->count, &spec->size, sizeof(void *))) {
+	if (arm == NULL ||
+	    !neap_grow(&spec->arms, spec->count, &spec->size, sizeof(void *))) {
 		free(arm);
 		return NULL;
 	}

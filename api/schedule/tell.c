@@ -34,13 +34,6 @@ static struct neap_client_note note_of(const struct neap_pod *pod, bool is_warni
 					 .component = pod->scheduler};
 }
 
-static bool is_text(const json_t *object, const char *name, const char *text)
-{
-	const char *value = json_string_value(json_object_get(object, name));
-
-	return value && strcmp(value, text) == 0;
-}
-
 /* What a condition says. */
 struct says {
 	const char *type, *status, *reason, *message;
@@ -52,7 +45,7 @@ static json_t *new_condition(const struct says *says, const json_t *before, int6
 	char text[32];
 
 	/* The time is that of the status, which stays. */
-	if (is_text(before, "status", says->status))
+	if (neap_json_is_text(before, "status", says->status))
 		since = json_string_value(json_object_get(before, "lastTransitionTime"));
 	if (!since)
 		since = neap_time_format(now, 0, text, sizeof(text));
@@ -71,11 +64,11 @@ static json_t *change_conditions(const json_t *tree, const struct says *says, in
 	size_t i;
 
 	for (i = 0; i < json_array_size(list) && !before; i++)
-		if (is_text(json_array_get(list, i), "type", says->type))
+		if (neap_json_is_text(json_array_get(list, i), "type", says->type))
 			before = json_array_get(list, i);
-	if (before && is_text(before, "status", says->status) &&
-	    is_text(before, "reason", says->reason) &&
-	    is_text(before, "message", says->message)) {
+	if (before && neap_json_is_text(before, "status", says->status) &&
+	    neap_json_is_text(before, "reason", says->reason) &&
+	    neap_json_is_text(before, "message", says->message)) {
 		json_decref(list);
 		return NULL;
 	}

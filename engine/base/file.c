@@ -123,7 +123,8 @@ int neap_file_put(int folder_fd, const char *fresh, const char *name, const void
 	neap_auto_fd int fd = -1;
 
 	(void)unlinkat(folder_fd, fresh, 0); /* of a process that was killed */
-	fd = openat(folder_fd, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+	fd = openat(folder_fd, fresh,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		    flags & NEAP_PUT_PUBLIC ? 0644 : 0600);
 	if (fd < 0)
 		return neap_error_sys(err, "make %s", fresh);

@@ -32,7 +32,8 @@ ssize_t neap_file_line(const char *path, char *to, size_t size);
 int neap_file_load(const char *path, struct neap_buf *ret, struct neap_error *err);
 
 enum neap_file_put {
-	NEAP_PUT_PUBLIC = 1, /* everybody may read it (0644); else only the owner (0600) */
+	NEAP_PUT_PUBLIC =
+		1, /* everybody may read it (0644); else only the owner (0600) */
 	NEAP_PUT_SYNCED = 2, /* it survives a power cut once this returns */
 	NEAP_PUT_OWNED = 4,  /* what root writes belongs to the owner of the folder */
 };

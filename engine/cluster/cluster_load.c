@@ -197,8 +197,8 @@ bool neap_cluster_read_load(const struct neap_cluster *cluster,
 			    struct neap_cluster_node *node, const json_t *annotations)
 {
 	const struct neap_load_args *args = &cluster->load.args;
-	const char *limits = neap_pod_text(annotations, LIMITS_ANNOTATION);
-	const char *raw = neap_pod_text(annotations, RAW_ANNOTATION);
+	const char *limits = neap_json_text(annotations, LIMITS_ANNOTATION);
+	const char *raw = neap_json_text(annotations, RAW_ANNOTATION);
 
 	return (!*limits || read_limits(args, node, limits)) &&
 	       (!*raw || read_raw(args, node, raw));

@@ -63,8 +63,8 @@ static void taint_name(const char *key, const char *value, enum neap_taint_effec
 static struct neap_taint *use_taint(struct neap_cluster *cluster, const json_t *json,
 				    enum neap_taint_effect effect)
 {
-	const char *key = neap_pod_text(json, "key"),
-		   *value = neap_pod_text(json, "value");
+	const char *key = neap_json_text(json, "key"),
+		   *value = neap_json_text(json, "value");
 	struct neap_taint *taint;
 	char name[512];
 
@@ -151,7 +151,7 @@ static int read_taints(struct neap_cluster *cluster, struct neap_cluster_node *n
 		enum neap_taint_effect effect;
 		struct neap_taint *taint;
 
-		if (!neap_taint_effect_parse(neap_pod_text(json, "effect"), &effect))
+		if (!neap_taint_effect_parse(neap_json_text(json, "effect"), &effect))
 			continue;
 		taint = use_taint(cluster, json, effect);
 		if (!taint)

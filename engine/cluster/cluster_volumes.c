@@ -5,6 +5,7 @@
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster_priv.h"
 #include "engine/cluster/volumes.h"
+#include "engine/json/json.h"
 #include "engine/pod/pod_priv.h"
 
 /* --- volumes --- */
@@ -50,10 +51,10 @@ static int read_volume(struct neap_volume *volume, struct neap_error *err)
 	if (!tree)
 		return neap_error_nomem(err);
 	volume->claim_ns =
-		neap_arena_strdup(&volume->arena, neap_pod_text(ref, "namespace"));
+		neap_arena_strdup(&volume->arena, neap_json_text(ref, "namespace"));
 	volume->claim_name =
-		neap_arena_strdup(&volume->arena, neap_pod_text(ref, "name"));
-	volume->claim_uid = neap_arena_strdup(&volume->arena, neap_pod_text(ref, "uid"));
+		neap_arena_strdup(&volume->arena, neap_json_text(ref, "name"));
+	volume->claim_uid = neap_arena_strdup(&volume->arena, neap_json_text(ref, "uid"));
 	volume->has_affinity = json_is_object(required);
 	if (volume->has_affinity)
 		ret = neap_terms_read(&volume->affinity,
@@ -122,11 +123,11 @@ static int read_claim(struct neap_volume_claim *claim, struct neap_error *err)
 	if (!tree)
 		return neap_error_nomem(err);
 	claim->volume =
-		neap_arena_strdup(&claim->arena, neap_pod_text(spec, "volumeName"));
-	claim->class_name =
-		neap_arena_strdup(&claim->arena, neap_pod_text(spec, "storageClassName"));
+		neap_arena_strdup(&claim->arena, neap_json_text(spec, "volumeName"));
+	claim->class_name = neap_arena_strdup(&claim->arena,
+					      neap_json_text(spec, "storageClassName"));
 	claim->controller = neap_arena_strdup(
-		&claim->arena, neap_pod_text(find_controller(tree), "uid"));
+		&claim->arena, neap_json_text(find_controller(tree), "uid"));
 	for (size_t i = 0; i < json_array_size(modes); i++) {
 		const char *mode = json_string_value(json_array_get(modes, i));
 
@@ -200,7 +201,7 @@ int neap_cluster_set_class(struct neap_cluster *cluster, struct neap_object *obj
 
 	if (!tree)
 		return neap_error_nomem(err);
-	waits = strcmp(neap_pod_text(tree, "volumeBindingMode"),
+	waits = strcmp(neap_json_text(tree, "volumeBindingMode"),
 		       "WaitForFirstConsumer") == 0;
 	json_decref(tree);
 	if (!waits)

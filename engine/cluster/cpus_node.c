@@ -24,7 +24,7 @@ static void tell(struct neap_cluster_node *node, const char *text)
 static bool annotation(struct neap_cluster_node *node, const json_t *notes,
 		       const char *key, const char *trouble, json_t **ret)
 {
-	const char *text = neap_pod_text(notes, key);
+	const char *text = neap_json_text(notes, key);
 	json_error_t where;
 	int failed;
 
@@ -133,7 +133,7 @@ int neap_cluster_read_cpus(struct neap_cluster *cluster, struct neap_cluster_nod
 	if (!annotation(node, notes, AMPLIFIED_ANNOTATION,
 			AMPLIFIED_ANNOTATION ": is no JSON object", &ratios))
 		return neap_error_nomem(err);
-	said.has_bad_ratio = !ratios && *neap_pod_text(notes, AMPLIFIED_ANNOTATION);
+	said.has_bad_ratio = !ratios && *neap_json_text(notes, AMPLIFIED_ANNOTATION);
 	ret = ratios ? read_ratios(cluster, node, ratios, &said, err) : 0;
 	json_decref(ratios);
 	if (ret == 0)

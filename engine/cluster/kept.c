@@ -54,7 +54,7 @@ static bool read_reservation(struct neap_pod *pod, const char *text)
 	if (!text || !*text)
 		return true;
 	ret = neap_json_parse(text, strlen(text), 0, &json, &where);
-	uid = ret == 0 ? neap_pod_text(json, "uid") : "";
+	uid = ret == 0 ? neap_json_text(json, "uid") : "";
 	if (*uid)
 		pod->reservation = neap_arena_strdup(&pod->arena, uid);
 	json_decref(json);
@@ -84,7 +84,7 @@ static bool read_owner_names(struct neap_pod *pod, const json_t *list)
 		return false;
 	for (size_t i = 0; i < count; i++)
 		pod->owner_names[pod->owner_name_count++] = neap_arena_strdup(
-			&pod->arena, neap_pod_text(json_array_get(list, i), "name"));
+			&pod->arena, neap_json_text(json_array_get(list, i), "name"));
 	return !pod->arena.failed;
 }
 

@@ -303,7 +303,7 @@ static int read_weights(struct neap_load_args *args, const json_t *json,
 int neap_load_args_read(struct neap_load_args *ret, const json_t *json,
 			struct neap_error *err)
 {
-	const char *estimator = neap_pod_text(json, "estimator");
+	const char *estimator = neap_json_text(json, "estimator");
 	int failed;
 
 	init(ret);

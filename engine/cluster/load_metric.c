@@ -8,6 +8,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/cluster/load.h"
+#include "engine/json/json.h"
 #include "engine/pod/pod_priv.h"
 
 #define INTERVAL_SECONDS     60
@@ -29,7 +30,7 @@ static bool read_aggregated(struct neap_load_metric *metric,
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *json = json_array_get(list, i);
 		const json_t *usage = json_object_get(json, "usage");
-		const char *duration = neap_pod_text(json, "duration");
+		const char *duration = neap_json_text(json, "duration");
 		struct neap_load_which which = {0};
 
 		if (*duration && neap_duration_parse(duration, &which.usec, NULL) < 0)
@@ -66,10 +67,11 @@ static bool read_pods(struct neap_load_metric *metric, const struct neap_load_ar
 		pod = neap_arena_alloc(&metric->arena, sizeof(*pod));
 		if (!pod)
 			return false;
-		pod->is_prod = strcmp(neap_pod_text(json, "priority"), "koord-prod") == 0;
+		pod->is_prod =
+			strcmp(neap_json_text(json, "priority"), "koord-prod") == 0;
 		(void)neap_load_vector(args, used, pod->used);
-		(void)neap_pod_key(neap_pod_text(json, "namespace"),
-				   neap_pod_text(json, "name"), key);
+		(void)neap_pod_key(neap_json_text(json, "namespace"),
+				   neap_json_text(json, "name"), key);
 		if (!neap_map_set(metric->pods, key, pod))
 			return false;
 	}
@@ -99,7 +101,7 @@ int neap_load_metric_new(const struct neap_load_args *args, const json_t *tree,
 	if (!metric)
 		return neap_error_nomem(err);
 	metric->interval_usec = interval_usec(tree);
-	metric->has_time = neap_time_parse(neap_pod_text(status, "updateTime"),
+	metric->has_time = neap_time_parse(neap_json_text(status, "updateTime"),
 					   &metric->update_usec, NULL) == 0;
 	metric->has_usage = json_is_object(usage);
 	(void)neap_load_vector(args, resources_of(usage, "nodeUsage"), metric->used);

@@ -114,8 +114,8 @@ static void pull(struct heap *heap, struct item *item)
 
 static bool reserve(struct heap *heap, size_t count)
 {
-	return count == 0 || neap_grow(&heap->items, count - 1, &heap->size,
-				       sizeof(struct item *));
+	return count == 0 ||
+	       neap_grow(&heap->items, count - 1, &heap->size, sizeof(struct item *));
 }
 
 /* --- states --- */

@@ -199,3 +199,17 @@ void neap_json_set_real(json_t *object, const char *name, double value)
 	if (isfinite(value))
 		(void)json_object_set_new(object, name, json_real(value));
 }
+
+const char *neap_json_text(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? text : "";
+}
+
+bool neap_json_is_text(const json_t *object, const char *name, const char *text)
+{
+	const char *value = json_string_value(json_object_get(object, name));
+
+	return value && strcmp(value, text) == 0;
+}

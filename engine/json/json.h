@@ -50,4 +50,9 @@ void neap_json_set_real(json_t *object, const char *name, double value);
  * lists. */
 size_t neap_json_values_of_text(const char *text, size_t len);
 
+/* The text of a member, "" when it is missing or no text. Borrowed. */
+const char *neap_json_text(const json_t *object, const char *name);
+/* Whether the member is this text. */
+bool neap_json_is_text(const json_t *object, const char *name, const char *text);
+
 #endif

@@ -7,13 +7,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
-
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
+#include "engine/json/json.h"
 
 /* kubeReserved and systemReserved are maps of quantities, which YAML may read as numbers. */
 static int64_t reserved_of(const json_t *config, const char *name, bool is_milli)
@@ -118,20 +112,22 @@ static int compare_pods(const void *a, const void *b)
 int neap_kubelet_facts_read(const json_t *state, const json_t *config,
 			    struct neap_kubelet_facts *ret, struct neap_error *err)
 {
-	const char *policy = text_of(state, "policyName");
+	const char *policy = neap_json_text(state, "policyName");
 	int failed = 0;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->is_here = json_is_object(state) || json_is_object(config);
 	if (*policy == '\0')
-		policy = text_of(config, "cpuManagerPolicy");
+		policy = neap_json_text(config, "cpuManagerPolicy");
 	(void)neap_strcopy(ret->cpu_policy, sizeof(ret->cpu_policy),
 			   *policy != '\0' ? policy : "none");
-	policy = text_of(config, "topologyManagerPolicy");
+	policy = neap_json_text(config, "topologyManagerPolicy");
 	(void)neap_strcopy(ret->topology_policy, sizeof(ret->topology_policy),
 			   *policy != '\0' ? policy : "none");
-	ret->is_pod_scope = strcmp(text_of(config, "topologyManagerScope"), "pod") == 0;
-	if (neap_cpuset_parse_told(&ret->reserved, text_of(config, "reservedSystemCPUs"),
+	ret->is_pod_scope =
+		strcmp(neap_json_text(config, "topologyManagerScope"), "pod") == 0;
+	if (neap_cpuset_parse_told(&ret->reserved,
+				   neap_json_text(config, "reservedSystemCPUs"),
 				   NULL) < 0)
 		neap_cpuset_clear(&ret->reserved);
 	ret->reserved_milli = reserved_of(config, "cpu", true);

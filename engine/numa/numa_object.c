@@ -11,19 +11,12 @@
 #include "engine/numa/node_reserve.h"
 #include "engine/numa/resource_status.h"
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 /* The JSON in an annotation: a new reference in *ret, NULL when there is none that can be read. */
 static int annotation(const json_t *object, const char *key, json_t **ret,
 		      struct neap_error *err)
 {
 	const json_t *metadata = json_object_get(object, "metadata");
-	const char *text = text_of(json_object_get(metadata, "annotations"), key);
+	const char *text = neap_json_text(json_object_get(metadata, "annotations"), key);
 	json_error_t where;
 
 	*ret = NULL;
@@ -85,8 +78,8 @@ static int read_pod_cpus(const json_t *object, struct neap_cpuset *to,
 
 	json_array_foreach (list, i, item) {
 		if (json_is_true(json_object_get(item, "managedByKubelet")) &&
-		    *text_of(item, "uid") != '\0')
-			add_cpus(to, text_of(item, "cpuset"));
+		    *neap_json_text(item, "uid") != '\0')
+			add_cpus(to, neap_json_text(item, "cpuset"));
 	}
 	json_decref(list);
 	return failed;
@@ -107,10 +100,10 @@ static int read_reserved(const json_t *object, struct neap_numa_facts *ret,
 				    &system, err);
 	if (failed == 0)
 		failed = read_pod_cpus(object, &ret->reserved, err);
-	add_cpus(&ret->reserved, text_of(kubelet, "reservedCPUs"));
-	add_cpus(&ret->reserved, text_of(node, "reservedCPUs"));
+	add_cpus(&ret->reserved, neap_json_text(kubelet, "reservedCPUs"));
+	add_cpus(&ret->reserved, neap_json_text(node, "reservedCPUs"));
 	if (!json_is_false(json_object_get(system, "cpusetExclusive")))
-		add_cpus(&ret->reserved, text_of(system, "cpuset"));
+		add_cpus(&ret->reserved, neap_json_text(system, "cpuset"));
 	ret->is_kubelet_full = neap_cpu_kubelet_is_full(kubelet);
 	json_decref(kubelet);
 	json_decref(node);
@@ -122,10 +115,10 @@ static int read_reserved(const json_t *object, struct neap_numa_facts *ret,
 
 static int zone_number(const json_t *zone)
 {
-	const char *name = text_of(zone, "name");
+	const char *name = neap_json_text(zone, "name");
 	int64_t number;
 
-	if (strcmp(text_of(zone, "type"), "Node") != 0 ||
+	if (strcmp(neap_json_text(zone, "type"), "Node") != 0 ||
 	    strncmp(name, "node-", 5) != 0 || neap_int_parse(name + 5, &number, NULL) < 0)
 		return -1;
 	return number >= 0 && number < NEAP_STATUS_NODES_MAX ? (int)number : -1;
@@ -137,7 +130,8 @@ static int read_resource(const json_t *item, struct neap_resources *resources,
 	json_t *one = json_object(), *value = json_object_get(item, "allocatable");
 	int failed;
 
-	if (!one || (value && json_object_set(one, text_of(item, "name"), value) < 0))
+	if (!one ||
+	    (value && json_object_set(one, neap_json_text(item, "name"), value) < 0))
 		failed = neap_error_nomem(err);
 	else
 		failed = neap_amounts_read(&to->total, one, resources, err);
@@ -147,7 +141,7 @@ static int read_resource(const json_t *item, struct neap_resources *resources,
 
 static bool is_basic(const json_t *item)
 {
-	const char *name = text_of(item, "name");
+	const char *name = neap_json_text(item, "name");
 
 	return strcmp(name, "cpu") == 0 || strcmp(name, "memory") == 0;
 }
@@ -170,7 +164,7 @@ static int read_zone(const json_t *zone, struct neap_resources *resources,
 		if (failed == -NEAP_ETOOLARGE) {
 			*ret_left_out = true;
 		} else if (failed < 0) {
-			(void)neap_error_wrap(err, "%s", text_of(zone, "name"));
+			(void)neap_error_wrap(err, "%s", neap_json_text(zone, "name"));
 			return failed;
 		}
 	}

@@ -24,13 +24,6 @@ struct book {
 	char *text; /* NEAP_CPUSET_TEXT */
 };
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 static const char *cpus_text(struct book *book, const struct neap_cpuset *cpus)
 {
 	(void)neap_cpuset_format(cpus, book->text, NEAP_CPUSET_TEXT);
@@ -48,7 +41,7 @@ static bool is_static(const struct neap_kubelet_facts *kubelet)
 static int annotation(const json_t *node, const char *key, json_t **ret,
 		      struct neap_error *err)
 {
-	const char *text = text_of(
+	const char *text = neap_json_text(
 		json_object_get(json_object_get(node, "metadata"), "annotations"), key);
 	json_error_t where;
 
@@ -126,8 +119,8 @@ static int read_system(struct book *book, struct neap_error *err)
 			return neap_error_nomem(err);
 	}
 	if (json_is_false(json_object_get(book->system, "cpusetExclusive")) ||
-	    neap_cpuset_parse_told(&book->system_only, text_of(book->system, "cpuset"),
-				   NULL) < 0)
+	    neap_cpuset_parse_told(&book->system_only,
+				   neap_json_text(book->system, "cpuset"), NULL) < 0)
 		neap_cpuset_clear(&book->system_only);
 	return 0;
 }

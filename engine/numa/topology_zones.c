@@ -26,16 +26,9 @@ struct zone {
 	int64_t kept_milli, kept_bytes;
 };
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 static bool is_named(const json_t *item, const char *name)
 {
-	return strcmp(text_of(item, "name"), name) == 0;
+	return strcmp(neap_json_text(item, "name"), name) == 0;
 }
 
 /* --- what pods have of a zone --- */
@@ -108,7 +101,7 @@ static const json_t *find(const json_t *list, const char *name)
 
 static bool is_ours(const json_t *resource)
 {
-	const char *name = text_of(resource, "name");
+	const char *name = neap_json_text(resource, "name");
 
 	return strcmp(name, "cpu") == 0 || strcmp(name, "memory") == 0 ||
 	       strncmp(name, HUGEPAGES, sizeof(HUGEPAGES) - 1) == 0;
@@ -209,7 +202,7 @@ static void keep_back(const struct neap_topology_report_from *from, struct zone 
 {
 	const struct neap_kubelet_facts *kubelet = from->kubelet;
 	bool has_kubelet = kubelet && kubelet->is_here;
-	const char *label = text_of(
+	const char *label = neap_json_text(
 		json_object_get(json_object_get(from->node, "metadata"), "labels"),
 		KEY_NUMA_KEPT);
 
@@ -248,7 +241,7 @@ json_t *neap_topology_zones(const struct neap_topology_report_from *from,
 		add_zone(from, &whole, before, list);
 	}
 	json_array_foreach (before, i, zone) {
-		if (strcmp(text_of(zone, "type"), TYPE) != 0)
+		if (strcmp(neap_json_text(zone, "type"), TYPE) != 0)
 			(void)json_array_append(list, (json_t *)(uintptr_t)zone);
 	}
 	return list;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 static const char *const operators[NEAP_TERM_OP_COUNT] = {
 	"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt",
@@ -17,13 +18,6 @@ static int nomem_or(const struct neap_arena *arena, struct neap_error *err)
 static int too_many(struct neap_error *err)
 {
 	return neap_error_set(err, NEAP_ETOOLARGE, "more than %d", NEAP_TERM_ITEMS_MAX);
-}
-
-static const char *text_of(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
 }
 
 static int read_values(struct neap_requirement *req, const json_t *list,
@@ -49,7 +43,8 @@ static int read_requirement(struct neap_requirement *req, const json_t *json,
 			    bool is_field, struct neap_arena *arena,
 			    struct neap_error *err)
 {
-	const char *op = text_of(json, "operator"), *key = text_of(json, "key");
+	const char *op = neap_json_text(json, "operator"),
+		   *key = neap_json_text(json, "key");
 	int ret;
 
 	req->is_field = is_field;

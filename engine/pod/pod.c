@@ -12,13 +12,6 @@
 #include "engine/json/json.h"
 #include "engine/pod/pod_priv.h"
 
-const char *neap_pod_text(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
-}
-
 char *neap_pod_key(const char *ns, const char *name, char buf[NEAP_POD_KEY])
 {
 	(void)snprintf(buf, NEAP_POD_KEY, "%s/%s", ns, name);
@@ -50,7 +43,7 @@ void *neap_pod_list(struct neap_pod *pod, size_t count, size_t size, const char 
 
 static const char *copy_text(struct neap_pod *pod, const json_t *object, const char *name)
 {
-	const char *text = neap_pod_text(object, name);
+	const char *text = neap_json_text(object, name);
 
 	return *text ? neap_arena_strdup(&pod->arena, text) : "";
 }
@@ -97,14 +90,14 @@ int neap_tolerations_read(const json_t *list, struct neap_arena *arena,
 	for (size_t i = 0; i < count; i++) {
 		struct neap_toleration *row = &tolerations[*ret_count];
 		const json_t *json = json_array_get(list, i);
-		const char *effect = neap_pod_text(json, "effect");
+		const char *effect = neap_json_text(json, "effect");
 
-		row->is_any = strcmp(neap_pod_text(json, "operator"), "Exists") == 0;
+		row->is_any = strcmp(neap_json_text(json, "operator"), "Exists") == 0;
 		row->is_every = !*effect;
 		if (*effect && !neap_taint_effect_parse(effect, &row->effect))
 			continue;
-		row->key = neap_arena_strdup(arena, neap_pod_text(json, "key"));
-		row->value = neap_arena_strdup(arena, neap_pod_text(json, "value"));
+		row->key = neap_arena_strdup(arena, neap_json_text(json, "key"));
+		row->value = neap_arena_strdup(arena, neap_json_text(json, "value"));
 		/* A missing key means every key, with Exists only. */
 		if (row->key && (*row->key || row->is_any))
 			(*ret_count)++;
@@ -136,7 +129,7 @@ static size_t count_ports(const json_t *containers)
 
 static bool is_helper(const json_t *container)
 {
-	return strcmp(neap_pod_text(container, "restartPolicy"), "Always") == 0;
+	return strcmp(neap_json_text(container, "restartPolicy"), "Always") == 0;
 }
 
 static void add_ports(struct neap_pod *pod, struct neap_host_port *ports,
@@ -198,7 +191,7 @@ bool neap_host_port_collides(const struct neap_host_port *a,
 static int add_images(struct neap_pod *pod, const json_t *list, struct neap_error *err)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *name = neap_pod_text(json_array_get(list, i), "image");
+		const char *name = neap_json_text(json_array_get(list, i), "image");
 		const char *colon = strrchr(name, ':'), *slash = strrchr(name, '/');
 		bool has_tag = colon && (!slash || colon > slash);
 		size_t size = strlen(name) + sizeof(":latest");
@@ -251,7 +244,7 @@ static int read_claims(struct neap_pod *pod, const json_t *spec, struct neap_err
 		const json_t *volume = json_array_get(list, i);
 		const json_t *claim = json_object_get(volume, "persistentVolumeClaim");
 		bool is_own = json_is_object(json_object_get(volume, "ephemeral"));
-		const char *name = is_own ? own_claim(pod, neap_pod_text(volume, "name"))
+		const char *name = is_own ? own_claim(pod, neap_json_text(volume, "name"))
 					  : copy_text(pod, claim, "claimName");
 
 		if (!name)
@@ -269,7 +262,7 @@ static int64_t read_time(const json_t *object, const char *name)
 {
 	int64_t usec;
 
-	return neap_time_parse(neap_pod_text(object, name), &usec, NULL) < 0 ? 0 : usec;
+	return neap_time_parse(neap_json_text(object, name), &usec, NULL) < 0 ? 0 : usec;
 }
 
 static bool is_preempted(const json_t *conditions)
@@ -278,9 +271,9 @@ static bool is_preempted(const json_t *conditions)
 	size_t i;
 
 	json_array_foreach (conditions, i, one)
-		if (strcmp(neap_pod_text(one, "type"), "DisruptionTarget") == 0)
-			return strcmp(neap_pod_text(one, "status"), "True") == 0 &&
-			       strcmp(neap_pod_text(one, "reason"),
+		if (strcmp(neap_json_text(one, "type"), "DisruptionTarget") == 0)
+			return strcmp(neap_json_text(one, "status"), "True") == 0 &&
+			       strcmp(neap_json_text(one, "reason"),
 				      "PreemptionByScheduler") == 0;
 	return false;
 }
@@ -289,13 +282,13 @@ static int read_plain(struct neap_pod *pod, const json_t *tree, struct neap_erro
 {
 	const json_t *spec = json_object_get(tree, "spec");
 	const json_t *status = json_object_get(tree, "status");
-	const char *phase = neap_pod_text(status, "phase");
+	const char *phase = neap_json_text(status, "phase");
 	json_int_t priority = json_integer_value(json_object_get(spec, "priority"));
 
 	pod->is_finished =
 		strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 	pod->is_gated = json_array_size(json_object_get(spec, "schedulingGates")) > 0;
-	pod->may_preempt = strcmp(neap_pod_text(spec, "preemptionPolicy"), "Never") != 0;
+	pod->may_preempt = strcmp(neap_json_text(spec, "preemptionPolicy"), "Never") != 0;
 	pod->is_preempted = is_preempted(json_object_get(status, "conditions"));
 	pod->priority = priority > INT32_MAX   ? INT32_MAX
 			: priority < INT32_MIN ? INT32_MIN

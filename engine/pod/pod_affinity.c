@@ -124,7 +124,7 @@ static int read_pod_term(struct neap_pod *pod, struct neap_pod_term *term,
 	if (ret < 0)
 		return ret;
 	term->topology_key =
-		neap_arena_strdup(&pod->arena, neap_pod_text(json, "topologyKey"));
+		neap_arena_strdup(&pod->arena, neap_json_text(json, "topologyKey"));
 	if (!term->topology_key)
 		return neap_error_nomem(err);
 	return read_namespaces(pod, term, json, err);
@@ -285,14 +285,14 @@ int neap_pod_read_spreads(struct neap_pod *pod, const json_t *spec,
 				? (int32_t)json_integer_value(
 					  json_object_get(json, "minDomains"))
 				: 1;
-		spread->is_required = strcmp(neap_pod_text(json, "whenUnsatisfiable"),
+		spread->is_required = strcmp(neap_json_text(json, "whenUnsatisfiable"),
 					     "ScheduleAnyway") != 0;
 		spread->ignores_affinity =
-			strcmp(neap_pod_text(json, "nodeAffinityPolicy"), "Ignore") == 0;
+			strcmp(neap_json_text(json, "nodeAffinityPolicy"), "Ignore") == 0;
 		spread->honors_taints =
-			strcmp(neap_pod_text(json, "nodeTaintsPolicy"), "Honor") == 0;
+			strcmp(neap_json_text(json, "nodeTaintsPolicy"), "Honor") == 0;
 		spread->topology_key = neap_arena_strdup(
-			&pod->arena, neap_pod_text(json, "topologyKey"));
+			&pod->arena, neap_json_text(json, "topologyKey"));
 		ret = spread->topology_key
 			      ? read_label_selector(pod, json, &spread->selector, err)
 			      : neap_error_nomem(err);

@@ -36,7 +36,7 @@ static int read_exclusive(const char *text, enum neap_cpu_exclusive *ret,
 		return 0;
 	if (neap_json_parse(text, strlen(text), 0, &spec, &where) == -NEAP_ENOMEM)
 		return neap_error_nomem(err);
-	word = neap_pod_text(spec, "preferredCPUExclusivePolicy");
+	word = neap_json_text(spec, "preferredCPUExclusivePolicy");
 	*ret = strcmp(word, "PCPULevel") == 0       ? NEAP_EXCLUSIVE_PCPU
 	       : strcmp(word, "NUMANodeLevel") == 0 ? NEAP_EXCLUSIVE_NUMA
 						    : NEAP_EXCLUSIVE_NONE;
@@ -85,7 +85,7 @@ int neap_pod_read_cpus(struct neap_pod *pod, const json_t *tree, struct neap_err
 	const char *spec = said(notes, NEAP_KEY_RESOURCE_SPEC);
 	const char *numa = said(notes, NEAP_KEY_NUMA_SPEC);
 	enum neap_qos qos =
-		neap_qos_parse(neap_pod_text(labels, "koordinator.sh/qosClass"));
+		neap_qos_parse(neap_json_text(labels, "koordinator.sh/qosClass"));
 	struct neap_pod_cpus *cpus;
 
 	if (qos != NEAP_QOS_LSE && qos != NEAP_QOS_LSR && !spec && !numa && !status)

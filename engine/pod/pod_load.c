@@ -14,11 +14,11 @@ static int64_t condition_usec(const json_t *conditions, const char *type)
 {
 	for (size_t i = 0; i < json_array_size(conditions); i++) {
 		const json_t *json = json_array_get(conditions, i);
-		const char *text = neap_pod_text(json, "lastTransitionTime");
+		const char *text = neap_json_text(json, "lastTransitionTime");
 		int64_t usec;
 
-		if (strcmp(neap_pod_text(json, "type"), type) == 0 &&
-		    strcmp(neap_pod_text(json, "status"), "True") == 0 &&
+		if (strcmp(neap_json_text(json, "type"), type) == 0 &&
+		    strcmp(neap_json_text(json, "status"), "True") == 0 &&
 		    neap_time_parse(text, &usec, NULL) == 0)
 			return usec;
 	}
@@ -27,7 +27,7 @@ static int64_t condition_usec(const json_t *conditions, const char *type)
 
 static int64_t read_seconds(const json_t *annotations, const char *name)
 {
-	const char *text = neap_pod_text(annotations, name);
+	const char *text = neap_json_text(annotations, name);
 	int64_t seconds;
 
 	if (!*text || neap_int_parse(text, &seconds, NULL) < 0 || seconds < 0 ||
@@ -51,7 +51,7 @@ static bool are_factors(const json_t *map)
  * memory. */
 static bool read_factors(struct neap_pod *pod, const json_t *annotations)
 {
-	const char *text = neap_pod_text(annotations, PREFIX "scaling-factors"), *name;
+	const char *text = neap_json_text(annotations, PREFIX "scaling-factors"), *name;
 	struct neap_pod_factor *factors;
 	json_t *map = NULL, *value;
 	json_error_t where;
@@ -81,7 +81,7 @@ static bool read_factors(struct neap_pod *pod, const json_t *annotations)
 static bool is_daemon(const json_t *owners)
 {
 	for (size_t i = 0; i < json_array_size(owners); i++)
-		if (strcmp(neap_pod_text(json_array_get(owners, i), "kind"),
+		if (strcmp(neap_json_text(json_array_get(owners, i), "kind"),
 			   "DaemonSet") == 0)
 			return true;
 	return false;

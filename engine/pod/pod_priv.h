@@ -6,8 +6,6 @@
 
 #include "engine/pod/pod.h"
 
-/* Returns "" when there is none. */
-const char *neap_pod_text(const json_t *object, const char *name);
 /* Reads the requests, plain and as scored. NEAP_EINVAL, NEAP_ETOOLARGE, NEAP_ENOMEM. */
 int neap_pod_read_requests(struct neap_pod *pod, const json_t *spec,
 			   const struct neap_resources *resources,

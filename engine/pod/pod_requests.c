@@ -6,6 +6,7 @@
  * runtime class. */
 #include <string.h>
 
+#include "engine/json/json.h"
 #include "engine/pod/pod_priv.h"
 
 struct sums {
@@ -63,7 +64,7 @@ static int add_start(struct sums *sums, const json_t *list, struct neap_error *e
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *container = json_array_get(list, i);
 		bool is_helper =
-			strcmp(neap_pod_text(container, "restartPolicy"), "Always") == 0;
+			strcmp(neap_json_text(container, "restartPolicy"), "Always") == 0;
 		bool fits = true;
 		int ret = read_container(sums, container, &one, err);
 

@@ -142,7 +142,7 @@ static bool add_link(struct neap_reserve_book *book, struct entry *entry,
 	if (!list)
 		return false;
 	if (!neap_grow(&entry->links, entry->link_count, &entry->link_size,
-		  sizeof(*entry->links)) ||
+		       sizeof(*entry->links)) ||
 	    !neap_grow(&list->of, list->count, &list->size, sizeof(*list->of))) {
 		if (!list->count) {
 			(void)neap_map_remove(book->lists, list->word);
@@ -410,7 +410,7 @@ static bool find_one(struct neap_reserve_book *book, struct entry *entry)
 		return true;
 	entry->stamp = book->stamp;
 	if (!neap_grow(&book->found, book->found_count, &book->found_size,
-		  sizeof(*book->found)))
+		       sizeof(*book->found)))
 		return false;
 	book->found[book->found_count++] = entry->reserve;
 	return true;

@@ -306,13 +306,6 @@ static enum neap_reserve_phase phase_of(const char *text)
 	return NEAP_RESERVE_PENDING;
 }
 
-static bool says(const json_t *object, const char *name, const char *text)
-{
-	const char *value = json_string_value(json_object_get(object, name));
-
-	return value && strcmp(value, text) == 0;
-}
-
 static void read_conditions(struct neap_reserve *reserve, const json_t *list)
 {
 	const json_t *one, *ready = NULL;
@@ -323,12 +316,12 @@ static void read_conditions(struct neap_reserve *reserve, const json_t *list)
 		usec = time_at(one, "lastTransitionTime");
 		if (usec > newest)
 			newest = usec;
-		if (says(one, "type", "Ready"))
+		if (neap_json_is_text(one, "type", "Ready"))
 			ready = one;
 	}
 	reserve->is_expired = reserve->phase == NEAP_RESERVE_FAILED &&
-			      says(ready, "status", "False") &&
-			      says(ready, "reason", "Expired");
+			      neap_json_is_text(ready, "status", "False") &&
+			      neap_json_is_text(ready, "reason", "Expired");
 	usec = time_at(ready, "lastTransitionTime");
 	reserve->moved_usec = usec != NEAP_MISSING     ? usec
 			      : newest != NEAP_MISSING ? newest
@@ -373,10 +366,10 @@ static enum neap_reserve_pre pre_of(const json_t *spec)
 
 	if (!json_is_true(json_object_get(spec, "preAllocation")))
 		return NEAP_RESERVE_PRE_NONE;
-	if (says(policy, "mode", "Cluster"))
+	if (neap_json_is_text(policy, "mode", "Cluster"))
 		return NEAP_RESERVE_PRE_CLUSTER;
-	return says(policy, "mode", "Waiting") ? NEAP_RESERVE_PRE_WAITING
-					       : NEAP_RESERVE_PRE_DEFAULT;
+	return neap_json_is_text(policy, "mode", "Waiting") ? NEAP_RESERVE_PRE_WAITING
+							    : NEAP_RESERVE_PRE_DEFAULT;
 }
 
 static int read_spec(struct neap_reserve *reserve, const json_t *spec,
@@ -389,8 +382,9 @@ static int read_spec(struct neap_reserve *reserve, const json_t *spec,
 		json_object_get(json_object_get(spec, "template"), "spec"), "nodeName");
 	reserve->is_once = !json_is_false(json_object_get(spec, "allocateOnce"));
 	reserve->is_unschedulable = json_is_true(json_object_get(spec, "unschedulable"));
-	reserve->policy = says(spec, "allocatePolicy", "Aligned") ? NEAP_RESERVE_ALIGNED
-			  : says(spec, "allocatePolicy", "Restricted")
+	reserve->policy = neap_json_is_text(spec, "allocatePolicy", "Aligned")
+				  ? NEAP_RESERVE_ALIGNED
+			  : neap_json_is_text(spec, "allocatePolicy", "Restricted")
 				  ? NEAP_RESERVE_RESTRICTED
 				  : NEAP_RESERVE_NO_POLICY;
 	reserve->pre = pre_of(spec);
@@ -447,8 +441,9 @@ static bool is_ready(const json_t *status)
 	size_t i;
 
 	json_array_foreach (json_object_get(status, "conditions"), i, one)
-		if (says(one, "type", "Ready") && says(one, "status", "True"))
-			return says(status, "phase", "Running");
+		if (neap_json_is_text(one, "type", "Ready") &&
+		    neap_json_is_text(one, "status", "True"))
+			return neap_json_is_text(status, "phase", "Running");
 	return false;
 }
 

@@ -421,7 +421,8 @@ static int widest_write(struct neap_hand_server *server,
 	int rc;
 
 	if (!lists[entry->key] || *entry->value ||
-	    neap_file_line(lists[entry->key], server->scratch, sizeof(server->scratch)) <= 0)
+	    neap_file_line(lists[entry->key], server->scratch, sizeof(server->scratch)) <=
+		    0)
 		return ENOSPC;
 	rc = neap_hand_file_write(&server->files, entry->group, entry->key, entry->dev,
 				  entry->ino, server->scratch);

@@ -9,8 +9,8 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/file.h"
-#include "engine/json/json.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "engine/numa/kubelet_facts.h"
 #include "hw/hand/hand_priv.h"
 

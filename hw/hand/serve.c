@@ -85,7 +85,8 @@ void neap_hand_server_free(struct neap_hand_server *server)
 	neap_fd_close(&server->kubelet_fd);
 	neap_fd_close(&server->kubelet_place_fd);
 	neap_fd_close(&server->run_dir_fd);
-	neap_fd_close(&server->lock_fd); /* last: whoever waits for it finds the journal closed */
+	neap_fd_close(
+		&server->lock_fd); /* last: whoever waits for it finds the journal closed */
 	free(server);
 }
 

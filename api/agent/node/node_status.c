@@ -12,9 +12,9 @@
 
 #include "api/agent/node/node_keep_priv.h"
 #include "engine/base/file.h"
-#include "engine/json/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 #include "engine/numa/node_reserve.h"
 
 /* Limits of a kubelet, but for the disk: a tenth of a large one is no shortage. */
@@ -216,16 +216,9 @@ static const json_t *find_condition(const json_t *status, const char *type)
 	return NULL;
 }
 
-static const char *text_of(const json_t *object, const char *name)
-{
-	const char *value = json_string_value(json_object_get(object, name));
-
-	return value ? value : "";
-}
-
 const char *node_condition_status(const json_t *status, const char *type)
 {
-	return text_of(find_condition(status, type), "status");
+	return neap_json_text(find_condition(status, type), "status");
 }
 
 struct condition {
@@ -235,9 +228,9 @@ struct condition {
 static json_t *condition_json(const struct condition *condition, const json_t *before,
 			      const char *now, bool is_beat)
 {
-	const char *beat = text_of(before, "lastHeartbeatTime");
-	const char *since = text_of(before, "lastTransitionTime");
-	bool is_same = strcmp(text_of(before, "status"), condition->status) == 0;
+	const char *beat = neap_json_text(before, "lastHeartbeatTime");
+	const char *since = neap_json_text(before, "lastTransitionTime");
+	bool is_same = strcmp(neap_json_text(before, "status"), condition->status) == 0;
 
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "type", condition->type,
 			 "status", condition->status, "lastHeartbeatTime",
@@ -258,7 +251,7 @@ static json_t *conditions_json(const struct condition *own, size_t count,
 
 	(void)neap_time_format(now, 0, time, sizeof(time));
 	json_array_foreach (list, i, condition) {
-		const char *type = text_of(condition, "type");
+		const char *type = neap_json_text(condition, "type");
 
 		for (j = 0; j < count && strcmp(own[j].type, type) != 0; j++)
 			continue;

@@ -42,13 +42,6 @@ struct neap_pins {
 	bool is_lost; /* changes were missed */
 };
 
-static const char *text_of(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
-}
-
 static const json_t *annotations_of(const json_t *tree)
 {
 	return json_object_get(json_object_get(tree, "metadata"), "annotations");
@@ -59,12 +52,13 @@ int neap_pins_read(const json_t *pod, struct neap_cpu_said *ret, struct neap_err
 	const json_t *labels =
 		json_object_get(json_object_get(pod, "metadata"), "labels");
 
-	ret->qos = neap_qos_parse(text_of(labels, "koordinator.sh/qosClass"));
+	ret->qos = neap_qos_parse(neap_json_text(labels, "koordinator.sh/qosClass"));
 	ret->kube_qos = NEAP_KUBE_BESTEFFORT;
-	(void)neap_kube_qos_parse(text_of(json_object_get(pod, "status"), "qosClass"),
-				  &ret->kube_qos, NULL);
-	return neap_cpu_said_read(text_of(annotations_of(pod), NEAP_KEY_RESOURCE_STATUS),
-				  ret, err);
+	(void)neap_kube_qos_parse(
+		neap_json_text(json_object_get(pod, "status"), "qosClass"),
+		&ret->kube_qos, NULL);
+	return neap_cpu_said_read(
+		neap_json_text(annotations_of(pod), NEAP_KEY_RESOURCE_STATUS), ret, err);
 }
 
 /* --- events --- */
@@ -121,7 +115,7 @@ static void drop(struct neap_pins *pins, const char *uid)
 
 const char *neap_pins_group_uid(const struct neap_object *object, const json_t *tree)
 {
-	const char *mirror = text_of(annotations_of(tree), KEY_MIRROR);
+	const char *mirror = neap_json_text(annotations_of(tree), KEY_MIRROR);
 
 	return *mirror && strlen(mirror) < NEAP_OBJECT_UID ? mirror : object->uid;
 }
@@ -169,7 +163,7 @@ static bool tell(struct neap_pins *pins, const struct neap_object *object,
 
 static bool is_over(const json_t *tree)
 {
-	const char *phase = text_of(json_object_get(tree, "status"), "phase");
+	const char *phase = neap_json_text(json_object_get(tree, "status"), "phase");
 
 	return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 }
@@ -203,7 +197,7 @@ static bool take_listed(void *arg, struct neap_object *object)
 /* *ret NULL: the annotation is not there, or cannot be read. False without memory. */
 static bool read_json(const json_t *tree, const char *key, json_t **ret)
 {
-	const char *text = text_of(annotations_of(tree), key);
+	const char *text = neap_json_text(annotations_of(tree), key);
 	json_error_t where;
 
 	*ret = NULL;
@@ -215,7 +209,7 @@ static void add_cpus(struct neap_cpuset *to, const json_t *object, const char *m
 {
 	struct neap_cpuset cpus;
 
-	if (neap_cpuset_parse_told(&cpus, text_of(object, member), NULL) == 0)
+	if (neap_cpuset_parse_told(&cpus, neap_json_text(object, member), NULL) == 0)
 		neap_cpuset_or(to, to, &cpus);
 }
 
@@ -249,8 +243,9 @@ static void take_node(struct neap_pins *pins, const struct neap_object *object)
 		told.is_system_shared =
 			json_is_false(json_object_get(system, "cpusetExclusive"));
 		add_allocs(&told.kubelet, allocs);
-		neap_node_pins_set_node(pins->config.node, object ? &told : NULL,
-					strcmp(text_of(policy, "policy"), "static") == 0);
+		neap_node_pins_set_node(
+			pins->config.node, object ? &told : NULL,
+			strcmp(neap_json_text(policy, "policy"), "static") == 0);
 	}
 	json_decref(reservation);
 	json_decref(system);

@@ -10,13 +10,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
-
-static const char *text_at(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
-}
+#include "engine/json/json.h"
 
 /* A number of seconds or of attempts; what is missing or 0 is as a kube-apiserver fills it in. */
 static int64_t number_at(const json_t *spec, const char *name, int64_t fallback)
@@ -32,7 +26,7 @@ static int64_t number_at(const json_t *spec, const char *name, int64_t fallback)
 
 static int take_host(const json_t *way, struct probe_target *to, struct neap_error *err)
 {
-	const char *host = text_at(way, "host");
+	const char *host = neap_json_text(way, "host");
 
 	to->is_v6 = strcmp(host, "::1") == 0 || strcmp(host, "[::1]") == 0 ||
 		    strcmp(host, "localhost") == 0;
@@ -52,12 +46,12 @@ static int take_port(const json_t *way, const json_t *ports, struct probe_target
 		     struct neap_error *err)
 {
 	const json_t *port = json_object_get(way, "port"), *entry;
-	const char *name = text_at(way, "port");
+	const char *name = neap_json_text(way, "port");
 	int64_t number = json_integer_value(port);
 	size_t i;
 
 	json_array_foreach (ports, i, entry) {
-		if (*name && strcmp(text_at(entry, "name"), name) == 0)
+		if (*name && strcmp(neap_json_text(entry, "name"), name) == 0)
 			number = json_integer_value(
 				json_object_get(entry, "containerPort"));
 	}
@@ -103,7 +97,7 @@ static const json_t *header_find(const json_t *headers, const char *name)
 	size_t i;
 
 	json_array_foreach (headers, i, header) {
-		if (strcasecmp(text_at(header, "name"), name) == 0)
+		if (strcasecmp(neap_json_text(header, "name"), name) == 0)
 			return header;
 	}
 	return NULL;
@@ -126,8 +120,8 @@ static int add_headers(struct neap_buf *buf, const json_t *headers,
 	size_t i;
 
 	json_array_foreach (headers, i, header) {
-		const char *name = text_at(header, "name");
-		const char *value = text_at(header, "value");
+		const char *name = neap_json_text(header, "name");
+		const char *value = neap_json_text(header, "value");
 		bool is_own = false;
 
 		if (!*name || strpbrk(name, ": \t") || !is_clean(name) ||
@@ -149,7 +143,7 @@ static int take_request(const json_t *get, struct probe_target *to,
 {
 	const json_t *headers = json_object_get(get, "httpHeaders");
 	const char *host = to->is_v4 ? "127.0.0.1" : "[::1]";
-	const char *scheme = text_at(get, "scheme");
+	const char *scheme = neap_json_text(get, "scheme");
 	neap_auto_buf struct neap_buf path = {0}, buf = {0};
 	char usual[64];
 
@@ -159,7 +153,7 @@ static int take_request(const json_t *get, struct probe_target *to,
 					scheme);
 	neap_buf_init(&path, PROBE_REQUEST_MAX);
 	neap_buf_init(&buf, PROBE_REQUEST_MAX);
-	add_path(&path, text_at(get, "path"));
+	add_path(&path, neap_json_text(get, "path"));
 	(void)snprintf(to->url, sizeof(to->url), "http://%s:%d%s", host, to->port,
 		       path.data);
 	(void)snprintf(usual, sizeof(usual), "%s:%d", host, to->port);

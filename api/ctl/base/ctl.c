@@ -17,8 +17,11 @@
 #include "engine/json/json.h"
 
 #define OUTPUT_ROW(help)                                                                 \
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct neap_output_values, output), \
-	 NEAP_OUTPUT_NAMES, help}
+	{                                                                                \
+		"output", 'o', NEAP_OPTION_OUTPUT,                                       \
+			offsetof(struct neap_output_values, output), NEAP_OUTPUT_NAMES,  \
+			help                                                             \
+	}
 
 const struct neap_option neap_output_of_all[] = {
 	OUTPUT_ROW("print all of it as JSON or YAML"),

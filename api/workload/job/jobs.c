@@ -13,6 +13,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 /* Between searches for pods whose job has gone unseen. */
 #define SEARCH_S 300
@@ -30,7 +31,7 @@ int64_t job_now(const struct neap_jobs *jobs)
 /* A job that is somebody else's. */
 static bool is_foreign(const struct job *job)
 {
-	const char *by = job_text(json_object_get(job->tree, "spec"), "managedBy");
+	const char *by = neap_json_text(json_object_get(job->tree, "spec"), "managedBy");
 
 	return *by && strcmp(by, "kubernetes.io/job-controller") != 0;
 }
@@ -156,7 +157,7 @@ static int64_t hear_pod(struct neap_jobs *jobs, const struct neap_object *object
 	tree = neap_object_tree(object);
 	owner = job_of_pod(tree);
 	if (owner)
-		neap_feed_due(jobs->feed, object->ns, job_text(owner, "name"), 0);
+		neap_feed_due(jobs->feed, object->ns, neap_json_text(owner, "name"), 0);
 	json_decref(tree);
 	return steps + neap_feed_steps_of_text(object);
 }

@@ -11,6 +11,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 /* Pods that are made at once: as many as there are, so that what fails, fails a few times only. */
 #define CREATE_MIN 8
@@ -290,7 +291,7 @@ static void set_note(struct flight *flight, const struct job *job,
 {
 	const json_t *target =
 		job_condition(json_object_get(job->tree, "status"), "FailureTarget");
-	const char *reason = job_text(target, "reason");
+	const char *reason = neap_json_text(target, "reason");
 	static const char *const reasons[] = {"DeadlineExceeded", "PodFailurePolicy",
 					      "FailedIndexes",
 					      "MaxFailedIndexesExceeded"};
@@ -304,7 +305,7 @@ static void set_note(struct flight *flight, const struct job *job,
 			if (strcmp(reason, reasons[i]) == 0)
 				flight->reason = reasons[i];
 		(void)neap_strcopy(flight->message, sizeof(flight->message),
-				   job_text(target, "message"));
+				   neap_json_text(target, "message"));
 	} else if (plan->end == NEAP_JOB_COMPLETE) {
 		flight->reason = "Completed";
 		(void)neap_strcopy(flight->message, sizeof(flight->message),

@@ -8,6 +8,7 @@
 
 #include "api/workload/job/jobs_priv.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 static bool has_value(const json_t *values, json_int_t code)
 {
@@ -24,8 +25,8 @@ static bool has_value(const json_t *values, json_int_t code)
 /* The status of a container that ended as the rule has it; NULL for none. */
 static const json_t *find_exit(const json_t *rule, const json_t *statuses)
 {
-	const char *name = job_text(rule, "containerName");
-	bool is_in = strcmp(job_text(rule, "operator"), "In") == 0;
+	const char *name = neap_json_text(rule, "containerName");
+	bool is_in = strcmp(neap_json_text(rule, "operator"), "In") == 0;
 	const json_t *status;
 	size_t i;
 
@@ -35,7 +36,7 @@ static const json_t *find_exit(const json_t *rule, const json_t *statuses)
 		json_int_t code = json_integer_value(json_object_get(ended, "exitCode"));
 
 		if (ended && code != 0 &&
-		    (!*name || strcmp(name, job_text(status, "name")) == 0) &&
+		    (!*name || strcmp(name, neap_json_text(status, "name")) == 0) &&
 		    has_value(json_object_get(rule, "values"), code) == is_in)
 			return status;
 	}
@@ -57,8 +58,8 @@ static bool fits_exit(const json_t *rule, const json_t *pod, char *why)
 			why, JOB_MESSAGE,
 			"Container %.64s for pod %.64s/%.254s failed with exit code "
 			"%" JSON_INTEGER_FORMAT,
-			job_text(found, "name"), job_text(meta, "namespace"),
-			job_text(meta, "name"),
+			neap_json_text(found, "name"), neap_json_text(meta, "namespace"),
+			neap_json_text(meta, "name"),
 			json_integer_value(json_object_get(
 				json_object_get(json_object_get(found, "state"),
 						"terminated"),
@@ -72,18 +73,18 @@ static bool fits_condition(const json_t *patterns, const json_t *pod, char *why)
 	size_t i;
 
 	json_array_foreach (patterns, i, pattern) {
-		const char *type = job_text(pattern, "type");
+		const char *type = neap_json_text(pattern, "type");
 		const json_t *condition =
 			job_condition(json_object_get(pod, "status"), type);
 
-		if (!condition || strcmp(job_text(condition, "status"),
-					 job_text(pattern, "status")) != 0)
+		if (!condition || strcmp(neap_json_text(condition, "status"),
+					 neap_json_text(pattern, "status")) != 0)
 			continue;
 		if (why)
 			(void)snprintf(why, JOB_MESSAGE,
 				       "Pod %.64s/%.254s has condition %.64s",
-				       job_text(meta, "namespace"),
-				       job_text(meta, "name"), type);
+				       neap_json_text(meta, "namespace"),
+				       neap_json_text(meta, "name"), type);
 		return true;
 	}
 	return false;
@@ -97,7 +98,7 @@ enum neap_job_action job_judge(const json_t *spec, const json_t *pod, char *why)
 	size_t i;
 
 	json_array_foreach (rules, i, rule) {
-		const char *action = job_text(rule, "action");
+		const char *action = neap_json_text(rule, "action");
 
 		if (!fits_exit(json_object_get(rule, "onExitCodes"), pod, why) &&
 		    !fits_condition(json_object_get(rule, "onPodConditions"), pod, why))
@@ -135,8 +136,8 @@ bool job_read_rules(struct job *job, const json_t *spec)
 		const json_t *number = json_object_get(from, "succeededCount");
 
 		rule->count = json_is_integer(number) ? json_integer_value(number) : -1;
-		rule->has_indexes = *job_text(from, "succeededIndexes") != '\0';
-		if (!neap_job_indexes_parse(job_text(from, "succeededIndexes"),
+		rule->has_indexes = *neap_json_text(from, "succeededIndexes") != '\0';
+		if (!neap_job_indexes_parse(neap_json_text(from, "succeededIndexes"),
 					    job->spec.completions, &rule->indexes))
 			return false;
 	}

@@ -10,16 +10,10 @@
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 /* Pods that are counted, of which the times are read. */
 #define OLD_MAX 32
-
-const char *job_text(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
-}
 
 json_t *job_condition(const json_t *status, const char *type)
 {
@@ -28,7 +22,7 @@ json_t *job_condition(const json_t *status, const char *type)
 	size_t i;
 
 	json_array_foreach (conditions, i, condition) {
-		if (strcmp(job_text(condition, "type"), type) == 0)
+		if (strcmp(neap_json_text(condition, "type"), type) == 0)
 			return condition;
 	}
 	return NULL;
@@ -43,8 +37,9 @@ const json_t *job_of_pod(const json_t *pod)
 
 	json_array_foreach (owners, i, owner) {
 		if (json_is_true(json_object_get(owner, "controller")))
-			return strcmp(job_text(owner, "kind"), "Job") == 0 &&
-					       strncmp(job_text(owner, "apiVersion"),
+			return strcmp(neap_json_text(owner, "kind"), "Job") == 0 &&
+					       strncmp(neap_json_text(owner,
+								      "apiVersion"),
 						       "batch/", 6) == 0
 				       ? owner
 				       : NULL;
@@ -57,7 +52,7 @@ static int64_t read_time(const json_t *object, const char *name)
 {
 	int64_t usec;
 
-	return neap_time_parse(job_text(object, name), &usec, NULL) < 0 ? 0 : usec;
+	return neap_time_parse(neap_json_text(object, name), &usec, NULL) < 0 ? 0 : usec;
 }
 
 static int64_t read_int(const json_t *object, const char *name, int64_t missing)
@@ -69,7 +64,7 @@ static int64_t read_int(const json_t *object, const char *name, int64_t missing)
 
 static bool is_true(const json_t *condition)
 {
-	return strcmp(job_text(condition, "status"), "True") == 0;
+	return strcmp(neap_json_text(condition, "status"), "True") == 0;
 }
 
 /* --- the job --- */
@@ -86,13 +81,15 @@ static void read_spec(const json_t *spec, struct neap_job_spec *ret)
 		.ttl_s = read_int(spec, "ttlSecondsAfterFinished", -1),
 		.index_limit = read_int(spec, "backoffLimitPerIndex", -1),
 		.max_failed_indexes = read_int(spec, "maxFailedIndexes", -1),
-		.is_indexed = strcmp(job_text(spec, "completionMode"), "Indexed") == 0,
+		.is_indexed =
+			strcmp(neap_json_text(spec, "completionMode"), "Indexed") == 0,
 		.is_suspended = json_is_true(json_object_get(spec, "suspend")),
 		.counts_restarts =
-			strcmp(job_text(pod, "restartPolicy"), "OnFailure") == 0,
+			strcmp(neap_json_text(pod, "restartPolicy"), "OnFailure") == 0,
 		.only_replace_failed =
 			json_object_get(spec, "podFailurePolicy") ||
-			strcmp(job_text(spec, "podReplacementPolicy"), "Failed") == 0};
+			strcmp(neap_json_text(spec, "podReplacementPolicy"), "Failed") ==
+				0};
 }
 
 static bool read_list(const json_t *list, enum neap_job_list which, struct neap_map *map,
@@ -149,9 +146,9 @@ static bool read_state(struct job *job)
 	       read_list(json_object_get(uncounted, "failed"), NEAP_JOB_LIST_FAILED,
 			 job->listed, &state->uncounted_failed) &&
 	       (!job->spec.is_indexed ||
-		(neap_job_indexes_parse(job_text(status, "completedIndexes"),
+		(neap_job_indexes_parse(neap_json_text(status, "completedIndexes"),
 					job->spec.completions, &state->completed) &&
-		 neap_job_indexes_parse(job_text(status, "failedIndexes"),
+		 neap_job_indexes_parse(neap_json_text(status, "failedIndexes"),
 					job->spec.completions, &state->lost)));
 }
 
@@ -208,11 +205,12 @@ static void read_pod(const struct job *job, const json_t *tree, struct neap_job_
 	const json_t *meta = json_object_get(tree, "metadata");
 	const json_t *status = json_object_get(tree, "status");
 	const json_t *annotations = json_object_get(meta, "annotations");
-	const char *index = job_text(annotations, JOB_INDEX);
-	const char *failures = job_text(annotations, JOB_FAILURES);
-	const char *phase = job_text(status, "phase");
+	const char *index = neap_json_text(annotations, JOB_INDEX);
+	const char *failures = neap_json_text(annotations, JOB_FAILURES);
+	const char *phase = neap_json_text(status, "phase");
 
-	pod->is_scheduled = *job_text(json_object_get(tree, "spec"), "nodeName") != '\0';
+	pod->is_scheduled =
+		*neap_json_text(json_object_get(tree, "spec"), "nodeName") != '\0';
 	pod->phase = strcmp(phase, "Succeeded") == 0 ? NEAP_JOB_POD_SUCCEEDED
 		     : strcmp(phase, "Failed") == 0  ? NEAP_JOB_POD_FAILED
 						     : NEAP_JOB_POD_ACTIVE;
@@ -232,8 +230,8 @@ static void read_pod(const struct job *job, const json_t *tree, struct neap_job_
 	if (!*failures || neap_int_parse(failures, &pod->failures, NULL) < 0 ||
 	    pod->failures < 0 || pod->failures > INT32_MAX)
 		pod->failures = 0;
-	pod->list = (enum neap_job_list)(uintptr_t)neap_map_find(job->listed,
-								 job_text(meta, "uid"));
+	pod->list = (enum neap_job_list)(uintptr_t)neap_map_find(
+		job->listed, neap_json_text(meta, "uid"));
 	if (pod->phase == NEAP_JOB_POD_FAILED && pod->is_tracked)
 		pod->action = job_judge(json_object_get(job->tree, "spec"), tree, NULL);
 }
@@ -265,7 +263,7 @@ static bool is_orphan(struct neap_jobs *jobs, const struct neap_object *object)
 	neap_feed_spend(jobs->feed, neap_feed_steps_of_text(object));
 	tree = neap_object_tree(object);
 	owner = job_of_pod(tree);
-	is_one = owner && strcmp(job_text(owner, "name"), jobs->name) == 0 &&
+	is_one = owner && strcmp(neap_json_text(owner, "name"), jobs->name) == 0 &&
 		 job_is_tracked(json_object_get(tree, "metadata"));
 	json_decref(tree);
 	return is_one;
@@ -335,7 +333,8 @@ static const struct job_known *read_known(struct neap_jobs *jobs, const struct j
 		return NULL;
 	*known = (struct job_known){.version = object->version};
 	owner = job_of_pod(tree);
-	known->is_controlled = owner && strcmp(job_text(owner, "uid"), job->uid) == 0;
+	known->is_controlled =
+		owner && strcmp(neap_json_text(owner, "uid"), job->uid) == 0;
 	if (known->is_controlled)
 		read_pod(job, tree, &known->pod);
 	json_decref(tree);
@@ -420,9 +419,9 @@ int job_read(struct neap_jobs *jobs, const struct neap_object *object, struct jo
 	if (!ret->tree)
 		return neap_error_nomem(err);
 	meta = json_object_get(ret->tree, "metadata");
-	ret->ns = job_text(meta, "namespace");
-	ret->name = job_text(meta, "name");
-	ret->uid = job_text(meta, "uid");
+	ret->ns = neap_json_text(meta, "namespace");
+	ret->name = neap_json_text(meta, "name");
+	ret->uid = neap_json_text(meta, "uid");
 	read_spec(json_object_get(ret->tree, "spec"), &ret->spec);
 	ret->state.is_deleting = object->is_deleting;
 	if (!job_read_rules(ret, json_object_get(ret->tree, "spec")) || !read_state(ret))

@@ -123,8 +123,8 @@ static void set_end(const struct job *job, const struct neap_job_plan *plan,
 		return;
 	case NEAP_JOB_FAILED:
 		target = job_condition(status, "FailureTarget");
-		set_condition(status, "Failed", true, job_text(target, "reason"),
-			      job_text(target, "message"), now);
+		set_condition(status, "Failed", true, neap_json_text(target, "reason"),
+			      neap_json_text(target, "message"), now);
 		return;
 	case NEAP_JOB_SUCCEEDING:
 		if (job->state.end == NEAP_JOB_SUCCEEDING)
@@ -138,7 +138,7 @@ static void set_end(const struct job *job, const struct neap_job_plan *plan,
 		target = job_condition(status, "SuccessCriteriaMet");
 		if (target)
 			set_condition(status, "Complete", true, "SuccessPolicy",
-				      job_text(target, "message"), now);
+				      neap_json_text(target, "message"), now);
 		else
 			set_condition(status, "Complete", true, "CompletionsReached",
 				      "Reached expected number of succeeded pods", now);
@@ -245,7 +245,8 @@ static void set_env(json_t *containers)
 		size_t k;
 
 		json_array_foreach (env, k, item) {
-			if (strcmp(job_text(item, "name"), "JOB_COMPLETION_INDEX") == 0)
+			if (strcmp(neap_json_text(item, "name"),
+				   "JOB_COMPLETION_INDEX") == 0)
 				break;
 		}
 		if (k == json_array_size(env))
@@ -336,13 +337,13 @@ json_t *job_release(const json_t *pod)
 		if (!text || strcmp(text, JOB_FINALIZER) != 0)
 			(void)json_array_append(left, value);
 	}
-	patch = json_pack("{s:{s:s}}", "metadata", "uid", job_text(meta, "uid"));
+	patch = json_pack("{s:{s:s}}", "metadata", "uid", neap_json_text(meta, "uid"));
 	to = json_object_get(patch, "metadata");
 	if (json_array_size(left)) {
 		/* The others are not to be lost, or come back. */
 		set(to, "finalizers", left);
 		set(to, "resourceVersion",
-		    json_string(job_text(meta, "resourceVersion")));
+		    json_string(neap_json_text(meta, "resourceVersion")));
 	} else {
 		json_decref(left);
 		set(to, "finalizers", json_null());

@@ -11,6 +11,7 @@
 #include "api/workload/node/node_watch_priv.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 #define PODS "pods"
 /* Pods of one turn that are looked at, and that are concerned: those are parsed, and perhaps written. */
@@ -106,7 +107,7 @@ struct pod {
 
 static bool is_finished(const struct pod *pod)
 {
-	const char *phase = node_text(pod->status, "phase");
+	const char *phase = neap_json_text(pod->status, "phase");
 
 	return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 }
@@ -162,13 +163,14 @@ static void evict(const struct pod *pod)
 /* Since when it is on its node: bindings leave a condition. */
 static int64_t bound_since(const struct pod *pod)
 {
-	const char *text = node_text(node_condition_find(pod->status, "PodScheduled"),
-				     "lastTransitionTime");
+	const char *text = neap_json_text(
+		node_condition_find(pod->status, "PodScheduled"), "lastTransitionTime");
 	int64_t since;
 
 	if (neap_time_parse(text, &since, NULL) == 0)
 		return since;
-	text = node_text(json_object_get(pod->tree, "metadata"), "creationTimestamp");
+	text = neap_json_text(json_object_get(pod->tree, "metadata"),
+			      "creationTimestamp");
 	return neap_time_parse(text, &since, NULL) == 0 ? since : 0;
 }
 
@@ -192,7 +194,7 @@ static void mark_lost(const struct pod *pod)
 	const struct neap_client_note note =
 		about(pod, "NodeNotReady", "node-controller", true);
 
-	if (strcmp(node_text(node_condition_find(pod->status, "Ready"), "status"),
+	if (strcmp(neap_json_text(node_condition_find(pod->status, "Ready"), "status"),
 		   "True") != 0)
 		return;
 	write_condition(pod, NULL, "Ready", "False", "NodeNotReady", "Node is not ready");

@@ -33,8 +33,8 @@ static const struct {
 
 static bool is_taint(const json_t *taint, const char *key, const char *effect)
 {
-	return strcmp(node_text(taint, "key"), key) == 0 &&
-	       strcmp(node_text(taint, "effect"), effect) == 0;
+	return strcmp(neap_json_text(taint, "key"), key) == 0 &&
+	       strcmp(neap_json_text(taint, "effect"), effect) == 0;
 }
 
 static bool is_wanted(const json_t *node, size_t row)
@@ -44,8 +44,8 @@ static bool is_wanted(const json_t *node, size_t row)
 	if (!taints[row].condition)
 		return json_is_true(
 			json_object_get(json_object_get(node, "spec"), "unschedulable"));
-	return strcmp(node_text(node_condition_find(status, taints[row].condition),
-				"status"),
+	return strcmp(neap_json_text(node_condition_find(status, taints[row].condition),
+				     "status"),
 		      taints[row].status) == 0;
 }
 
@@ -112,19 +112,19 @@ bool node_taints_read(struct node_record *record, const json_t *node, int64_t no
 
 	(void)neap_time_format(now, 0, time, sizeof(time));
 	json_array_foreach (list, i, taint) {
-		const char *since = node_text(taint, "timeAdded");
+		const char *since = neap_json_text(taint, "timeAdded");
 		json_t *copy;
 
-		if (strcmp(node_text(taint, "key"), PREFIX "out-of-service") == 0)
+		if (strcmp(neap_json_text(taint, "key"), PREFIX "out-of-service") == 0)
 			is_out = true;
-		if (strcmp(node_text(taint, "effect"), "NoExecute") != 0)
+		if (strcmp(neap_json_text(taint, "effect"), "NoExecute") != 0)
 			continue;
 		json_array_foreach (record->execute, j, old) {
 			if (!since[0] &&
-			    is_taint(old, node_text(taint, "key"), "NoExecute") &&
-			    strcmp(node_text(old, "value"), node_text(taint, "value")) ==
-				    0)
-				since = node_text(old, "timeAdded");
+			    is_taint(old, neap_json_text(taint, "key"), "NoExecute") &&
+			    strcmp(neap_json_text(old, "value"),
+				   neap_json_text(taint, "value")) == 0)
+				since = neap_json_text(old, "timeAdded");
 		}
 		copy = neap_json_copy(taint);
 		neap_json_set_text(copy, "timeAdded", since[0] ? since : time);
@@ -148,18 +148,19 @@ bool node_taints_read(struct node_record *record, const json_t *node, int64_t no
 
 static bool tolerates(const json_t *toleration, const json_t *taint)
 {
-	const char *key = node_text(toleration, "key");
-	const char *effect = node_text(toleration, "effect");
-	const char *operator= node_text(toleration, "operator");
+	const char *key = neap_json_text(toleration, "key");
+	const char *effect = neap_json_text(toleration, "effect");
+	const char *operator= neap_json_text(toleration, "operator");
 
-	if (effect[0] && strcmp(effect, node_text(taint, "effect")) != 0)
+	if (effect[0] && strcmp(effect, neap_json_text(taint, "effect")) != 0)
 		return false;
-	if (key[0] && strcmp(key, node_text(taint, "key")) != 0)
+	if (key[0] && strcmp(key, neap_json_text(taint, "key")) != 0)
 		return false;
 	if (strcmp(operator, "Exists") == 0)
 		return true;
 	return (!operator[0] || strcmp(operator, "Equal") == 0) && key[0] &&
-	       strcmp(node_text(toleration, "value"), node_text(taint, "value")) == 0;
+	       strcmp(neap_json_text(toleration, "value"),
+		      neap_json_text(taint, "value")) == 0;
 }
 
 /* When the pod has to go because of one taint. */
@@ -169,7 +170,7 @@ static int64_t end_of(const json_t *taint, const json_t *tolerations, int64_t bo
 	const json_t *toleration;
 	size_t i;
 
-	if (neap_time_parse(node_text(taint, "timeAdded"), &added, NULL) == 0 &&
+	if (neap_time_parse(neap_json_text(taint, "timeAdded"), &added, NULL) == 0 &&
 	    added > since)
 		since = added;
 	json_array_foreach (tolerations, i, toleration) {

@@ -28,13 +28,6 @@
 
 /* --- trees --- */
 
-const char *node_text(const json_t *object, const char *name)
-{
-	const char *value = json_string_value(json_object_get(object, name));
-
-	return value ? value : "";
-}
-
 const json_t *node_condition_find(const json_t *status, const char *type)
 {
 	const json_t *list = json_object_get(status, "conditions");
@@ -42,7 +35,7 @@ const json_t *node_condition_find(const json_t *status, const char *type)
 	size_t i;
 
 	json_array_foreach (list, i, condition) {
-		if (strcmp(node_text(condition, "type"), type) == 0)
+		if (strcmp(neap_json_text(condition, "type"), type) == 0)
 			return condition;
 	}
 	return NULL;
@@ -60,7 +53,7 @@ json_t *node_conditions_with(const json_t *status, const char *type, const char 
 
 	(void)neap_time_format(now, 0, time, sizeof(time));
 	json_array_foreach (list, i, condition) {
-		if (strcmp(node_text(condition, "type"), type) == 0) {
+		if (strcmp(neap_json_text(condition, "type"), type) == 0) {
 			own = neap_json_copy(condition);
 			(void)json_array_append_new(made, own);
 		} else {
@@ -71,7 +64,7 @@ json_t *node_conditions_with(const json_t *status, const char *type, const char 
 		own = json_pack("{s:s}", "type", type);
 		(void)json_array_append_new(made, own);
 	}
-	if (strcmp(node_text(own, "status"), value) != 0)
+	if (strcmp(neap_json_text(own, "status"), value) != 0)
 		neap_json_set_text(own, "lastTransitionTime", time);
 	neap_json_set_text(own, "status", value);
 	neap_json_set_text(own, "reason", reason);
@@ -128,7 +121,8 @@ static json_t *lost_conditions(const json_t *status, int64_t now)
 		bool is_old = old || strcmp(types[i], "Ready") != 0;
 
 		/* Only Ready is told of a node that never told it. */
-		if ((!old && is_old) || strcmp(node_text(old, "status"), "Unknown") == 0)
+		if ((!old && is_old) ||
+		    strcmp(neap_json_text(old, "status"), "Unknown") == 0)
 			continue;
 		is_new = true;
 		(void)json_object_set_new(
@@ -156,7 +150,7 @@ static bool tell_lost(struct neap_node_watch *watch, const char *name, const jso
 		.kind = "Node",
 		.ns = "",
 		.name = name,
-		.uid = node_text(json_object_get(node, "metadata"), "uid"),
+		.uid = neap_json_text(json_object_get(node, "metadata"), "uid"),
 		.reason = "NodeNotReady",
 		.component = "node-controller"};
 	json_t *status = lost_conditions(json_object_get(node, "status"), now);
@@ -177,9 +171,9 @@ static void read_ready(struct node_record *record, const json_t *node, int64_t n
 {
 	const json_t *ready =
 		node_condition_find(json_object_get(node, "status"), "Ready");
-	const char *beat = node_text(ready, "lastHeartbeatTime");
+	const char *beat = neap_json_text(ready, "lastHeartbeatTime");
 
-	record->is_ready = strcmp(node_text(ready, "status"), "True") == 0;
+	record->is_ready = strcmp(neap_json_text(ready, "status"), "True") == 0;
 	if (strncmp(beat, record->beat, sizeof(record->beat) - 1) == 0)
 		return;
 	(void)neap_strcopy(record->beat, sizeof(record->beat), beat);

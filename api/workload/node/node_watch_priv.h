@@ -53,7 +53,6 @@ struct neap_node_watch {
 json_t *node_conditions_with(const json_t *status, const char *type, const char *value,
 			     const char *reason, const char *message, int64_t now);
 const json_t *node_condition_find(const json_t *status, const char *type);
-const char *node_text(const json_t *object, const char *name); /* "" when missing */
 
 /* node_taints.c */
 /* spec.taints as they should be, null for none; a new reference, NULL when they are so, or without memory. */
