@@ -12,42 +12,10 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/base/selector.h"
+#include "engine/base/text.h"
 #include "engine/machine/cpuset.h"
 
 /* --- nearest name --- */
-
-#define NAME_MAX_LEN 32
-
-static size_t smallest(size_t a, size_t b, size_t c)
-{
-	size_t ab = a < b ? a : b;
-
-	return ab < c ? ab : c;
-}
-
-/* Letters to change, add or take away to get from a to b. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[NAME_MAX_LEN + 1], a_len = strlen(a), b_len = strlen(b), i, j;
-
-	if (a_len > NAME_MAX_LEN || b_len > NAME_MAX_LEN)
-		return SIZE_MAX;
-	for (j = 0; j <= b_len; j++)
-		row[j] = j;
-	for (i = 1; i <= a_len; i++) {
-		size_t corner = row[0];
-
-		row[0] = i;
-		for (j = 1; j <= b_len; j++) {
-			size_t above = row[j];
-
-			row[j] = smallest(above + 1, row[j - 1] + 1,
-					  corner + (a[i - 1] != b[j - 1]));
-			corner = above;
-		}
-	}
-	return row[b_len];
-}
 
 const char *neap_config_nearest(const char *text, const char *const *names, size_t count)
 {
@@ -55,7 +23,7 @@ const char *neap_config_nearest(const char *text, const char *const *names, size
 	size_t best_distance = strlen(text) / 2 < 4 ? strlen(text) / 2 + 1 : 4, i;
 
 	for (i = 0; i < count; i++) {
-		size_t d = distance(text, names[i]);
+		size_t d = neap_text_distance(text, names[i]);
 
 		if (d < best_distance) {
 			best_distance = d;

@@ -188,11 +188,6 @@ static void log_trouble(const struct neap_extender *extender, const char *verb,
 
 /* --- time --- */
 
-static int64_t now_usec(void)
-{
-	return neap_clock_usec(CLOCK_MONOTONIC);
-}
-
 static int64_t end_of(const struct neap_extender *extender)
 {
 	return extender->now_usec() + extender->deadline_usec;
@@ -442,7 +437,7 @@ int neap_extender_new(const struct neap_extender_config *config,
 	extender->bind_role = config->bind_role;
 	extender->deadline_usec = config->deadline_usec ? config->deadline_usec
 							: NEAP_EXTENDER_DEADLINE_USEC;
-	extender->now_usec = config->now_usec ? config->now_usec : now_usec;
+	extender->now_usec = config->now_usec ? config->now_usec : neap_clock_steady;
 	if (neap_http_add_routes(config->http, routes, extender, err) < 0 ||
 	    (config->bind_role &&
 	     neap_http_add_routes(config->http, bind_routes, extender, err) < 0)) {

@@ -3,16 +3,7 @@
 
 #include <string.h>
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
+#include "engine/base/text.h"
 
 int neap_url_decode(char *text, bool is_query, struct neap_error *err)
 {
@@ -25,8 +16,8 @@ int neap_url_decode(char *text, bool is_query, struct neap_error *err)
 		if (c == '+' && is_query) {
 			c = ' ';
 		} else if (c == '%') {
-			int high = hex_digit(from[0]);
-			int low = high < 0 ? -1 : hex_digit(from[1]);
+			int high = neap_text_hex(from[0]);
+			int low = high < 0 ? -1 : neap_text_hex(from[1]);
 
 			if (low < 0)
 				return neap_error_set(

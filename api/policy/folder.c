@@ -233,9 +233,7 @@ int neap_folder_open(const char *dir, const struct neap_policy_id *id, bool can_
 
 void neap_folder_close(struct neap_folder *folder)
 {
-	if (folder->fd >= 0)
-		(void)close(folder->fd);
-	folder->fd = -1;
+	neap_fd_close(&folder->fd);
 }
 
 int neap_folder_read(const struct neap_folder *folder, const char *name, size_t max,

@@ -20,6 +20,7 @@
 
 #include "api/policy/versions.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 
 #define LINKS_MAX 16 /* symbolic links on one path; a ConfigMap needs two */
 #define TRIES     3  /* a link may be swapped while it is followed */
@@ -318,11 +319,6 @@ int neap_trusted_read(const char *file, uid_t own_uid, size_t max, char **ret_te
 	return neap_fd_read_all(fd, file, max, ret_text, ret_len, err);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int names_fill(DIR *stream, const char *path, struct neap_names *names,
 		      struct neap_error *err)
 {
@@ -376,7 +372,7 @@ int neap_names_read(int dir_fd, const char *path, struct neap_names *ret,
 		return rc;
 	}
 	if (names.count)
-		qsort(names.list, names.count, sizeof(*names.list), by_name);
+		qsort(names.list, names.count, sizeof(*names.list), neap_text_compare);
 	*ret = names;
 	return 0;
 }

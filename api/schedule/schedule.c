@@ -13,11 +13,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
-static int64_t clock_now(void)
-{
-	return neap_clock_usec(CLOCK_REALTIME);
-}
-
 void scheduler_wake(struct neap_scheduler *scheduler, int64_t usec)
 {
 	struct timeval after = {.tv_sec = usec / 1000000, .tv_usec = usec % 1000000};
@@ -91,7 +86,7 @@ int neap_scheduler_new(const struct neap_scheduler_config *config,
 	scheduler->base = config->base;
 	scheduler->client = config->client;
 	scheduler->names = config->names;
-	scheduler->now = config->now ? config->now : clock_now;
+	scheduler->now = config->now ? config->now : neap_clock_unix;
 	scheduler->log = config->log;
 	scheduler->more = config->more;
 	scheduler->matcher = config->matcher;

@@ -49,11 +49,6 @@ struct neap_tasks {
 	uint64_t count;
 };
 
-static int64_t now(void)
-{
-	return neap_clock_usec(CLOCK_MONOTONIC);
-}
-
 static void arm(struct neap_tasks *tasks)
 {
 	static const struct timeval soon = {0};
@@ -89,7 +84,7 @@ static void take_out(struct neap_task *task)
 /* True: it goes on. weight: so many slices are taken to be as this one; 0: its time is not looked at. */
 static bool run_one(struct neap_tasks *tasks, struct neap_task *task, int64_t weight)
 {
-	int64_t from = weight ? now() : 0;
+	int64_t from = weight ? neap_clock_steady() : 0;
 	enum neap_task_next next;
 	bool is_there;
 
@@ -104,7 +99,7 @@ static bool run_one(struct neap_tasks *tasks, struct neap_task *task, int64_t we
 	tasks->is_at_work = false;
 	tasks->at_work = NULL;
 	if (weight)
-		tasks->spent += (now() - from) * weight;
+		tasks->spent += (neap_clock_steady() - from) * weight;
 	return next == NEAP_TASK_GOES_ON && is_there;
 }
 
@@ -189,13 +184,13 @@ bool neap_tasks_enter(struct neap_tasks *tasks)
 {
 	if (tasks->is_at_work || !TAILQ_EMPTY(&tasks->due) || !has_turn(tasks))
 		return false;
-	tasks->entered = now();
+	tasks->entered = neap_clock_steady();
 	return true;
 }
 
 void neap_tasks_leave(struct neap_tasks *tasks)
 {
-	tasks->spent += now() - tasks->entered;
+	tasks->spent += neap_clock_steady() - tasks->entered;
 	account(tasks);
 }
 
@@ -311,7 +306,7 @@ void neap_task_wake_later(struct neap_task *task, int64_t usec)
 bool neap_task_has_time(const struct neap_task *task)
 {
 	struct neap_tasks *tasks = task->tasks;
-	int64_t at = now();
+	int64_t at = neap_clock_steady();
 
 	if (!tasks->slice_ends)
 		tasks->slice_ends = at + tasks->slice_usec;

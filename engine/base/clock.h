@@ -10,5 +10,8 @@
 
 /* Returns a kernel clock (CLOCK_MONOTONIC, CLOCK_REALTIME, ...) in whole microseconds. */
 int64_t neap_clock_usec(clockid_t clock);
+/* The same of CLOCK_REALTIME and of CLOCK_MONOTONIC, as functions to hand on. */
+int64_t neap_clock_unix(void);
+int64_t neap_clock_steady(void);
 
 #endif

@@ -12,6 +12,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/base/text.h"
 
 #define NAME_MAX_BYTES   63
 #define PREFIX_MAX_BYTES 253
@@ -159,11 +160,6 @@ static int bad_type(struct builder *b, const char *field, const char *wanted)
 				wanted);
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The keys in the order of their bytes, so that the first error is the same in every process. */
 static int sort_keys(struct builder *b, const json_t *object, const char *field,
 		     const char **keys, size_t *ret_count)
@@ -179,7 +175,7 @@ static int sort_keys(struct builder *b, const json_t *object, const char *field,
 						NEAP_SELECTOR_REQUIREMENTS);
 		keys[(*ret_count)++] = key;
 	}
-	qsort(keys, *ret_count, sizeof(*keys), compare_texts);
+	qsort(keys, *ret_count, sizeof(*keys), neap_text_compare);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 
 #define WORD_BITS     64
 #define RANGE_END_MAX 4096 /* of user text; the reference's limit */
@@ -371,17 +372,6 @@ int neap_cpuset_parse_kernel(struct neap_cpuset *ret_set, const char *text,
 	return parse_list(ret_set, text, len, &bounds, err);
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 static int bad_mask(struct neap_error *err, const char *text, size_t len)
 {
 	return neap_error_set(err, NEAP_EINVAL,
@@ -407,7 +397,7 @@ int neap_cpuset_parse_mask(struct neap_cpuset *ret_set, const char *text,
 		int digits = 0;
 
 		for (; pos && text[pos - 1] != ','; pos--, digits++) {
-			int d = hex_digit(text[pos - 1]);
+			int d = neap_text_hex(text[pos - 1]);
 
 			if (d < 0 || digits == 8)
 				return bad_mask(err, text, len);

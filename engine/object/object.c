@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/json/json.h"
 
 #define META_FORMAT  1
@@ -264,11 +265,6 @@ static bool take_meta(struct neap_object *object)
 /* So many labels are looked through one after the other. */
 #define LABELS_FEW 16
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Behind the text there is room for them, aligned. */
 static void sort_keys(struct neap_object *object, size_t at)
 {
@@ -280,7 +276,8 @@ static void sort_keys(struct neap_object *object, size_t at)
 		key += strlen(key) + 1;
 		key += strlen(key) + 1;
 	}
-	qsort(object->by_key, object->label_count, sizeof(*object->by_key), by_text);
+	qsort(object->by_key, object->label_count, sizeof(*object->by_key),
+	      neap_text_compare);
 }
 
 /* Bytes of an object before its keys. */

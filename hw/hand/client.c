@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "hw/hand/hand_priv.h"
@@ -177,13 +178,6 @@ static struct packet *packet_for(struct neap_hand *hand, size_t len, bool is_alo
 	return packet;
 }
 
-static void in_fd_close(struct neap_hand *hand)
-{
-	if (hand->in_fd >= 0)
-		(void)close(hand->in_fd);
-	hand->in_fd = -1;
-}
-
 void neap_hand_free(struct neap_hand *hand)
 {
 	if (!hand)
@@ -191,7 +185,7 @@ void neap_hand_free(struct neap_hand *hand)
 	while (hand->first)
 		packet_drop(hand);
 	(void)close(hand->sock);
-	in_fd_close(hand);
+	neap_fd_close(&hand->in_fd);
 	if (hand->pid > 0)
 		(void)waitpid(hand->pid, NULL, WNOHANG); /* it lives on, if it lives */
 	free(hand);
@@ -290,7 +284,7 @@ static int packet_receive(struct neap_hand *hand, struct neap_error *err)
 	struct cmsghdr *part;
 	ssize_t n;
 
-	in_fd_close(hand);
+	neap_fd_close(&hand->in_fd);
 	do {
 		head.msg_control = control.room;
 		head.msg_controllen = sizeof(control.room);

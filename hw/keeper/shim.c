@@ -33,11 +33,6 @@
 #define STRETCH_BYTES (2 * 1024 * 1024)
 #define DRAIN_READS   64 /* more than a pipe holds */
 
-static int64_t now_mono(void)
-{
-	return neap_clock_usec(CLOCK_MONOTONIC);
-}
-
 /* --- clients --- */
 
 static bool has_client(const struct neap_shim *shim)
@@ -57,7 +52,7 @@ static void client_drop(struct neap_shim *shim, size_t i)
 	(void)close(shim->clients[i]);
 	shim->clients[i] = -1;
 	if (!has_client(shim))
-		shim->go_until = now_mono() + GO_WAIT_USEC;
+		shim->go_until = neap_clock_steady() + GO_WAIT_USEC;
 }
 
 static bool tell_one(struct neap_shim *shim, size_t i,
@@ -149,7 +144,7 @@ static void end_begin(struct neap_shim *shim)
 	shim->step = NEAP_SHIM_ENDING;
 	neap_fd_close(&shim->conn);
 	neap_fd_close(&shim->status_fd);
-	shim->kill_at = now_mono();
+	shim->kill_at = neap_clock_steady();
 	shim->kill_wait = KILL_FIRST_USEC;
 }
 
@@ -227,7 +222,7 @@ static void status_take(struct neap_shim *shim)
 	shim->step = NEAP_SHIM_RUNNING;
 	shim->event.started_usec = neap_clock_usec(CLOCK_REALTIME);
 	if (shim->is_probe)
-		shim->probe_until = now_mono() + shim->job.order.probe_usec;
+		shim->probe_until = neap_clock_steady() + shim->job.order.probe_usec;
 	else
 		neap_keeper_start_write(shim->folder_fd, shim->pid,
 					shim->event.started_usec);
@@ -317,7 +312,7 @@ static void client_take(struct neap_shim *shim, size_t i)
 
 static bool is_flood(struct neap_shim *shim)
 {
-	int64_t now = now_mono();
+	int64_t now = neap_clock_steady();
 
 	if (now - shim->read_from >= STRETCH_USEC) {
 		shim->read_from = now;
@@ -386,14 +381,14 @@ static bool end_tell(struct neap_shim *shim)
 						      NULL) == 0;
 	if (tell(shim, &shim->event, -1) || is_written || is_folder_gone(shim))
 		return true;
-	shim->kill_at = now_mono() + RECORD_WAIT_USEC;
+	shim->kill_at = neap_clock_steady() + RECORD_WAIT_USEC;
 	return false;
 }
 
 /* What is due by time. True at the end. */
 static bool times_look(struct neap_shim *shim)
 {
-	int64_t now = now_mono();
+	int64_t now = neap_clock_steady();
 
 	if (shim->step == NEAP_SHIM_WAITING && !has_client(shim) &&
 	    (shim->is_probe || now >= shim->go_until)) {
@@ -441,7 +436,7 @@ static int wait_ms(const struct neap_shim *shim, bool flooded)
 		earlier(&until, shim->read_from + STRETCH_USEC);
 	if (until == 0)
 		return -1;
-	left = (until - now_mono()) / 1000 + 1;
+	left = (until - neap_clock_steady()) / 1000 + 1;
 	return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
 }
 

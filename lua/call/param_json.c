@@ -12,6 +12,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/base/selector.h"
+#include "engine/base/text.h"
 #include "engine/json/json.h"
 #include "lua/call/params_priv.h"
 #include "lua/value/convert.h"
@@ -106,11 +107,6 @@ static int parse_list(const struct neap_param *param, const json_t *json, json_t
 	return *ret ? 0 : neap_error_nomem(err);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The members come in the order of their keys, so that it is the same in every process. */
 static int parse_map(const struct neap_param *param, const json_t *json, json_t **ret,
 		     struct neap_error *err)
@@ -127,7 +123,7 @@ static int parse_map(const struct neap_param *param, const json_t *json, json_t 
 	}
 	json_object_foreach ((json_t *)json, key, value)
 		keys[count++] = key;
-	qsort(keys, count, sizeof(*keys), compare_keys);
+	qsort(keys, count, sizeof(*keys), neap_text_compare);
 	*ret = json_object();
 	for (size_t i = 0; i < count; i++) {
 		if (neap_label_check_key(keys[i], err) < 0) {

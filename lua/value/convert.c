@@ -12,6 +12,7 @@
 #include <lauxlib.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/machine/key.h"
 #include "lua/value/objects.h"
 #include "lua/vm/vm.h"
@@ -26,41 +27,15 @@ static const void *member(const void *base, size_t offset)
 
 /* --- names --- */
 
-/* Edit distance, at most 64 characters of each. */
-static int distance(const char *a, const char *b)
-{
-	int row[65];
-	int a_len = (int)strnlen(a, 64), b_len = (int)strnlen(b, 64);
-
-	for (int j = 0; j <= b_len; j++)
-		row[j] = j;
-	for (int i = 1; i <= a_len; i++) {
-		int diagonal = row[0];
-
-		row[0] = i;
-		for (int j = 1; j <= b_len; j++) {
-			int best = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[b_len];
-}
-
 static void print_known(const struct neap_known *known, const char *wrong, char *buf,
 			size_t size)
 {
 	const char *guess = NULL, *name;
-	int best = (int)strnlen(wrong, 64) / 3 + 2;
+	size_t best = strnlen(wrong, 64) / 3 + 2;
 	size_t len = 0, n;
 
 	for (n = 0; (name = known->name(known->arg, n)) != NULL; n++) {
-		int d = distance(wrong, name);
+		size_t d = neap_text_distance(wrong, name);
 
 		/* A unit was left out. */
 		if (strlen(wrong) >= 3 && strncmp(wrong, name, strlen(wrong)) == 0)

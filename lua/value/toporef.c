@@ -149,6 +149,19 @@ static int topo_whole_cores(lua_State *L)
 	return 1;
 }
 
+static int push_cpus(lua_State *L, const struct neap_cpuset *cpus)
+{
+	neap_lua_push_cpuset(L, cpus);
+	return 1;
+}
+
+static int push_none(lua_State *L, const char *what, lua_Integer number)
+{
+	luaL_pushfail(L);
+	lua_pushfstring(L, "there is no %s %I", what, (LUAI_UACINT)number);
+	return 2;
+}
+
 /* topology:nodes() -> array of NUMA node numbers */
 static int topo_nodes(lua_State *L)
 {
@@ -168,15 +181,10 @@ static int topo_node_cpus(lua_State *L)
 	struct neap_topology *topology = check_topology(L);
 	lua_Integer number = luaL_checkinteger(L, 2);
 
-	for (int i = 0; i < topology->node_count; i++) {
-		if (topology->nodes[i].os_node != number)
-			continue;
-		neap_lua_push_cpuset(L, &topology->nodes[i].cpus);
-		return 1;
-	}
-	luaL_pushfail(L);
-	lua_pushfstring(L, "there is no NUMA node %I", (LUAI_UACINT)number);
-	return 2;
+	for (int i = 0; i < topology->node_count; i++)
+		if (topology->nodes[i].os_node == number)
+			return push_cpus(L, &topology->nodes[i].cpus);
+	return push_none(L, "NUMA node", number);
 }
 
 /* topology:sockets() -> array of socket numbers */
@@ -198,15 +206,10 @@ static int topo_socket_cpus(lua_State *L)
 	struct neap_topology *topology = check_topology(L);
 	lua_Integer number = luaL_checkinteger(L, 2);
 
-	for (int i = 0; i < topology->socket_count; i++) {
-		if (topology->sockets[i].os_socket != number)
-			continue;
-		neap_lua_push_cpuset(L, &topology->sockets[i].cpus);
-		return 1;
-	}
-	luaL_pushfail(L);
-	lua_pushfstring(L, "there is no socket %I", (LUAI_UACINT)number);
-	return 2;
+	for (int i = 0; i < topology->socket_count; i++)
+		if (topology->sockets[i].os_socket == number)
+			return push_cpus(L, &topology->sockets[i].cpus);
+	return push_none(L, "socket", number);
 }
 
 static const luaL_Reg topo_methods[] = {

@@ -453,11 +453,6 @@ static void report_topology(struct neap_node_keep *keep, int64_t now)
 
 /* --- life --- */
 
-static int64_t clock_now(void)
-{
-	return neap_clock_usec(CLOCK_REALTIME);
-}
-
 static void turn(evutil_socket_t fd, short what, void *arg)
 {
 	struct neap_node_keep *keep = arg;
@@ -499,7 +494,7 @@ int neap_node_keep_new(const struct neap_node_keep_config *config,
 	keep->config = *config;
 	keep->state.config = &keep->config;
 	if (!keep->config.now)
-		keep->config.now = clock_now;
+		keep->config.now = neap_clock_unix;
 	if (!keep->config.lease_usec)
 		keep->config.lease_usec = LEASE_USEC;
 	/* Often enough for the shortest. */

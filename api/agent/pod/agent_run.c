@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "api/agent/pod/agent_priv.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 
 /* Seconds until something that was missing is looked for again. */
@@ -171,19 +172,12 @@ static void make_probes(struct agent_container *container)
 
 /* --- starting --- */
 
-static void drop_fd(struct agent_container *container)
-{
-	if (container->fd >= 0)
-		(void)close(container->fd);
-	container->fd = -1;
-}
-
 void agent_forget(struct agent_container *container)
 {
 	struct neap_agent *agent = container->pod->agent;
 
 	drop_probes(container);
-	drop_fd(container);
+	neap_fd_close(&container->fd);
 	agent_order_done(&container->order);
 	if (container->id == 0)
 		return;
@@ -318,7 +312,7 @@ void agent_move(struct agent_container *container)
 	(void)agent_pod_ref(pod);
 	neap_node_pod_move(pod->agent->config.node, pod->uid, life_of(container)->name,
 			   container->fd, moved, container);
-	drop_fd(container);
+	neap_fd_close(&container->fd);
 }
 
 void agent_signal(struct agent_container *container, int signo)
@@ -339,7 +333,7 @@ void agent_signal(struct agent_container *container, int signo)
 
 static void hear_waiting(struct agent_container *container, int fd)
 {
-	drop_fd(container);
+	neap_fd_close(&container->fd);
 	container->fd = fd;
 	neap_pod_life_waiting(&container->pod->life, container->index);
 	agent_move(container);

@@ -8,6 +8,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/base/text.h"
 
 #define NAMES_MAX 64
 #define WORD_MAX  32
@@ -34,40 +35,13 @@ void neap_options_clear(const struct neap_option_set *set)
 	}
 }
 
-/* Edits from a to b: changed, added and left out letters. Words are short. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[WORD_MAX + 1], i, j, left, above, cost;
-	size_t a_len = strlen(a), b_len = strlen(b);
-
-	if (a_len > WORD_MAX || b_len > WORD_MAX)
-		return WORD_MAX;
-	for (j = 0; j <= b_len; j++)
-		row[j] = j;
-	for (i = 1; i <= a_len; i++) {
-		left = row[0];
-		row[0] = i;
-		for (j = 1; j <= b_len; j++) {
-			above = row[j];
-			cost = left + (a[i - 1] != b[j - 1]);
-			if (above + 1 < cost)
-				cost = above + 1;
-			if (row[j - 1] + 1 < cost)
-				cost = row[j - 1] + 1;
-			left = above;
-			row[j] = cost;
-		}
-	}
-	return row[b_len];
-}
-
 const char *neap_nearest_find(const char *word, const char *const *names, size_t count)
 {
 	size_t i, best = 1 + strlen(word) / 3, cost;
 	const char *found = NULL;
 
 	for (i = 0; i < count; i++) {
-		cost = distance(word, names[i]);
+		cost = neap_text_distance(word, names[i]);
 		if (cost < best || (cost == best && found == NULL)) {
 			best = cost;
 			found = names[i];

@@ -7,6 +7,7 @@
 
 #include "api/kube/apply/apply_priv.h"
 #include "engine/base/buf.h"
+#include "engine/base/text.h"
 #include "engine/json/json.h"
 
 #define SELF           "."
@@ -214,11 +215,6 @@ json_t *kube_set_of_path(const char *path)
 
 /* --- as paths --- */
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* [name="c",port=80] of the JSON in a name. False without memory. */
 static bool add_keys(const char *text, struct neap_buf *path)
 {
@@ -272,7 +268,7 @@ static int tell(const json_t *node, const char *before, apply_told *told, void *
 		return -1;
 	json_object_foreach ((json_t *)(uintptr_t)node, name, child)
 		names[i++] = name;
-	qsort(names, count, sizeof(*names), by_name);
+	qsort(names, count, sizeof(*names), neap_text_compare);
 	for (i = 0; i < count && rc == 0; i++) {
 		neap_auto_buf struct neap_buf path = {0};
 

@@ -6,6 +6,7 @@
 
 #include "api/kube/print/cells_priv.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 
 /* Memory for sorting was short: the text is none, either. */
 static void fail(struct neap_buf *buf)
@@ -13,14 +14,9 @@ static void fail(struct neap_buf *buf)
 	buf->failed = true;
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 void neap_kube_cell_set(const char **texts, size_t count, struct neap_buf *buf)
 {
-	qsort(texts, count, sizeof(*texts), by_text);
+	qsort(texts, count, sizeof(*texts), neap_text_compare);
 	for (size_t i = 0; i < count; i++) {
 		if (i > 0 && strcmp(texts[i], texts[i - 1]) == 0)
 			continue;
@@ -45,7 +41,7 @@ static const char **sorted_keys(const json_t *object)
 		return NULL;
 	json_object_foreach ((json_t *)object, key, value)
 		keys[n++] = key;
-	qsort(keys, n, sizeof(*keys), by_text);
+	qsort(keys, n, sizeof(*keys), neap_text_compare);
 	return keys;
 }
 
@@ -127,7 +123,7 @@ static void add_values(const json_t *values, struct neap_buf *buf)
 	}
 	for (size_t i = 0; i < count; i++)
 		texts[i] = neap_kube_cell_text(json_array_get(values, i), "");
-	qsort(texts, count, sizeof(*texts), by_text);
+	qsort(texts, count, sizeof(*texts), neap_text_compare);
 	for (size_t i = 0; i < count; i++) {
 		neap_buf_addc(buf, i > 0 ? ',' : '(');
 		neap_buf_adds(buf, texts[i]);

@@ -11,6 +11,7 @@
 #include "api/kube/read/discovery.h"
 #include "api/kube/read/review.h"
 #include "api/kube/request/slow.h"
+#include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
 /* Free memory is given back when it is more than so much, and than a part of what is used. */
@@ -311,14 +312,6 @@ void kube_tidy_later(struct neap_kube *kube)
 		(void)event_add(kube->tidy, &later); /* without memory another time */
 }
 
-static int64_t clock_now(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 int neap_kube_new(const struct neap_kube_config *config, struct neap_kube **ret,
 		  struct neap_error *err)
 {
@@ -330,7 +323,7 @@ int neap_kube_new(const struct neap_kube_config *config, struct neap_kube **ret,
 	kube->base = config->base;
 	kube->store = config->store;
 	kube->registry = config->registry;
-	kube->now = config->now ? config->now : clock_now;
+	kube->now = config->now ? config->now : neap_clock_unix;
 	kube_client_init(kube);
 	kube->runs_pods = config->runs_pods;
 	kube->cpu_refs_max = config->cpu_refs_max > 1 ? config->cpu_refs_max : 1;

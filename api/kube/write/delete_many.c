@@ -39,11 +39,6 @@ struct removal {
 		is_over; /* over: nobody waits for it, it goes with its last write */
 };
 
-static int64_t now(void)
-{
-	return neap_clock_usec(CLOCK_MONOTONIC);
-}
-
 static void removal_free(struct removal *removal)
 {
 	for (size_t i = 0; i < removal->count; i++)
@@ -98,7 +93,7 @@ static void told(void *arg, struct neap_object *object,
 		return;
 	}
 	if (!failure || failure->reason == NEAP_KUBE_NOT_FOUND) {
-		removal->taken_usec = now();
+		removal->taken_usec = neap_clock_steady();
 		one->object = neap_object_unref(one->object);
 	} else {
 		removal->failure = *failure;
@@ -183,7 +178,7 @@ static bool gather(struct removal *removal, enum neap_task_next *ret)
 		removal->left = &removal->ones[i];
 	}
 	removal->count = gather->count;
-	removal->taken_usec = now();
+	removal->taken_usec = neap_clock_steady();
 	return true;
 }
 
@@ -245,7 +240,8 @@ static enum neap_task_next step(void *arg)
 	ask(removal);
 	if (removal->waiting >= WAITING_MAX || (removal->refused && removal->waiting))
 		return NEAP_TASK_WAITS;
-	if (removal->refused && now() - removal->taken_usec < PATIENCE_USEC) {
+	if (removal->refused &&
+	    neap_clock_steady() - removal->taken_usec < PATIENCE_USEC) {
 		struct one *last = removal->refused;
 
 		while (last->next)

@@ -15,11 +15,6 @@
 /* Nobody means more. */
 #define PERCENT_MAX 1000000
 
-static int64_t clock_now(void)
-{
-	return neap_clock_usec(CLOCK_REALTIME);
-}
-
 void rollout_note(struct rollout *rollout, bool is_warning, const char *reason,
 		  const char *fmt, ...)
 {
@@ -282,7 +277,7 @@ int neap_deployments_new(const struct neap_workload_config *config,
 		return neap_error_nomem(err);
 	deployments->config = *config;
 	if (!deployments->config.now)
-		deployments->config.now = clock_now;
+		deployments->config.now = neap_clock_unix;
 	deployments->owners = neap_owners_new();
 	deployments->awaited = neap_map_new();
 	r = deployments->owners && deployments->awaited

@@ -65,11 +65,6 @@ struct neap_feed {
 	struct neap_client_place place; /* of the list */
 };
 
-static int64_t now(void)
-{
-	return neap_clock_usec(CLOCK_MONOTONIC);
-}
-
 static void wake(struct neap_feed *feed, int64_t usec)
 {
 	struct timeval after = {.tv_sec = usec / 1000000, .tv_usec = usec % 1000000};
@@ -94,7 +89,7 @@ void neap_feed_spend(struct neap_feed *feed, int64_t steps)
 	if (feed->steps > feed->clock_at)
 		return;
 	feed->clock_at = feed->steps - CLOCK_STEPS;
-	if (now() - feed->began >= TURN_USEC)
+	if (neap_clock_steady() - feed->began >= TURN_USEC)
 		feed->steps = 0;
 }
 
@@ -117,7 +112,7 @@ int64_t neap_feed_steps_of_text(const struct neap_object *object)
 
 static void begin_turn(struct neap_feed *feed)
 {
-	feed->began = now();
+	feed->began = neap_clock_steady();
 	feed->steps = NEAP_FEED_STEPS;
 	feed->taken = 0;
 	feed->clock_at = NEAP_FEED_STEPS - CLOCK_STEPS;
@@ -243,7 +238,8 @@ void neap_feed_due(struct neap_feed *feed, const char *ns, const char *name,
 		after_usec = feed->config.delay_usec;
 	if (key) {
 		/* A turn sees itself how long it may sleep. */
-		if (make_due(feed, key, now() + after_usec) && !feed->is_hearing)
+		if (make_due(feed, key, neap_clock_steady() + after_usec) &&
+		    !feed->is_hearing)
 			wake(feed, after_usec);
 	} else {
 		neap_feed_restart(feed);
@@ -389,7 +385,7 @@ static void look_at_first(struct neap_feed *feed)
 	if (after < 0)
 		after = pause_of(key->failures);
 	if (after > 0)
-		(void)make_due(feed, key, now() + after);
+		(void)make_due(feed, key, neap_clock_steady() + after);
 	if (key->at == NOT_DUE)
 		key_drop(feed, key);
 }
@@ -404,7 +400,7 @@ static bool is_any_ready(const struct neap_feed *feed)
 
 static void look_at_some(struct neap_feed *feed)
 {
-	int64_t at = now(), until = at + TURN_USEC;
+	int64_t at = neap_clock_steady(), until = at + TURN_USEC;
 
 	for (int i = 0; i < NEAP_FEED_PIECE && at < until; i++) {
 		if (!feed->going && (!feed->heap_count || feed->heap[0]->due > at))
@@ -412,7 +408,7 @@ static void look_at_some(struct neap_feed *feed)
 		look_at_first(feed);
 		if (feed->going || !neap_feed_has_steps(feed))
 			return;
-		at = now();
+		at = neap_clock_steady();
 	}
 }
 
@@ -453,7 +449,7 @@ static void turn(int fd, short what, void *arg)
 	else if (is_any_ready(feed) || feed->is_listing || feed->has_rest || feed->going)
 		wake(feed, 0);
 	else if (feed->heap_count) {
-		int64_t after = feed->heap[0]->due - now();
+		int64_t after = feed->heap[0]->due - neap_clock_steady();
 
 		wake(feed, after > 0 ? after : 0);
 	}

@@ -371,11 +371,6 @@ static void turn(evutil_socket_t fd, short what, void *arg)
 	(void)event_add(watch->turn, &after); /* has its memory from the first time */
 }
 
-static int64_t clock_now(void)
-{
-	return neap_clock_usec(CLOCK_REALTIME);
-}
-
 int neap_node_watch_new(const struct neap_workload_config *config, int64_t grace_usec,
 			struct neap_node_watch **ret, struct neap_error *err)
 {
@@ -386,7 +381,7 @@ int neap_node_watch_new(const struct neap_workload_config *config, int64_t grace
 		return neap_error_nomem(err);
 	watch->config = *config;
 	if (!watch->config.now)
-		watch->config.now = clock_now;
+		watch->config.now = neap_clock_unix;
 	watch->grace = grace_usec;
 	watch->period = grace_usec / LOOKS;
 	if (watch->period < PERIOD_MIN_USEC)

@@ -9,11 +9,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
-static int64_t clock_now(void)
-{
-	return neap_clock_usec(CLOCK_REALTIME);
-}
-
 /* --- what happens --- */
 
 static bool is_orphan(struct neap_replicasets *sets, const struct neap_object *pod)
@@ -361,7 +356,7 @@ int neap_replicasets_new(const struct neap_workload_config *config,
 		return neap_error_nomem(err);
 	sets->config = *config;
 	if (!sets->config.now)
-		sets->config.now = clock_now;
+		sets->config.now = neap_clock_unix;
 	sets->owners = neap_owners_new();
 	sets->facts = neap_pod_facts_new();
 	r = sets->owners && sets->facts ? neap_feed_new(&feed, &sets->feed, err)

@@ -15,11 +15,6 @@
 /* From one round of collection to the next. */
 #define ROUND_USEC (INT64_C(60) * 1000000)
 
-static int64_t clock_now(void)
-{
-	return neap_clock_usec(CLOCK_REALTIME);
-}
-
 /* --- what happens --- */
 
 static void due(void *arg, struct reservation_target *target)
@@ -323,7 +318,7 @@ int neap_reservations_new(const struct neap_workload_config *config, int64_t kee
 		return neap_error_nomem(err);
 	reservations->config = *config;
 	if (!reservations->config.now)
-		reservations->config.now = clock_now;
+		reservations->config.now = neap_clock_unix;
 	reservations->keep_usec = keep_usec;
 	reservations->resources = neap_resources_new();
 	r = reservation_index_init(&reservations->index) && reservations->resources
