@@ -6,8 +6,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define FDS_MAX 8 /* that a packet can bring; more than one are closed again */
-
 ssize_t neap_packet_send(int sock, const void *packet, size_t len, int fd)
 {
 	union {
@@ -31,21 +29,19 @@ ssize_t neap_packet_send(int sock, const void *packet, size_t len, int fd)
 	return sendmsg(sock, &head, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-ssize_t neap_packet_receive(int sock, void *buf, size_t size, int *ret_fd)
+ssize_t neap_packet_receive_all(int sock, void *buf, size_t size, struct neap_packet *ret)
 {
 	union {
-		char room[CMSG_SPACE(sizeof(int) * FDS_MAX)];
+		char room[CMSG_SPACE(sizeof(int) * NEAP_PACKET_FDS)];
 		struct cmsghdr align;
 	} control;
 	struct iovec iov = {buf, size};
 	struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
 	struct cmsghdr *part;
-	int fds[FDS_MAX];
-	size_t count = 0;
 	int resets = 0;
 	ssize_t n;
 
-	*ret_fd = -1;
+	ret->fd_count = 0;
 	do {
 		head.msg_control = control.room;
 		head.msg_controllen = sizeof(control.room);
@@ -58,16 +54,34 @@ ssize_t neap_packet_receive(int sock, void *buf, size_t size, int *ret_fd)
 	for (part = CMSG_FIRSTHDR(&head); part; part = CMSG_NXTHDR(&head, part)) {
 		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
 			continue;
-		count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(fds, CMSG_DATA(part), count * sizeof(int));
+		ret->fd_count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(ret->fds, CMSG_DATA(part), ret->fd_count * sizeof(int));
 	}
-	if (count <= 1 && !(head.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
-		if (count)
-			*ret_fd = fds[0];
+	ret->is_cut = head.msg_flags & MSG_TRUNC;
+	ret->lacks_fds = head.msg_flags & MSG_CTRUNC;
+	return n;
+}
+
+void neap_packet_done(struct neap_packet *packet)
+{
+	while (packet->fd_count > 0)
+		(void)close(packet->fds[--packet->fd_count]);
+}
+
+ssize_t neap_packet_receive(int sock, void *buf, size_t size, int *ret_fd)
+{
+	struct neap_packet packet;
+	ssize_t n = neap_packet_receive_all(sock, buf, size, &packet);
+
+	*ret_fd = -1;
+	if (n < 0)
+		return n;
+	if (packet.fd_count <= 1 && !packet.is_cut && !packet.lacks_fds) {
+		if (packet.fd_count)
+			*ret_fd = packet.fds[0];
 		return n;
 	}
-	while (count > 0)
-		(void)close(fds[--count]);
+	neap_packet_done(&packet);
 	errno = EMSGSIZE;
 	return -1;
 }

@@ -275,31 +275,22 @@ int neap_hand_flush(struct neap_hand *hand, struct neap_error *err)
 /* One packet into hand->in. 1, 0 none waits, -code. */
 static int packet_receive(struct neap_hand *hand, struct neap_error *err)
 {
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec iov = {hand->in, sizeof(hand->in)};
-	struct msghdr head = {.msg_iov = &iov, .msg_iovlen = 1};
-	struct cmsghdr *part;
+	struct neap_packet packet;
 	ssize_t n;
 
 	neap_fd_close(&hand->in_fd);
-	do {
-		head.msg_control = control.room;
-		head.msg_controllen = sizeof(control.room);
-		n = recvmsg(hand->sock, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
+	n = neap_packet_receive_all(hand->sock, hand->in, sizeof(hand->in), &packet);
 	if (n < 0 && errno == EAGAIN)
 		return 0;
 	if (n == 0 || (n < 0 && errno == ECONNRESET))
 		return hand_gone(err);
 	if (n < 0)
 		return neap_error_sys(err, "receive from the hand");
-	part = CMSG_FIRSTHDR(&head);
-	if (part && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
-		memcpy(&hand->in_fd, CMSG_DATA(part), sizeof(int));
-	if (head.msg_flags & MSG_TRUNC)
+	/* Of one that should have come and did not, the answer is told. */
+	if (packet.fd_count > 0)
+		hand->in_fd = packet.fds[--packet.fd_count];
+	neap_packet_done(&packet);
+	if (packet.is_cut)
 		return neap_error_set(err, NEAP_EINTERNAL, "the hand sent too much");
 	hand->in_at = 0;
 	hand->in_len = (size_t)n;

@@ -20,9 +20,8 @@
 #include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "hw/hand/hand_priv.h"
-
-#define FDS_MAX                                                                          \
-	8 /* descriptors one message can bring; all but the wanted one are closed */
+#include "hw/packet.h"
+#include "hw/process.h"
 
 int neap_hand_server_new(const struct neap_hand_config *config,
 			 struct neap_hand_server **ret, struct neap_error *err)
@@ -268,45 +267,23 @@ static void message_take(struct neap_hand_server *server, const void *msg, size_
 
 bool neap_hand_packet_take(struct neap_hand_server *server)
 {
-	static const struct msghdr empty;
 	unsigned char msg[NEAP_WIRE_MAX];
-	union {
-		char room[CMSG_SPACE(sizeof(int) * FDS_MAX)];
-		struct cmsghdr align;
-	} control;
-	struct iovec iov = {msg, sizeof(msg)};
-	struct msghdr head = empty;
-	struct cmsghdr *part;
-	int fds[FDS_MAX];
-	size_t fd_count = 0;
-	size_t i, at, len;
+	struct neap_packet packet;
+	size_t at, len;
 	ssize_t n;
 
-	head.msg_iov = &iov;
-	head.msg_iovlen = 1;
-	head.msg_control = control.room;
-	head.msg_controllen = sizeof(control.room);
-	n = recvmsg(server->sock, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	/* Once, when the daemon ended with answers unread; its last requests are still there. */
-	if (n < 0 && errno == ECONNRESET)
-		n = recvmsg(server->sock, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	n = neap_packet_receive_all(server->sock, msg, sizeof(msg), &packet);
 	if (n < 0)
 		return false;
-	for (part = CMSG_FIRSTHDR(&head); part; part = CMSG_NXTHDR(&head, part)) {
-		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
-			continue;
-		fd_count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(fds, CMSG_DATA(part), fd_count * sizeof(int));
-	}
-	if (n == 0 && fd_count == 0)
+	if (n == 0 && packet.fd_count == 0)
 		return false; /* end of file, or an empty message: the poll tells which */
 	server->is_frozen = neap_hand_is_frozen(server);
 	server->has_listed = false;
-	if (head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
+	if (packet.is_cut || packet.lacks_fds) {
 		malformed(server, msg, (size_t)n,
 			  "message too long, or with too many descriptors");
-	} else if (fd_count > 0) {
-		message_take(server, msg, (size_t)n, fds, fd_count);
+	} else if (packet.fd_count > 0) {
+		message_take(server, msg, (size_t)n, packet.fds, packet.fd_count);
 	} else {
 		for (at = 0; at < (size_t)n; at += len) {
 			len = neap_wire_length(msg + at, (size_t)n - at);
@@ -314,8 +291,7 @@ bool neap_hand_packet_take(struct neap_hand_server *server)
 		}
 	}
 	neap_hand_out_close(server, -1);
-	for (i = 0; i < fd_count; i++)
-		(void)close(fds[i]);
+	neap_packet_done(&packet);
 	return true;
 }
 
@@ -427,73 +403,25 @@ static int serve_loop(struct neap_hand_server *server)
 	}
 }
 
-static int by_number(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
-static bool is_in(const int *list, int count, int number)
-{
-	while (count--)
-		if (list[count] == number)
-			return true;
-	return false;
-}
-
-/* Everything but the socket, the log and the hierarchies; what else is at 0 to 2 becomes /dev/null,
- * so that no file opened later gets such a number. */
+/* Everything but the socket, the log and the hierarchies goes. */
 static void fds_close(const struct neap_hand_config *config, int sock)
 {
-	int keep[NEAP_CTL_COUNT + 8];
-	int count = 0;
-	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int i;
+	int keep[NEAP_CTL_COUNT + 2] = {sock, config->log.fd};
 
-	keep[count++] = sock;
-	if (config->log.fd >= 0)
-		keep[count++] = config->log.fd;
-	for (i = 0; i < NEAP_CTL_COUNT; i++)
-		if (config->cgroup->mount[i].is_present &&
-		    config->cgroup->mount[i].fd >= 0)
-			keep[count++] = config->cgroup->mount[i].fd;
-	for (i = 0; i < 3; i++) {
-		if (is_in(keep, count, i))
-			continue;
-		if (null_fd >= 0 && null_fd != i)
-			(void)dup2(null_fd, i); /* a closed one does no harm */
-		keep[count++] = i;
-	}
-	qsort(keep, (size_t)count, sizeof(*keep), by_number);
-	for (i = 0; i + 1 < count; i++)
-		if (keep[i] + 1 < keep[i + 1])
-			(void)close_range((unsigned)keep[i] + 1,
-					  (unsigned)keep[i + 1] - 1, 0);
-	(void)close_range((unsigned)keep[count - 1] + 1, ~0U, 0);
+	for (int i = 0; i < NEAP_CTL_COUNT; i++)
+		keep[2 + i] = config->cgroup->mount[i].is_present
+				      ? config->cgroup->mount[i].fd
+				      : -1;
+	neap_process_fds_keep(keep, NEAP_ARRAY_LEN(keep));
 }
 
 static int signals_set(struct neap_error *err)
 {
-	static const int ignored[] = {SIGINT,  SIGQUIT, SIGHUP, SIGPIPE,
-				      SIGTTOU, SIGTTIN, SIGTSTP};
-	struct sigaction action = {.sa_handler = SIG_DFL};
-	sigset_t taken, none;
-	size_t i;
-	int fd, number;
+	static const int ignored[] = {SIGINT,  SIGQUIT, SIGHUP,  SIGPIPE,
+				      SIGTTOU, SIGTTIN, SIGTSTP, 0};
+	static const int blocked[] = {SIGTERM, SIGUSR1, 0};
 
-	/* Handlers of the daemon must not run here. */
-	for (number = 1; number < NSIG; number++)
-		(void)sigaction(number, &action, NULL); /* some cannot be set */
-	action.sa_handler = SIG_IGN;
-	for (i = 0; i < NEAP_ARRAY_LEN(ignored); i++)
-		(void)sigaction(ignored[i], &action, NULL);
-	sigemptyset(&none);
-	sigemptyset(&taken);
-	sigaddset(&taken, SIGTERM);
-	sigaddset(&taken, SIGUSR1);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)sigprocmask(SIG_BLOCK, &taken, NULL);
-	fd = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd >= 0 ? fd : neap_error_sys(err, "signalfd");
+	return neap_process_signals(ignored, blocked, err);
 }
 
 /* So that a starved machine, where neap is needed most, still lets it work. */

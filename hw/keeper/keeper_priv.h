@@ -107,9 +107,6 @@ void neap_keeper_descendants_kill(void);
 /* Sets default handlers, blocks only SIGCHLD, and ignores the usual signals of a terminal
  * or service manager. Returns a descriptor for SIGCHLD, or -code. */
 int neap_keeper_signals_set(struct neap_error *err);
-/* Closes all descriptors except these (each -1 or above 2); of 0 to 2, those not listed
- * become /dev/null. */
-void neap_keeper_fds_keep(const int *keep, size_t count);
 _Noreturn void neap_keeper_serve(const struct neap_keeper_config *config, int sock,
 				 int dir_fd);
 /* channel: to the loop that ordered it. */

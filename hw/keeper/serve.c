@@ -18,66 +18,21 @@
 #include "hw/jail.h"
 #include "hw/keeper/keeper_priv.h"
 #include "hw/packet.h"
+#include "hw/process.h"
 
 #define CAP(number) (1ull << (number))
 /* KILL for shims; SETGID, SETUID, SETPCAP for who changes the user; SYS_NICE and SYS_RESOURCE to give up what
  * neapd was started with. */
 #define KEEPER_CAPS (CAP(5) | CAP(6) | CAP(7) | CAP(8) | CAP(23) | CAP(24))
-#define KEEP_MAX    8
 
 int neap_keeper_signals_set(struct neap_error *err)
 {
 	static const int ignored[] = {SIGINT,  SIGQUIT, SIGHUP,  SIGPIPE,
 				      SIGTERM, SIGTTOU, SIGTTIN, SIGTSTP,
-				      SIGUSR1, SIGUSR2, SIGXFSZ};
-	struct sigaction action = {.sa_handler = SIG_DFL};
-	sigset_t taken;
-	size_t i;
-	int fd, number;
+				      SIGUSR1, SIGUSR2, SIGXFSZ, 0};
+	static const int blocked[] = {SIGCHLD, 0};
 
-	/* Handlers of the daemon must not run here. */
-	for (number = 1; number < NSIG; number++)
-		(void)sigaction(number, &action, NULL); /* some cannot be set */
-	action.sa_handler = SIG_IGN;
-	for (i = 0; i < NEAP_ARRAY_LEN(ignored); i++)
-		(void)sigaction(ignored[i], &action, NULL);
-	sigemptyset(&taken);
-	sigaddset(&taken, SIGCHLD);
-	(void)sigprocmask(SIG_SETMASK, &taken, NULL);
-	fd = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd >= 0 ? fd : neap_error_sys(err, "signalfd");
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const int *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-void neap_keeper_fds_keep(const int *keep, size_t count)
-{
-	int list[KEEP_MAX + 3] = {0, 1, 2};
-	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int all = 3;
-	bool is_kept[3] = {false};
-	size_t i;
-
-	for (i = 0; i < count && i < KEEP_MAX; i++) {
-		if (keep[i] >= 0 && keep[i] < 3)
-			is_kept[keep[i]] = true;
-		else if (keep[i] > 2)
-			list[all++] = keep[i];
-	}
-	for (i = 0; i < 3; i++)
-		if (!is_kept[i] && null_fd >= 0 && null_fd != (int)i)
-			(void)dup2(null_fd, (int)i); /* a closed one does no harm */
-	qsort(list, (size_t)all, sizeof(*list), by_number);
-	for (i = 0; i + 1 < (size_t)all; i++)
-		if (list[i] + 1 < list[i + 1])
-			(void)close_range((unsigned)list[i] + 1,
-					  (unsigned)list[i + 1] - 1, 0);
-	(void)close_range((unsigned)list[all - 1] + 1, ~0U, 0);
+	return neap_process_signals(ignored, blocked, err);
 }
 
 static void answer(int sock, uint64_t id, int errnum, int fd)
@@ -167,7 +122,7 @@ _Noreturn void neap_keeper_serve(const struct neap_keeper_config *config, int so
 	if (chdir("/") < 0)
 		errno = 0; /* any directory would do, as long as it holds no mount */
 	(void)umask(027);
-	neap_keeper_fds_keep(keep, NEAP_ARRAY_LEN(keep));
+	neap_process_fds_keep(keep, NEAP_ARRAY_LEN(keep));
 	signal_fd = neap_keeper_signals_set(&err);
 	rc = signal_fd < 0 ? signal_fd : 0;
 	if (rc == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

@@ -22,6 +22,7 @@
 #include "engine/base/mem.h"
 #include "hw/keeper/shim.h"
 #include "hw/packet.h"
+#include "hw/process.h"
 
 #define GO_WAIT_USEC     60000000 /* for a new loop, when the one that ordered is gone */
 #define KILL_FIRST_USEC  10000    /* between two looks at what is left */
@@ -519,7 +520,7 @@ _Noreturn void neap_keeper_shim(const struct neap_keeper_config *config, int dir
 		_exit(1);
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "neap-shim", 0, 0, 0);
-	neap_keeper_fds_keep(keep, NEAP_ARRAY_LEN(keep));
+	neap_process_fds_keep(keep, NEAP_ARRAY_LEN(keep));
 	shim->config = config;
 	shim->folder_fd = shim->listener = shim->conn = shim->status_fd = -1;
 	shim->out_fds[0] = shim->out_fds[1] = shim->output.fd = -1;
