@@ -574,6 +574,14 @@ static void json_texts(void **state)
 	assert_false(neap_json_is_text(object, "none", ""));
 	assert_true(neap_json_is_text(object, "empty", ""));
 	json_decref(object);
+	object = json_pack("{s:[{s:s, s:i}, {s:s, s:i}, {s:s, s:i}]}", "conditions",
+			   "type", "A", "n", 1, "type", "B", "n", 2, "type", "B", "n", 3);
+	assert_int_equal(json_integer_value(
+				 json_object_get(neap_json_condition(object, "B"), "n")),
+			 2);
+	assert_null(neap_json_condition(object, "C"));
+	assert_null(neap_json_condition(NULL, "A"));
+	json_decref(object);
 }
 
 int main(void)

@@ -213,3 +213,19 @@ bool neap_json_is_text(const json_t *object, const char *name, const char *text)
 
 	return value && strcmp(value, text) == 0;
 }
+
+json_t *neap_json_find(const json_t *list, const char *name, const char *text)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach (list, i, one)
+		if (neap_json_is_text(one, name, text))
+			return one;
+	return NULL;
+}
+
+json_t *neap_json_condition(const json_t *status, const char *type)
+{
+	return neap_json_find(json_object_get(status, "conditions"), "type", type);
+}

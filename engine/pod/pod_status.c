@@ -7,6 +7,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 #include "engine/pod/pod_life.h"
 
 #define ID_SIZE 256
@@ -182,25 +183,11 @@ static void put_containers(struct teller *teller, json_t *status, bool is_init)
 
 /* --- conditions --- */
 
-static json_t *find_condition(const json_t *list, const char *type)
-{
-	json_t *condition;
-	size_t i;
-
-	json_array_foreach (list, i, condition) {
-		const char *text = json_string_value(json_object_get(condition, "type"));
-
-		if (text != NULL && strcmp(text, type) == 0)
-			return condition;
-	}
-	return NULL;
-}
-
 /* reason NULL: none. It keeps its time while it says the same. */
 static void put_condition(struct teller *teller, json_t *list, const char *type,
 			  bool is_true, const char *reason, const char *message)
 {
-	json_t *condition = find_condition(list, type);
+	json_t *condition = neap_json_find(list, "type", type);
 	const char *says = is_true ? "True" : "False";
 	const char *said = json_string_value(json_object_get(condition, "status"));
 
@@ -257,7 +244,7 @@ static const char *find_gate(const struct teller *teller, const json_t *list)
 		const char *type =
 			json_string_value(json_object_get(gate, "conditionType"));
 		const char *said = json_string_value(json_object_get(
-			find_condition(list, type ? type : ""), "status"));
+			neap_json_find(list, "type", type ? type : ""), "status"));
 
 		if (type != NULL && (said == NULL || strcmp(said, "True") != 0))
 			return type;

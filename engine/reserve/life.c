@@ -93,21 +93,6 @@ static json_t *status_of(const json_t *reservation)
 	return json_is_object(status) ? neap_json_deep_copy(status) : json_object();
 }
 
-/* NULL: there is none of that type. */
-static json_t *condition_of(const json_t *status, const char *type)
-{
-	json_t *one;
-	size_t i;
-
-	json_array_foreach (json_object_get(status, "conditions"), i, one) {
-		const char *is = json_string_value(json_object_get(one, "type"));
-
-		if (is && strcmp(is, type) == 0)
-			return one;
-	}
-	return NULL;
-}
-
 static bool is_true(const json_t *condition)
 {
 	const char *is = json_string_value(json_object_get(condition, "status"));
@@ -121,7 +106,7 @@ static bool set_condition(json_t *status, const char *type, const char *value,
 			  const char *now)
 {
 	json_t *list = json_object_get(status, "conditions");
-	json_t *one = condition_of(status, type);
+	json_t *one = neap_json_condition(status, type);
 
 	if (!json_is_array(list)) {
 		list = json_array();
@@ -192,7 +177,7 @@ json_t *neap_reserve_status_unplaced(const json_t *reservation, const char *mess
 				     int64_t now_usec)
 {
 	json_t *status = status_of(reservation);
-	json_t *scheduled = condition_of(status, "Scheduled");
+	json_t *scheduled = neap_json_condition(status, "Scheduled");
 	char now[32];
 
 	(void)neap_time_format(now_usec, 0, now, sizeof(now));
@@ -213,7 +198,8 @@ json_t *neap_reserve_status_expired(const json_t *reservation, int64_t now_usec)
 	return finish(status,
 		      status && set_text(status, "phase", "Failed") &&
 			      set_condition(status, "Ready", "False", "Expired", NULL,
-					    is_true(condition_of(status, "Ready")), now));
+					    is_true(neap_json_condition(status, "Ready")),
+					    now));
 }
 
 /* --- owners --- */

@@ -201,24 +201,9 @@ const char *node_why_not_ready(const struct node_state *state)
 	return NULL;
 }
 
-static const json_t *find_condition(const json_t *status, const char *type)
-{
-	const json_t *list = json_object_get(status, "conditions");
-	const json_t *condition;
-	size_t i;
-
-	json_array_foreach (list, i, condition) {
-		const char *name = json_string_value(json_object_get(condition, "type"));
-
-		if (name && strcmp(name, type) == 0)
-			return condition;
-	}
-	return NULL;
-}
-
 const char *node_condition_status(const json_t *status, const char *type)
 {
-	return neap_json_text(find_condition(status, type), "status");
+	return neap_json_text(neap_json_condition(status, type), "status");
 }
 
 struct condition {
@@ -260,8 +245,9 @@ static json_t *conditions_json(const struct condition *own, size_t count,
 	}
 	for (j = 0; j < count; j++)
 		(void)json_array_append_new(
-			made, condition_json(&own[j], find_condition(status, own[j].type),
-					     time, is_beat));
+			made,
+			condition_json(&own[j], neap_json_condition(status, own[j].type),
+				       time, is_beat));
 	return made;
 }
 

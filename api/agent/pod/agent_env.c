@@ -10,6 +10,7 @@
 #include "api/agent/pod/agent_priv.h"
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 #define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -96,7 +97,7 @@ static char *expand(const struct vars *vars, const char *text, struct neap_error
 
 static int add_from(struct vars *vars, const json_t *from, struct neap_error *err)
 {
-	const char *prefix = agent_text(from, "prefix"), *key;
+	const char *prefix = neap_json_text(from, "prefix"), *key;
 	json_t *all, *value;
 	int rc = agent_value_all(vars->container, from, &all, err);
 
@@ -120,7 +121,7 @@ static int add_from(struct vars *vars, const json_t *from, struct neap_error *er
 
 static int add_variable(struct vars *vars, const json_t *variable, struct neap_error *err)
 {
-	const char *name = agent_text(variable, "name");
+	const char *name = neap_json_text(variable, "name");
 	const json_t *from = json_object_get(variable, "valueFrom");
 	char *value;
 	int rc;
@@ -128,7 +129,7 @@ static int add_variable(struct vars *vars, const json_t *variable, struct neap_e
 	if (name[0] == '\0' || strchr(name, '=') != NULL)
 		return neap_error_set(err, NEAP_EINVAL, "env: no name of a variable");
 	if (from == NULL) {
-		value = expand(vars, agent_text(variable, "value"), err);
+		value = expand(vars, neap_json_text(variable, "value"), err);
 		return value != NULL ? vars_put_take(vars, name, value, err)
 				     : -NEAP_EINVAL;
 	}
@@ -227,7 +228,7 @@ int agent_order_make(struct agent_container *container, struct agent_order *ret,
 {
 	const json_t *spec = agent_container_spec(container);
 	struct vars vars = {.container = container, .map = neap_map_new()};
-	const char *cwd = agent_text(spec, "workingDir");
+	const char *cwd = neap_json_text(spec, "workingDir");
 	struct agent_order order = {0};
 	int rc = vars.map != NULL ? add_all(&vars, spec, err) : neap_error_nomem(err);
 

@@ -14,19 +14,13 @@
 #include "api/client/events.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 #define WAKE_MAX_USEC (3600 * INT64_C(1000000))
 /* Until a node that cannot start anything is asked again. */
 #define HINDERED_S 5
 /* ... and one that is about to be there. */
 #define OPEN_USEC 50000
-
-const char *agent_text(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text != NULL ? text : "";
-}
 
 const json_t *agent_spec(const struct agent_pod *pod)
 {
@@ -157,14 +151,14 @@ static void prepare(struct agent_pod *pod)
 		.uid = pod->uid,
 		.ns = pod->ns,
 		.name = pod->name,
-		.qos = neap_qos_parse(agent_text(labels, "koordinator.sh/qosClass")),
+		.qos = neap_qos_parse(neap_json_text(labels, "koordinator.sh/qosClass")),
 		.kube_qos = NEAP_KUBE_BESTEFFORT,
 		.containers = list,
 		.container_count = pod->life.count,
 	};
 
 	(void)neap_kube_qos_parse(
-		agent_text(json_object_get(pod->tree, "status"), "qosClass"),
+		neap_json_text(json_object_get(pod->tree, "status"), "qosClass"),
 		&group.kube_qos, NULL);
 	for (size_t i = 0; i < pod->life.count; i++) {
 		list[i] = (struct neap_node_container){
@@ -188,7 +182,7 @@ static void look_up(struct agent_pod *pod)
 {
 	const json_t *meta = json_object_get(pod->tree, "metadata");
 	const json_t *grace = json_object_get(meta, "deletionGracePeriodSeconds");
-	const char *phase = agent_text(json_object_get(pod->tree, "status"), "phase");
+	const char *phase = neap_json_text(json_object_get(pod->tree, "status"), "phase");
 	const json_t *deadline =
 		json_object_get(agent_spec(pod), "activeDeadlineSeconds");
 	struct neap_pod_life *life = &pod->life;

@@ -95,8 +95,6 @@ void agent_pod_unref(struct agent_pod *pod);
 void agent_note(struct agent_pod *pod, const struct agent_container *container,
 		bool is_warning, const char *reason, const char *fmt, ...)
 	NEAP_PRINTF(5, 6);
-/* Returns a text member; "" when it is not a text. */
-const char *agent_text(const json_t *object, const char *name);
 const json_t *agent_spec(const struct agent_pod *pod);
 /* Returns the container's part of the object. */
 const json_t *agent_container_spec(const struct agent_container *container);

@@ -10,6 +10,7 @@
 #include "api/agent/pod/agent_priv.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 /* --- amounts --- */
 
@@ -103,17 +104,6 @@ static bool is_wished(const json_t *object, const struct wish *wish)
 
 /* --- volumes --- */
 
-static const json_t *find_volume(const json_t *spec, const char *name)
-{
-	const json_t *volume;
-	size_t i;
-
-	json_array_foreach (json_object_get(spec, "volumes"), i, volume)
-		if (strcmp(agent_text(volume, "name"), name) == 0)
-			return volume;
-	return NULL;
-}
-
 /* The token that a cluster puts into every pod: nobody asked for it. */
 static bool is_token(const json_t *volume)
 {
@@ -146,9 +136,10 @@ static void check_mounts(struct neap_pod_container *one, const json_t *spec,
 	size_t i;
 
 	json_array_foreach (json_object_get(container, "volumeMounts"), i, mount) {
-		const char *name = agent_text(mount, "name");
+		const char *name = neap_json_text(mount, "name");
 
-		if (!is_token(find_volume(spec, name)))
+		if (!is_token(neap_json_find(json_object_get(spec, "volumes"), "name",
+					     name)))
 			refuse(one,
 			       "volumeMounts[%zu]: volumes are not mounted here (%.63s)",
 			       i, name);
@@ -177,7 +168,7 @@ static void check_user(const struct agent_pod *pod, struct neap_pod_container *o
 static void check_container(const struct agent_pod *pod, struct neap_pod_container *one,
 			    const json_t *spec, const json_t *container)
 {
-	const char *cwd = agent_text(container, "workingDir");
+	const char *cwd = neap_json_text(container, "workingDir");
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(pod_wishes); i++)
 		if (pod_wishes[i].refused != NULL && is_wished(spec, &pod_wishes[i]))
@@ -212,11 +203,11 @@ static int decode_container(const struct agent_pod *pod, struct neap_pod_contain
 			    const json_t *spec, const json_t *container, bool is_init,
 			    struct neap_error *err)
 {
-	const char *name = agent_text(container, "name");
+	const char *name = neap_json_text(container, "name");
 
 	if (!neap_strcopy(one->name, sizeof(one->name), name) || name[0] == '\0')
 		return neap_error_set(err, NEAP_EINVAL, "a container without a name");
-	one->image = neap_strdup(agent_text(container, "image"));
+	one->image = neap_strdup(neap_json_text(container, "image"));
 	if (one->image == NULL)
 		return neap_error_nomem(err);
 	one->is_init = is_init;
@@ -238,7 +229,7 @@ int agent_decode(struct agent_pod *pod, struct neap_error *err)
 	const json_t *spec = agent_spec(pod), *container;
 	const json_t *lists[] = {json_object_get(spec, "initContainers"),
 				 json_object_get(spec, "containers")};
-	const char *restart = agent_text(spec, "restartPolicy");
+	const char *restart = neap_json_text(spec, "restartPolicy");
 	struct neap_pod_life *life = &pod->life;
 	size_t at = 0, i;
 	int rc = neap_pod_life_init(
@@ -324,7 +315,7 @@ void agent_tell_unsupported(struct agent_pod *pod)
 			continue;
 		agent_note(pod, NULL, true, "Unsupported",
 			   "volumes[%zu] (%.63s): volumes are not mounted here", i,
-			   agent_text(volume, "name"));
+			   neap_json_text(volume, "name"));
 	}
 	for (i = 0; i < pod->life.count; i++) {
 		struct agent_container *container = &pod->containers[i];

@@ -10,6 +10,7 @@
 #include "api/agent/pod/agent_priv.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 #define ADDRESS "127.0.0.1"
 
@@ -56,7 +57,7 @@ static int make_field(const struct agent_pod *pod, const char *path, char **ret,
 		{"metadata.uid", pod->uid},
 		{"spec.nodeName", pod->agent->config.node_name},
 		{"spec.serviceAccountName",
-		 agent_text(agent_spec(pod), "serviceAccountName")},
+		 neap_json_text(agent_spec(pod), "serviceAccountName")},
 		{"status.podIP", ADDRESS},
 		{"status.podIPs", ADDRESS},
 		{"status.hostIP", ADDRESS},
@@ -68,26 +69,16 @@ static int make_field(const struct agent_pod *pod, const char *path, char **ret,
 		if (strcmp(path, fields[i].path) == 0)
 			return give(fields[i].value, ret, err);
 	if (take_key(path, "metadata.labels", key, sizeof(key)))
-		return give(agent_text(json_object_get(meta, "labels"), key), ret, err);
-	if (take_key(path, "metadata.annotations", key, sizeof(key)))
-		return give(agent_text(json_object_get(meta, "annotations"), key), ret,
+		return give(neap_json_text(json_object_get(meta, "labels"), key), ret,
 			    err);
+	if (take_key(path, "metadata.annotations", key, sizeof(key)))
+		return give(neap_json_text(json_object_get(meta, "annotations"), key),
+			    ret, err);
 	return neap_error_set(err, NEAP_EINVAL, "fieldRef %.100s is not known here",
 			      path);
 }
 
 /* --- what it may use --- */
-
-static const json_t *find_named(const json_t *list, const char *name)
-{
-	const json_t *one;
-	size_t i;
-
-	json_array_foreach (list, i, one)
-		if (strcmp(agent_text(one, "name"), name) == 0)
-			return one;
-	return NULL;
-}
 
 /* What is not limited is as much as the machine has. */
 static int64_t machine_amount(const struct neap_node *node, bool is_cpu)
@@ -102,9 +93,9 @@ static int64_t machine_amount(const struct neap_node *node, bool is_cpu)
 static int make_resource(const struct agent_container *container, const json_t *from,
 			 char **ret, struct neap_error *err)
 {
-	const char *resource = agent_text(from, "resource");
-	const char *name = agent_text(from, "containerName");
-	const char *divisor = agent_text(from, "divisor");
+	const char *resource = neap_json_text(from, "resource");
+	const char *name = neap_json_text(from, "containerName");
+	const char *divisor = neap_json_text(from, "divisor");
 	const json_t *spec = agent_container_spec(container);
 	const struct neap_node *node = container->pod->agent->config.node;
 	const char *what = strncmp(resource, "limits.", 7) == 0 ? "limits" : "requests";
@@ -114,8 +105,9 @@ static int make_resource(const struct agent_container *container, const json_t *
 	char text[32];
 
 	if (name[0] != '\0')
-		spec = find_named(
-			json_object_get(agent_spec(container->pod), "containers"), name);
+		spec = neap_json_find(
+			json_object_get(agent_spec(container->pod), "containers"), "name",
+			name);
 	if (spec == NULL)
 		return neap_error_set(err, NEAP_ENOTFOUND,
 				      "resourceFieldRef: no container %.63s", name);
@@ -201,7 +193,8 @@ static int give_member(const json_t *value, bool is_secret, char **ret,
 static int make_key(const struct agent_pod *pod, const json_t *from, bool is_secret,
 		    char **ret, struct neap_error *err)
 {
-	const char *name = agent_text(from, "name"), *key = agent_text(from, "key");
+	const char *name = neap_json_text(from, "name"),
+		   *key = neap_json_text(from, "key");
 	bool is_optional = json_is_true(json_object_get(from, "optional"));
 	const char *what = is_secret ? "Secret" : "ConfigMap";
 	const json_t *value;
@@ -230,7 +223,7 @@ int agent_value_make(struct agent_container *container, const json_t *from, char
 
 	*ret = NULL;
 	if (part != NULL)
-		return make_field(container->pod, agent_text(part, "fieldPath"), ret,
+		return make_field(container->pod, neap_json_text(part, "fieldPath"), ret,
 				  err);
 	part = json_object_get(from, "resourceFieldRef");
 	if (part != NULL)
@@ -276,7 +269,7 @@ int agent_value_all(struct agent_container *container, const json_t *from, json_
 	*ret = NULL;
 	if (!is_secret)
 		part = json_object_get(from, "configMapRef");
-	name = agent_text(part, "name");
+	name = neap_json_text(part, "name");
 	rc = open_source(pod, is_secret, name, &tree, err);
 	if (rc < 0)
 		return rc;

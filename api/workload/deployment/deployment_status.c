@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/workload/deployment/deployments_priv.h"
+#include "engine/json/json.h"
 
 #define PROGRESSING "Progressing"
 #define FAILURE     "ReplicaFailure"
@@ -19,14 +20,7 @@ struct counts {
 
 json_t *rollout_find_condition(const struct rollout *rollout, const char *type)
 {
-	json_t *item;
-	size_t i;
-
-	json_array_foreach (rollout->conditions, i, item) {
-		if (strcmp(neap_tree_text(item, "type"), type) == 0)
-			return item;
-	}
-	return NULL;
+	return neap_json_find(rollout->conditions, "type", type);
 }
 
 void rollout_drop_condition(struct rollout *rollout, const char *type)
@@ -284,20 +278,6 @@ static json_t *make_status(const struct rollout *rollout, const struct counts *c
 	return NULL;
 }
 
-static bool is_so(const json_t *is, const json_t *patch)
-{
-	const char *name;
-	json_t *value;
-
-	json_object_foreach ((json_t *)(uintptr_t)patch, name, value) {
-		const json_t *has = json_object_get(is, name);
-
-		if (json_is_null(value) ? has != NULL : !json_equal(has, value))
-			return false;
-	}
-	return true;
-}
-
 static bool is_revision_so(const struct rollout *rollout, char *buf, size_t size)
 {
 	(void)snprintf(buf, size, "%lld", (long long)rollout->revision);
@@ -333,7 +313,7 @@ static void write_revision(struct rollout *rollout)
 /* The status is taken. */
 static void write_status_take(struct rollout *rollout, json_t *status)
 {
-	if (is_so(json_object_get(rollout->tree, "status"), status)) {
+	if (neap_tree_is_so(json_object_get(rollout->tree, "status"), status)) {
 		json_decref(status);
 		return;
 	}

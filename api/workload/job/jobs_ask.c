@@ -289,8 +289,8 @@ static void ask_new_pods(struct flight *flight, const struct job *job,
 static void set_note(struct flight *flight, const struct job *job,
 		     const struct neap_job_plan *plan)
 {
-	const json_t *target =
-		job_condition(json_object_get(job->tree, "status"), "FailureTarget");
+	const json_t *target = neap_json_condition(json_object_get(job->tree, "status"),
+						   "FailureTarget");
 	const char *reason = neap_json_text(target, "reason");
 	static const char *const reasons[] = {"DeadlineExceeded", "PodFailurePolicy",
 					      "FailedIndexes",

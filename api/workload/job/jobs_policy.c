@@ -75,7 +75,7 @@ static bool fits_condition(const json_t *patterns, const json_t *pod, char *why)
 	json_array_foreach (patterns, i, pattern) {
 		const char *type = neap_json_text(pattern, "type");
 		const json_t *condition =
-			job_condition(json_object_get(pod, "status"), type);
+			neap_json_condition(json_object_get(pod, "status"), type);
 
 		if (!condition || strcmp(neap_json_text(condition, "status"),
 					 neap_json_text(pattern, "status")) != 0)

@@ -82,8 +82,6 @@ void job_done(struct job *job);
 const json_t *job_of_pod(const json_t *pod);
 /* It has the finalizer. */
 bool job_is_tracked(const json_t *meta);
-/* Of the job's conditions the one of a type; NULL. */
-json_t *job_condition(const json_t *status, const char *type);
 
 /* --- jobs_policy.c --- */
 

@@ -15,19 +15,6 @@
 /* Pods that are counted, of which the times are read. */
 #define OLD_MAX 32
 
-json_t *job_condition(const json_t *status, const char *type)
-{
-	const json_t *conditions = json_object_get(status, "conditions");
-	json_t *condition;
-	size_t i;
-
-	json_array_foreach (conditions, i, condition) {
-		if (strcmp(neap_json_text(condition, "type"), type) == 0)
-			return condition;
-	}
-	return NULL;
-}
-
 const json_t *job_of_pod(const json_t *pod)
 {
 	const json_t *owners =
@@ -112,8 +99,8 @@ static bool read_list(const json_t *list, enum neap_job_list which, struct neap_
 
 static void read_end(const json_t *status, struct neap_job_state *state)
 {
-	const json_t *complete = job_condition(status, "Complete");
-	const json_t *failed = job_condition(status, "Failed");
+	const json_t *complete = neap_json_condition(status, "Complete");
+	const json_t *failed = neap_json_condition(status, "Failed");
 
 	if (is_true(complete)) {
 		state->end = NEAP_JOB_COMPLETE;
@@ -121,9 +108,9 @@ static void read_end(const json_t *status, struct neap_job_state *state)
 	} else if (is_true(failed)) {
 		state->end = NEAP_JOB_FAILED;
 		state->end_usec = read_time(failed, "lastTransitionTime");
-	} else if (is_true(job_condition(status, "FailureTarget"))) {
+	} else if (is_true(neap_json_condition(status, "FailureTarget"))) {
 		state->end = NEAP_JOB_FAILING;
-	} else if (is_true(job_condition(status, "SuccessCriteriaMet"))) {
+	} else if (is_true(neap_json_condition(status, "SuccessCriteriaMet"))) {
 		state->end = NEAP_JOB_SUCCEEDING;
 	}
 }
@@ -137,7 +124,7 @@ static bool read_state(struct job *job)
 	state->succeeded = read_int(status, "succeeded", 0);
 	state->failed = read_int(status, "failed", 0);
 	state->start_usec = read_time(status, "startTime");
-	state->is_suspended = is_true(job_condition(status, "Suspended"));
+	state->is_suspended = is_true(neap_json_condition(status, "Suspended"));
 	read_end(status, state);
 	job->listed = neap_map_new();
 	return job->listed &&
@@ -188,7 +175,7 @@ static void read_containers(const json_t *statuses, struct neap_job_pod *pod)
 static void read_finish(const json_t *meta, const json_t *status,
 			struct neap_job_pod *pod)
 {
-	const json_t *ready = job_condition(status, "Ready");
+	const json_t *ready = neap_json_condition(status, "Ready");
 
 	if (!pod->finished_usec && ready && !pod->is_ready)
 		pod->finished_usec = read_time(ready, "lastTransitionTime");
@@ -215,7 +202,7 @@ static void read_pod(const struct job *job, const json_t *tree, struct neap_job_
 		     : strcmp(phase, "Failed") == 0  ? NEAP_JOB_POD_FAILED
 						     : NEAP_JOB_POD_ACTIVE;
 	pod->is_running = strcmp(phase, "Running") == 0;
-	pod->is_ready = is_true(job_condition(status, "Ready"));
+	pod->is_ready = is_true(neap_json_condition(status, "Ready"));
 	pod->is_tracked = job_is_tracked(meta);
 	pod->is_deleting = json_object_get(meta, "deletionTimestamp") != NULL;
 	pod->is_stopped = pod->is_deleting &&

@@ -54,7 +54,7 @@ static void set_condition(json_t *status, const char *type, bool is_true,
 			  const char *reason, const char *message, int64_t now)
 {
 	json_t *conditions = json_object_get(status, "conditions");
-	json_t *condition = job_condition(status, type);
+	json_t *condition = neap_json_condition(status, type);
 
 	if (!conditions) {
 		set(status, "conditions", json_array());
@@ -62,7 +62,7 @@ static void set_condition(json_t *status, const char *type, bool is_true,
 	}
 	if (!condition) {
 		(void)json_array_append_new(conditions, json_pack("{s:s}", "type", type));
-		condition = job_condition(status, type);
+		condition = neap_json_condition(status, type);
 	}
 	set(condition, "status", json_string(is_true ? "True" : "False"));
 	set_time(condition, "lastProbeTime", now);
@@ -122,7 +122,7 @@ static void set_end(const struct job *job, const struct neap_job_plan *plan,
 		set_failing(job, plan, status, now);
 		return;
 	case NEAP_JOB_FAILED:
-		target = job_condition(status, "FailureTarget");
+		target = neap_json_condition(status, "FailureTarget");
 		set_condition(status, "Failed", true, neap_json_text(target, "reason"),
 			      neap_json_text(target, "message"), now);
 		return;
@@ -135,7 +135,7 @@ static void set_end(const struct job *job, const struct neap_job_plan *plan,
 			      now);
 		return;
 	case NEAP_JOB_COMPLETE:
-		target = job_condition(status, "SuccessCriteriaMet");
+		target = neap_json_condition(status, "SuccessCriteriaMet");
 		if (target)
 			set_condition(status, "Complete", true, "SuccessPolicy",
 				      neap_json_text(target, "message"), now);

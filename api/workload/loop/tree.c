@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/workload/loop/tree.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 json_t *neap_tree_at(const json_t *tree, const char *path)
 {
@@ -57,21 +59,7 @@ json_t *neap_tree_time_new(int64_t unix_usec)
 
 json_t *neap_tree_condition(const json_t *tree, const char *type)
 {
-	const json_t *list = neap_tree_at(tree, "status.conditions");
-	json_t *item;
-	size_t i;
-
-	json_array_foreach (list, i, item) {
-		if (strcmp(neap_tree_text(item, "type"), type) == 0)
-			return item;
-	}
-	return NULL;
-}
-
-bool neap_tree_is_true(const json_t *tree, const char *type)
-{
-	return strcmp(neap_tree_text(neap_tree_condition(tree, type), "status"),
-		      "True") == 0;
+	return neap_json_condition(json_object_get(tree, "status"), type);
 }
 
 /* --- owners --- */
@@ -145,4 +133,18 @@ json_t *neap_tree_release_new(const json_t *child, const char *uid)
 		list = json_null();
 	}
 	return patch_owners_take(child, list);
+}
+
+bool neap_tree_is_so(const json_t *is, const json_t *patch)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)(uintptr_t)patch, name, value) {
+		const json_t *has = json_object_get(is, name);
+
+		if (json_is_null(value) ? has != NULL : !json_equal(has, value))
+			return false;
+	}
+	return true;
 }

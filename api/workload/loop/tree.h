@@ -27,8 +27,6 @@ json_t *neap_tree_time_new(int64_t unix_usec);
 
 /* Returns the item of that type in status.conditions; NULL when there is none. */
 json_t *neap_tree_condition(const json_t *tree, const char *type);
-/* Returns whether it exists and is "True". */
-bool neap_tree_is_true(const json_t *tree, const char *type);
 
 /* Returns the owner reference marked "controller"; NULL when there is none. */
 const json_t *neap_tree_controller(const json_t *tree);
@@ -41,5 +39,8 @@ json_t *neap_tree_owner_new(const json_t *tree, const char *api_version,
 json_t *neap_tree_adopt_new(const json_t *child, const json_t *tree,
 			    const char *api_version, const char *kind);
 json_t *neap_tree_release_new(const json_t *child, const char *uid);
+
+/* Whether all members of a merge patch are so already. */
+bool neap_tree_is_so(const json_t *is, const json_t *patch);
 
 #endif

@@ -164,7 +164,7 @@ static void evict(const struct pod *pod)
 static int64_t bound_since(const struct pod *pod)
 {
 	const char *text = neap_json_text(
-		node_condition_find(pod->status, "PodScheduled"), "lastTransitionTime");
+		neap_json_condition(pod->status, "PodScheduled"), "lastTransitionTime");
 	int64_t since;
 
 	if (neap_time_parse(text, &since, NULL) == 0)
@@ -194,7 +194,7 @@ static void mark_lost(const struct pod *pod)
 	const struct neap_client_note note =
 		about(pod, "NodeNotReady", "node-controller", true);
 
-	if (strcmp(neap_json_text(node_condition_find(pod->status, "Ready"), "status"),
+	if (strcmp(neap_json_text(neap_json_condition(pod->status, "Ready"), "status"),
 		   "True") != 0)
 		return;
 	write_condition(pod, NULL, "Ready", "False", "NodeNotReady", "Node is not ready");

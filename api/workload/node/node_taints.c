@@ -44,7 +44,7 @@ static bool is_wanted(const json_t *node, size_t row)
 	if (!taints[row].condition)
 		return json_is_true(
 			json_object_get(json_object_get(node, "spec"), "unschedulable"));
-	return strcmp(neap_json_text(node_condition_find(status, taints[row].condition),
+	return strcmp(neap_json_text(neap_json_condition(status, taints[row].condition),
 				     "status"),
 		      taints[row].status) == 0;
 }

@@ -28,19 +28,6 @@
 
 /* --- trees --- */
 
-const json_t *node_condition_find(const json_t *status, const char *type)
-{
-	const json_t *list = json_object_get(status, "conditions");
-	const json_t *condition;
-	size_t i;
-
-	json_array_foreach (list, i, condition) {
-		if (strcmp(neap_json_text(condition, "type"), type) == 0)
-			return condition;
-	}
-	return NULL;
-}
-
 json_t *node_conditions_with(const json_t *status, const char *type, const char *value,
 			     const char *reason, const char *message, int64_t now)
 {
@@ -117,7 +104,7 @@ static json_t *lost_conditions(const json_t *status, int64_t now)
 	if (!made)
 		made = json_object();
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(types); i++) {
-		const json_t *old = node_condition_find(made, types[i]);
+		const json_t *old = neap_json_condition(made, types[i]);
 		bool is_old = old || strcmp(types[i], "Ready") != 0;
 
 		/* Only Ready is told of a node that never told it. */
@@ -170,7 +157,7 @@ static bool tell_lost(struct neap_node_watch *watch, const char *name, const jso
 static void read_ready(struct node_record *record, const json_t *node, int64_t now)
 {
 	const json_t *ready =
-		node_condition_find(json_object_get(node, "status"), "Ready");
+		neap_json_condition(json_object_get(node, "status"), "Ready");
 	const char *beat = neap_json_text(ready, "lastHeartbeatTime");
 
 	record->is_ready = strcmp(neap_json_text(ready, "status"), "True") == 0;

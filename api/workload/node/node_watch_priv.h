@@ -52,7 +52,6 @@ struct neap_node_watch {
 /* The whole list of conditions with one more or another; a new reference, NULL without memory. */
 json_t *node_conditions_with(const json_t *status, const char *type, const char *value,
 			     const char *reason, const char *message, int64_t now);
-const json_t *node_condition_find(const json_t *status, const char *type);
 
 /* node_taints.c */
 /* spec.taints as they should be, null for none; a new reference, NULL when they are so, or without memory. */

@@ -81,21 +81,6 @@ static bool fill(json_t *status, const struct look *look, const struct counts *c
 			  neap_tree_int(look->tree, "metadata.generation", 0)) == 0;
 }
 
-/* Whether a merge patch would change nothing. */
-static bool is_so(const json_t *status, const json_t *patch)
-{
-	const char *name;
-	json_t *value;
-
-	json_object_foreach ((json_t *)(uintptr_t)patch, name, value) {
-		const json_t *is = json_object_get(status, name);
-
-		if (json_is_null(value) ? is != NULL : !json_equal(is, value))
-			return false;
-	}
-	return true;
-}
-
 int64_t neap_replicaset_status(struct look *look, int64_t diff)
 {
 	struct counts counts = count_pods(look);
@@ -108,7 +93,7 @@ int64_t neap_replicaset_status(struct look *look, int64_t diff)
 		json_decref(status);
 		return -1;
 	}
-	if (is_so(json_object_get(look->tree, "status"), status)) {
+	if (neap_tree_is_so(json_object_get(look->tree, "status"), status)) {
 		json_decref(status);
 		return counts.after_usec;
 	}
