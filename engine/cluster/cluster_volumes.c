@@ -201,8 +201,7 @@ int neap_cluster_set_class(struct neap_cluster *cluster, struct neap_object *obj
 
 	if (!tree)
 		return neap_error_nomem(err);
-	waits = strcmp(neap_json_text(tree, "volumeBindingMode"),
-		       "WaitForFirstConsumer") == 0;
+	waits = neap_json_is_text(tree, "volumeBindingMode", "WaitForFirstConsumer");
 	json_decref(tree);
 	if (!waits)
 		(void)neap_map_remove(cluster->classes, object->name);

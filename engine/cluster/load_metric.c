@@ -67,8 +67,7 @@ static bool read_pods(struct neap_load_metric *metric, const struct neap_load_ar
 		pod = neap_arena_alloc(&metric->arena, sizeof(*pod));
 		if (!pod)
 			return false;
-		pod->is_prod =
-			strcmp(neap_json_text(json, "priority"), "koord-prod") == 0;
+		pod->is_prod = neap_json_is_text(json, "priority", "koord-prod");
 		(void)neap_load_vector(args, used, pod->used);
 		(void)neap_pod_key(neap_json_text(json, "namespace"),
 				   neap_json_text(json, "name"), key);

@@ -124,8 +124,7 @@ int neap_kubelet_facts_read(const json_t *state, const json_t *config,
 	policy = neap_json_text(config, "topologyManagerPolicy");
 	(void)neap_strcopy(ret->topology_policy, sizeof(ret->topology_policy),
 			   *policy != '\0' ? policy : "none");
-	ret->is_pod_scope =
-		strcmp(neap_json_text(config, "topologyManagerScope"), "pod") == 0;
+	ret->is_pod_scope = neap_json_is_text(config, "topologyManagerScope", "pod");
 	if (neap_cpuset_parse_told(&ret->reserved,
 				   neap_json_text(config, "reservedSystemCPUs"),
 				   NULL) < 0)

@@ -118,8 +118,8 @@ static int zone_number(const json_t *zone)
 	const char *name = neap_json_text(zone, "name");
 	int64_t number;
 
-	if (strcmp(neap_json_text(zone, "type"), "Node") != 0 ||
-	    strncmp(name, "node-", 5) != 0 || neap_int_parse(name + 5, &number, NULL) < 0)
+	if (!neap_json_is_text(zone, "type", "Node") || strncmp(name, "node-", 5) != 0 ||
+	    neap_int_parse(name + 5, &number, NULL) < 0)
 		return -1;
 	return number >= 0 && number < NEAP_STATUS_NODES_MAX ? (int)number : -1;
 }

@@ -92,7 +92,7 @@ int neap_tolerations_read(const json_t *list, struct neap_arena *arena,
 		const json_t *json = json_array_get(list, i);
 		const char *effect = neap_json_text(json, "effect");
 
-		row->is_any = strcmp(neap_json_text(json, "operator"), "Exists") == 0;
+		row->is_any = neap_json_is_text(json, "operator", "Exists");
 		row->is_every = !*effect;
 		if (*effect && !neap_taint_effect_parse(effect, &row->effect))
 			continue;
@@ -129,7 +129,7 @@ static size_t count_ports(const json_t *containers)
 
 static bool is_helper(const json_t *container)
 {
-	return strcmp(neap_json_text(container, "restartPolicy"), "Always") == 0;
+	return neap_json_is_text(container, "restartPolicy", "Always");
 }
 
 static void add_ports(struct neap_pod *pod, struct neap_host_port *ports,
@@ -271,10 +271,9 @@ static bool is_preempted(const json_t *conditions)
 	size_t i;
 
 	json_array_foreach (conditions, i, one)
-		if (strcmp(neap_json_text(one, "type"), "DisruptionTarget") == 0)
-			return strcmp(neap_json_text(one, "status"), "True") == 0 &&
-			       strcmp(neap_json_text(one, "reason"),
-				      "PreemptionByScheduler") == 0;
+		if (neap_json_is_text(one, "type", "DisruptionTarget"))
+			return neap_json_is_text(one, "status", "True") &&
+			       neap_json_is_text(one, "reason", "PreemptionByScheduler");
 	return false;
 }
 
@@ -288,7 +287,7 @@ static int read_plain(struct neap_pod *pod, const json_t *tree, struct neap_erro
 	pod->is_finished =
 		strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 	pod->is_gated = json_array_size(json_object_get(spec, "schedulingGates")) > 0;
-	pod->may_preempt = strcmp(neap_json_text(spec, "preemptionPolicy"), "Never") != 0;
+	pod->may_preempt = !neap_json_is_text(spec, "preemptionPolicy", "Never");
 	pod->is_preempted = is_preempted(json_object_get(status, "conditions"));
 	pod->priority = priority > INT32_MAX   ? INT32_MAX
 			: priority < INT32_MIN ? INT32_MIN

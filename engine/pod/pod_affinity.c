@@ -285,12 +285,12 @@ int neap_pod_read_spreads(struct neap_pod *pod, const json_t *spec,
 				? (int32_t)json_integer_value(
 					  json_object_get(json, "minDomains"))
 				: 1;
-		spread->is_required = strcmp(neap_json_text(json, "whenUnsatisfiable"),
-					     "ScheduleAnyway") != 0;
+		spread->is_required =
+			!neap_json_is_text(json, "whenUnsatisfiable", "ScheduleAnyway");
 		spread->ignores_affinity =
-			strcmp(neap_json_text(json, "nodeAffinityPolicy"), "Ignore") == 0;
+			neap_json_is_text(json, "nodeAffinityPolicy", "Ignore");
 		spread->honors_taints =
-			strcmp(neap_json_text(json, "nodeTaintsPolicy"), "Honor") == 0;
+			neap_json_is_text(json, "nodeTaintsPolicy", "Honor");
 		spread->topology_key = neap_arena_strdup(
 			&pod->arena, neap_json_text(json, "topologyKey"));
 		ret = spread->topology_key

@@ -18,7 +18,7 @@ static int64_t condition_usec(const json_t *conditions, const char *type)
 		int64_t usec;
 
 		if (strcmp(neap_json_text(json, "type"), type) == 0 &&
-		    strcmp(neap_json_text(json, "status"), "True") == 0 &&
+		    neap_json_is_text(json, "status", "True") &&
 		    neap_time_parse(text, &usec, NULL) == 0)
 			return usec;
 	}
@@ -81,8 +81,7 @@ static bool read_factors(struct neap_pod *pod, const json_t *annotations)
 static bool is_daemon(const json_t *owners)
 {
 	for (size_t i = 0; i < json_array_size(owners); i++)
-		if (strcmp(neap_json_text(json_array_get(owners, i), "kind"),
-			   "DaemonSet") == 0)
+		if (neap_json_is_text(json_array_get(owners, i), "kind", "DaemonSet"))
 			return true;
 	return false;
 }

@@ -63,8 +63,7 @@ static int add_start(struct sums *sums, const json_t *list, struct neap_error *e
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *container = json_array_get(list, i);
-		bool is_helper =
-			strcmp(neap_json_text(container, "restartPolicy"), "Always") == 0;
+		bool is_helper = neap_json_is_text(container, "restartPolicy", "Always");
 		bool fits = true;
 		int ret = read_container(sums, container, &one, err);
 

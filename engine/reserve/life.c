@@ -95,9 +95,7 @@ static json_t *status_of(const json_t *reservation)
 
 static bool is_true(const json_t *condition)
 {
-	const char *is = json_string_value(json_object_get(condition, "status"));
-
-	return is && strcmp(is, "True") == 0;
+	return neap_json_is_text(condition, "status", "True");
 }
 
 /* Sets a condition. moves: updates its transition time, if it has one. */

@@ -243,9 +243,8 @@ static void take_node(struct neap_pins *pins, const struct neap_object *object)
 		told.is_system_shared =
 			json_is_false(json_object_get(system, "cpusetExclusive"));
 		add_allocs(&told.kubelet, allocs);
-		neap_node_pins_set_node(
-			pins->config.node, object ? &told : NULL,
-			strcmp(neap_json_text(policy, "policy"), "static") == 0);
+		neap_node_pins_set_node(pins->config.node, object ? &told : NULL,
+					neap_json_is_text(policy, "policy", "static"));
 	}
 	json_decref(reservation);
 	json_decref(system);

@@ -26,7 +26,7 @@ static bool has_value(const json_t *values, json_int_t code)
 static const json_t *find_exit(const json_t *rule, const json_t *statuses)
 {
 	const char *name = neap_json_text(rule, "containerName");
-	bool is_in = strcmp(neap_json_text(rule, "operator"), "In") == 0;
+	bool is_in = neap_json_is_text(rule, "operator", "In");
 	const json_t *status;
 	size_t i;
 

@@ -24,7 +24,7 @@ const json_t *job_of_pod(const json_t *pod)
 
 	json_array_foreach (owners, i, owner) {
 		if (json_is_true(json_object_get(owner, "controller")))
-			return strcmp(neap_json_text(owner, "kind"), "Job") == 0 &&
+			return neap_json_is_text(owner, "kind", "Job") &&
 					       strncmp(neap_json_text(owner,
 								      "apiVersion"),
 						       "batch/", 6) == 0
@@ -51,7 +51,7 @@ static int64_t read_int(const json_t *object, const char *name, int64_t missing)
 
 static bool is_true(const json_t *condition)
 {
-	return strcmp(neap_json_text(condition, "status"), "True") == 0;
+	return neap_json_is_text(condition, "status", "True");
 }
 
 /* --- the job --- */
@@ -68,15 +68,12 @@ static void read_spec(const json_t *spec, struct neap_job_spec *ret)
 		.ttl_s = read_int(spec, "ttlSecondsAfterFinished", -1),
 		.index_limit = read_int(spec, "backoffLimitPerIndex", -1),
 		.max_failed_indexes = read_int(spec, "maxFailedIndexes", -1),
-		.is_indexed =
-			strcmp(neap_json_text(spec, "completionMode"), "Indexed") == 0,
+		.is_indexed = neap_json_is_text(spec, "completionMode", "Indexed"),
 		.is_suspended = json_is_true(json_object_get(spec, "suspend")),
-		.counts_restarts =
-			strcmp(neap_json_text(pod, "restartPolicy"), "OnFailure") == 0,
+		.counts_restarts = neap_json_is_text(pod, "restartPolicy", "OnFailure"),
 		.only_replace_failed =
 			json_object_get(spec, "podFailurePolicy") ||
-			strcmp(neap_json_text(spec, "podReplacementPolicy"), "Failed") ==
-				0};
+			neap_json_is_text(spec, "podReplacementPolicy", "Failed")};
 }
 
 static bool read_list(const json_t *list, enum neap_job_list which, struct neap_map *map,

@@ -245,8 +245,7 @@ static void set_env(json_t *containers)
 		size_t k;
 
 		json_array_foreach (env, k, item) {
-			if (strcmp(neap_json_text(item, "name"),
-				   "JOB_COMPLETION_INDEX") == 0)
+			if (neap_json_is_text(item, "name", "JOB_COMPLETION_INDEX"))
 				break;
 		}
 		if (k == json_array_size(env))

@@ -194,8 +194,8 @@ static void mark_lost(const struct pod *pod)
 	const struct neap_client_note note =
 		about(pod, "NodeNotReady", "node-controller", true);
 
-	if (strcmp(neap_json_text(neap_json_condition(pod->status, "Ready"), "status"),
-		   "True") != 0)
+	if (!neap_json_is_text(neap_json_condition(pod->status, "Ready"), "status",
+			       "True"))
 		return;
 	write_condition(pod, NULL, "Ready", "False", "NodeNotReady", "Node is not ready");
 	neap_client_note(pod->watch->config.client, &note, "Node is not ready");

@@ -117,7 +117,7 @@ bool node_taints_read(struct node_record *record, const json_t *node, int64_t no
 
 		if (strcmp(neap_json_text(taint, "key"), PREFIX "out-of-service") == 0)
 			is_out = true;
-		if (strcmp(neap_json_text(taint, "effect"), "NoExecute") != 0)
+		if (!neap_json_is_text(taint, "effect", "NoExecute"))
 			continue;
 		json_array_foreach (record->execute, j, old) {
 			if (!since[0] &&

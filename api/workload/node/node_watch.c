@@ -108,8 +108,7 @@ static json_t *lost_conditions(const json_t *status, int64_t now)
 		bool is_old = old || strcmp(types[i], "Ready") != 0;
 
 		/* Only Ready is told of a node that never told it. */
-		if ((!old && is_old) ||
-		    strcmp(neap_json_text(old, "status"), "Unknown") == 0)
+		if ((!old && is_old) || neap_json_is_text(old, "status", "Unknown"))
 			continue;
 		is_new = true;
 		(void)json_object_set_new(
@@ -160,7 +159,7 @@ static void read_ready(struct node_record *record, const json_t *node, int64_t n
 		neap_json_condition(json_object_get(node, "status"), "Ready");
 	const char *beat = neap_json_text(ready, "lastHeartbeatTime");
 
-	record->is_ready = strcmp(neap_json_text(ready, "status"), "True") == 0;
+	record->is_ready = neap_json_is_text(ready, "status", "True");
 	if (strncmp(beat, record->beat, sizeof(record->beat) - 1) == 0)
 		return;
 	(void)neap_strcopy(record->beat, sizeof(record->beat), beat);
