@@ -71,7 +71,8 @@ COUNT = $(if $(filter-out 0 1,$(TO_SAY)),[$(words $(SAID))/$(TO_SAY)] )
 MAINS   := api/neapd.c api/neapctl.c
 LIB_SRC := $(filter-out $(MAINS),$(wildcard engine/*/*.c engine/*/*/*.c hw/*.c hw/*/*.c lua/*/*.c api/*.c api/*/*.c api/*/*/*.c))
 # The tables of the built-in kinds are made of text.
-LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/api/kube/types/tables.o
+TYPES   := $(wildcard api/kube/types/*.types)
+LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(if $(TYPES),$(O)/api/kube/types/tables.o)
 # What tests can make fail: compiled a second time for them, as no program that is installed has these hooks.
 FAULTY  := $(wildcard engine/base/mem.c api/policy/folder.c)
 FAULT_OBJ := $(FAULTY:%.c=$(O)/faults/%.o)
@@ -161,7 +162,7 @@ $(O)/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(O)/api/kube/types/tables.c: api/kube/types/types.awk $(wildcard api/kube/types/*.types)
+$(O)/api/kube/types/tables.c: api/kube/types/types.awk $(TYPES)
 	$(call say,AWK,$@)
 	@mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f $^ >$@

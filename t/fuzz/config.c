@@ -78,10 +78,10 @@ static void check_config(const struct neap_config *config)
 		   config->host_app_count <= NEAP_HOST_APPS_MAX);
 	FUZZ_CHECK(config->node_label_count >= 0 &&
 		   config->node_label_count <= NEAP_NODE_LABELS_MAX);
-	FUZZ_CHECK(
-		config->roles &&
-		!(config->roles & ~(unsigned)(NEAP_ROLE_API | NEAP_ROLE_NODE |
-					      NEAP_ROLE_SCHEDULER | NEAP_ROLE_MANAGER)));
+	FUZZ_CHECK(config->roles &&
+		   !(config->roles &
+		     ~(unsigned)(NEAP_ROLE_API | NEAP_ROLE_NODE | NEAP_ROLE_SCHEDULER |
+				 NEAP_ROLE_MANAGER | NEAP_ROLE_CONTROLLERS)));
 	for (int i = 0; i < config->policy_count; i++)
 		FUZZ_CHECK(*config->policies[i].source &&
 			   config->policies[i].param_count >= 0 &&
