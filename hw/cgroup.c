@@ -382,8 +382,8 @@ const char *neap_cgroup_file(const struct neap_cgroup *cgroup, enum neap_key key
 	return file;
 }
 
-/* Without the group asked about (nothing may be made: no root, a dry run) any other group tells:
- * one of the root's children, or on v1 the root itself. */
+/* Without the group asked about (nothing may be created: no root, a dry run) any other
+ * group answers: one of the root's children, or on v1 the root itself. */
 static bool has_file_somewhere(const struct neap_cgroup_mount *mount, const char *file)
 {
 	int root_fd = openat(mount->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

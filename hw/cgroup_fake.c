@@ -132,7 +132,7 @@ static bool has_live_process(int group_fd)
 
 		if (end == at)
 			break;
-		/* Whoever it belongs to: only ESRCH says that it ended. */
+		/* Whichever user owns it: only ESRCH means that it ended. */
 		if (pid > 0 && (kill((pid_t)pid, 0) == 0 || errno != ESRCH))
 			return true;
 		at = end + strspn(end, "\n ");

@@ -135,8 +135,9 @@ static int fill_cpuset(const char *mount_path, const char *dir, int parent_fd,
 	return 0;
 }
 
-/* libcgroup makes the group of one level in all hierarchies that carry a controller. Its own
- * result is of little use (most failures lose their errno): mkdir tells afterwards. */
+/* libcgroup creates the group of one level in all hierarchies that carry a controller.
+ * Its own result is of little use, because most failures lose their errno; the mkdir
+ * afterwards shows the outcome. */
 static void make_through_library(const struct neap_cgroup *cgroup,
 				 const enum neap_controller *hierarchies, int count,
 				 const char *dir)
@@ -299,7 +300,8 @@ static int remove_one(const struct neap_cgroup *cgroup, enum neap_controller hie
 			return neap_error_sys(err, "remove group %s/%s", mount->path,
 					      dir);
 	}
-	/* Not the library: on v1 it would move what is inside to the parent. */
+	/* Not through the library: on v1 it would move the processes inside to the
+	 * parent. */
 	if (unlinkat(parent_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		return neap_cgroup_explain(err, errno, mount->path, "remove group %s/%s",
 					   mount->path, dir);

@@ -174,7 +174,7 @@ static enum neap_controller controller_of(const struct neap_cgroup *cgroup,
 	return controller;
 }
 
-/* As fetch; *ret_v2 tells in which version's words the file speaks. */
+/* As fetch; *ret_v2 is whether the file has the format of v2. */
 static long fetch_file(struct neap_group *group, enum group_file file, char *buf,
 		       size_t size, bool *ret_v2)
 {
@@ -325,7 +325,7 @@ int neap_group_read(struct neap_group *group, unsigned parts, struct neap_readin
 		}
 		if (n < 0)
 			continue;
-		/* The unified group may be there without the others. */
+		/* The unified group may exist without the others. */
 		is_seen |= group->fd[i] >= 0 &&
 			   controller_of(cgroup, file) != NEAP_CTL_UNIFIED;
 		parse_file(file, text, v2, parts, &reading);
@@ -356,7 +356,7 @@ int neap_group_read_key(struct neap_group *group, enum neap_key key,
 		retry_sometimes(group);
 	n = fetch(group, GROUP_FILES + (int)key, info->controller, file, text,
 		  sizeof(text));
-	/* A group that is made later must not be held to what it lacked before. */
+	/* A group created later must not be held to what this one lacked. */
 	if (n == FETCH_GONE || (n < 0 && neap_group_id(group) == 0))
 		close_all(group);
 	if (n < 0)

@@ -97,7 +97,7 @@ static const char sanitizer[] =
 	"process_vm_readv sched_getscheduler socketpair pipe pipe2 getdents rseq";
 
 #define INT       0xffffffffu /* the kernel looks at no more of an int */
-#define SOCK_TYPE 0xf         /* of what stands with flags */
+#define SOCK_TYPE 0xf         /* without flags */
 #define EXEC      ((uint64_t)PROT_EXEC)
 #define NAMESPACES                                                                       \
 	((uint64_t)CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |         \
@@ -114,7 +114,7 @@ static const struct term {
 	unsigned arg;
 	uint64_t mask, value;
 } terms[] = {
-	/* What can be run is what was loaded before: no code is mapped or made any more. */
+	/* Only code loaded before can run: none is mapped or created any more. */
 	{BOTH, ALLOW, "mmap", 2, EXEC, 0},
 	{BOTH, SCMP_ACT_ERRNO(EPERM), "mmap", 2, EXEC, EXEC},
 	{BOTH, ALLOW, "mprotect", 2, EXEC, 0},
@@ -144,7 +144,7 @@ static const struct term {
 	{BOTH, ALLOW, "prlimit64", 0, INT, 0},
 	{LOOP, ALLOW, "setpriority", 0, INT, PRIO_PROCESS},
 	{LOOP, ALLOW, "sched_setaffinity", 0, INT, 0},
-	/* Whether a process is there: trees of plain files, in tests. */
+	/* Checks whether a process exists: trees of plain files, in tests. */
 	{BOTH, ALLOW, "kill", 1, INT, 0},
 };
 
@@ -288,7 +288,7 @@ static int load(struct build *build)
 {
 	if (build->rc < 0)
 		return build->rc;
-	/* Of older libraries; without it every refusal of the kernel reads the same. */
+	/* Older libraries lack it; then every refusal of the kernel reads the same. */
 	(void)seccomp_attr_set(build->ctx, SCMP_FLTATR_API_SYSRAWRC, 1);
 	if (seccomp_attr_set(build->ctx, SCMP_FLTATR_CTL_TSYNC, 1) < 0 ||
 	    seccomp_attr_set(build->ctx, SCMP_FLTATR_ACT_BADARCH, KILL) < 0)
@@ -319,7 +319,7 @@ int neap_jail_filter(enum neap_jail_kind kind, enum neap_jail_mode mode,
 		return 0;
 	errno = -rc;
 	rc = neap_error_sys(err, "seccomp");
-	/* What a kernel without it answers, and a container that does not let it through. */
+	/* The answers of a kernel without it, and of a container that blocks it. */
 	if (err && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ||
 		    errno == EPERM || errno == EACCES)) {
 		err->code = NEAP_EUNSUPPORTED;

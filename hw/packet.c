@@ -46,8 +46,8 @@ ssize_t neap_packet_receive_all(int sock, void *buf, size_t size, struct neap_pa
 		head.msg_control = control.room;
 		head.msg_controllen = sizeof(control.room);
 		n = recvmsg(sock, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-		/* Reset is told once, by a side that ended without reading all; what it sent before is
-		 * still there. */
+		/* A reset is reported once, when the other side ended without reading
+		 * everything; its earlier messages are still there. */
 	} while (n < 0 && (errno == EINTR || (errno == ECONNRESET && !resets++)));
 	if (n < 0)
 		return n;

@@ -68,7 +68,7 @@ static long read_node_file(struct neap_readings *readings, enum node_file file, 
 	return n;
 }
 
-/* A limit that is too low is raised as far as a user may; what is left over decides. */
+/* A limit that is too low is raised as far as a user may; the remainder decides. */
 static long descriptors_to_keep(void)
 {
 	struct rlimit limit;

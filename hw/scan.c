@@ -34,7 +34,8 @@ struct neap_scan {
 	size_t pod_count;
 	size_t looks;
 	struct neap_places places;
-	bool is_told; /* every pod has a watch, and none told of anything since it was looked at */
+	/* every pod has a watch, and none reported anything since the last look */
+	bool is_told;
 	bool is_doubted; /* the next look goes by paths and reads all */
 	bool is_stale; /* a look failed half way: the list of pods is not that of the names */
 };
@@ -73,7 +74,7 @@ static void free_pods(struct neap_scan *scan)
 	free(scan->pods);
 }
 
-/* The pods that the class directories name now; what is known of the old ones goes along. */
+/* Lists the pods in the class directories now; known data of the old ones is kept. */
 static int rebuild_pods(struct neap_scan *scan, struct neap_error *err)
 {
 	size_t count = 0, made = 0;
@@ -251,8 +252,8 @@ static void note_moved(void *arg, int watch)
 	}
 }
 
-/* Of pods that all have watches which are silent, only those come to be looked at whose turn it is: a look does not even
- * pass over the others, as what is known of each lies in memory that has left the CPU's caches since the last one. */
+/* When every pod has a silent watch, only those due are looked at. The others are not
+ * even visited, because their data has left the CPU's caches since the last time. */
 static int look_at_pods(struct neap_scan *scan, bool are_new, struct neap_error *err)
 {
 	bool is_short = scan->is_told && !are_new && !scan->is_doubted;

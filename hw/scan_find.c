@@ -87,7 +87,7 @@ bool neap_scan_find_kubelet(const struct neap_cgroup *cgroup, struct neap_tree *
 			(void)close(fd);
 		return false;
 	}
-	/* Of several the first by name, so that every start finds the same. */
+	/* The first by name, so that every start finds the same one. */
 	while ((entry = readdir(dir)) != NULL) {
 		if (entry->d_name[0] == '.' || !neap_path_is_safe(entry->d_name) ||
 		    !is_kubelet(cgroup, entry->d_name, &tree) ||

@@ -32,8 +32,9 @@
 	(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR |              \
 	 IN_DONT_FOLLOW)
 
-/* An eighth of what a process may open; a directory beyond that is asked by its path. Directories of
- * plain files may be moved away alive, so their descriptors tell too little. */
+/* An eighth of the descriptors a process may open; further directories are looked up by
+ * path. Directories of plain files may be moved while in use, so their descriptors do not
+ * suffice. */
 static long directories_to_keep(const struct neap_cgroup *cgroup)
 {
 	struct rlimit limit;
@@ -135,8 +136,8 @@ uint64_t neap_place_inode(const struct neap_cgroup *cgroup, const char *dir)
 	return stamp_of_path(cgroup, dir).inode;
 }
 
-/* Through the descriptor, which shows a removed cgroup directory as if it were there: that is what
- * watches, the tenth look and neap_scan_doubt are for. */
+/* Through the descriptor, which still works for a removed cgroup directory; the watch,
+ * every tenth look and neap_scan_doubt cover that case. */
 static struct neap_place_stamp stamp_now(const struct neap_places *places,
 					 const struct neap_place *place, const char *dir)
 {
@@ -147,8 +148,8 @@ static struct neap_place_stamp stamp_now(const struct neap_places *places,
 	return stamp_of_path(places->cgroup, dir);
 }
 
-/* By the path, as a descriptor is no way to name a directory once the daemon is not root any more. What
- * has the path before and after is what the watch is on. */
+/* By path, because a descriptor cannot name a directory once the daemon is no longer
+ * root. If the path leads to the same directory before and after, the watch is on it. */
 static int watch_add(const struct neap_places *places, const char *dir, int fd)
 {
 	char path[NEAP_PATH_MAX + 256];

@@ -94,7 +94,7 @@ static void env_put_back(struct saved_env *saved)
 	}
 }
 
-/* hwloc says EINVAL to everything; look for what is really wrong with the file. */
+/* hwloc returns EINVAL for everything; find out what is really wrong with the file. */
 static int check_xml(const char *file, struct neap_error *err)
 {
 	neap_auto_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -269,7 +269,7 @@ static void fill_nodes(struct neap_topology *t, hwloc_obj_t *objects, int count)
 	}
 }
 
-/* hwloc sorts kinds by rising efficiency (that is, performance); -1 says that it does not know. */
+/* hwloc sorts kinds by rising efficiency (that means performance); -1: unknown. */
 static void fill_kinds(struct neap_topology *t, hwloc_topology_t tree)
 {
 	int count = hwloc_cpukinds_get_nr(tree, 0);
@@ -312,8 +312,8 @@ static void fill_model(struct neap_topology *t, hwloc_topology_t tree)
 	}
 }
 
-/* Firmware may give several packages one number, in each NUMA node anew: a number that
- * names no package is worth nothing, so then they are counted through. */
+/* Firmware may give several packages the same number, starting again in each NUMA node.
+ * Such numbers identify nothing, so packages are then numbered consecutively. */
 static void tell_sockets_apart(struct neap_topology *t)
 {
 	bool is_repeated = false;
@@ -492,9 +492,9 @@ int neap_topology_load_xml(const char *file, struct neap_topology **ret,
 	return load(FROM_XML, file, ret, err);
 }
 
-/* Whether a text like "package:2 core:4 pu:2" or "2 4 2" describes more CPUs than there may be.
- * Asked before hwloc makes them all, which takes it a minute and grows with the square. What stands in
- * brackets counts nothing, nor do the digits of a type's name. */
+/* Whether a text like "package:2 core:4 pu:2" or "2 4 2" describes more CPUs than
+ * allowed. Checked before hwloc creates them, which takes it a minute and grows with the
+ * square. Bracketed parts and the digits in a type's name do not count. */
 static bool is_too_many(const char *text)
 {
 	long cpus = 1;
@@ -506,7 +506,7 @@ static bool is_too_many(const char *text)
 		if (*p == '(' || *p == '[') {
 			p += strcspn(p, *p == '(' ? ")" : "]");
 			if (!*p)
-				return false; /* hwloc will say what is wrong */
+				return false; /* hwloc will report what is wrong */
 			continue;
 		}
 		if (!is_start || *p < '1' || *p > '9')

@@ -28,7 +28,8 @@ int neap_facts_read(const char *root, const char *path, char *buf, size_t size)
 	buf[0] = '\0';
 	if (!neap_facts_path(root, path, whole, sizeof(whole)))
 		return -ENAMETOOLONG;
-	/* What is no file might wait, or be changed by being read. */
+	/* Opening anything but a regular file might block, and reading it might change
+	 * it. */
 	fd = open(whole, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;

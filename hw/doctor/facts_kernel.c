@@ -125,7 +125,7 @@ static void pressure_read(const char *root, struct neap_kernel_facts *ret)
 	int n;
 
 	for (i = 0; i < NEAP_ARRAY_LEN(files); i++) {
-		/* With psi=0 the file is there and cannot be read. */
+		/* With psi=0 the file exists but cannot be read. */
 		n = neap_facts_read(root, files[i], text, sizeof(text));
 		ret->pressure[i] = n > 0 ? NEAP_YES
 				   : n == -ENOENT || n == -EOPNOTSUPP || n == -ENOTDIR
@@ -145,7 +145,7 @@ static void pressure_read(const char *root, struct neap_kernel_facts *ret)
 		trigger_try(ret);
 }
 
-/* Names of folders below path, but for those that resctrl has by itself. */
+/* Names of folders below path, except those that resctrl always has. */
 static void folders_read(const char *root, const char *path, char *text, size_t size)
 {
 	char whole[NEAP_FACTS_PATH];
@@ -183,7 +183,7 @@ static void resctrl_read(const char *root, struct neap_kernel_facts *ret)
 		     sizeof(ret->resctrl_groups));
 }
 
-/* What only a system call tells. */
+/* Facts that only a system call reveals. */
 static void calls_ask(const char *root, struct neap_kernel_facts *ret)
 {
 	struct rlimit limit;
@@ -195,7 +195,7 @@ static void calls_ask(const char *root, struct neap_kernel_facts *ret)
 	ret->nofile_soft = ret->nofile_hard = NEAP_MISSING;
 	if (root[0] != '\0')
 		return;
-	/* ENODEV: it is there, and this machine has no SMT. */
+	/* ENODEV: supported, but this machine has no SMT. */
 	ret->core_scheduling =
 		prctl(PR_SCHED_CORE, PR_SCHED_CORE_GET, 0, 0, &cookie) == 0 ||
 				errno == ENODEV

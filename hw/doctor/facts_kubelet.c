@@ -9,8 +9,8 @@
 
 static const char usual_dir[] = "/var/lib/kubelet";
 
-/* A path that a process was given is one from where it stands. False: that cannot be
- * seen. */
+/* Resolves a path given to a process, relative to its working directory. False: that
+ * directory cannot be seen. */
 static bool path_resolve(const char *root, int pid, const char *path, char *buf,
 			 size_t size)
 {

@@ -67,7 +67,7 @@ static bool is_root(const struct neap_hand_config *config, const char *group)
 	return false;
 }
 
-/* A class directory of a root with another name (--kubepods), cgroupfs form. */
+/* A class directory of a root with another name (--kubepods), in cgroupfs form. */
 static bool is_class_of_root(const struct neap_hand_config *config, const char *group)
 {
 	const char *slash = strrchr(group, '/');
@@ -84,7 +84,8 @@ static bool is_class_of_root(const struct neap_hand_config *config, const char *
 	return false;
 }
 
-/* What the kernel shows and what it takes differ for a quota alone on v2: both are fine. */
+/* For a quota alone on v2 the kernel shows one format and takes another: both are
+ * fine. */
 static int value_check(enum neap_key key, bool v2, const char *text,
 		       struct neap_value *ret, struct neap_error *err)
 {
@@ -96,10 +97,12 @@ static int value_check(enum neap_key key, bool v2, const char *text,
 		if (*p < ' ' || *p > '~')
 			return neap_error_set(err, NEAP_EINVAL,
 					      "control characters in a value");
-	/* The parser is kind to what kernels show and takes all below zero for "no limit". */
+	/* The parser accepts what kernels show, and reads anything below zero as "no
+	 * limit". */
 	if (*text == '-' && strcmp(text, "-1") != 0)
 		return neap_error_set(err, NEAP_EINVAL, "%.32s is below zero", text);
-	/* What is ten here is eight for the kernel; and blanks would hide it. */
+	/* 010 would be octal to the kernel and decimal here; leading blanks would hide
+	 * that. */
 	if (neap_key_get(key)->form == NEAP_FORM_NUMBER &&
 	    (*text == ' ' || (*text == '0' && text[1] >= '0' && text[1] <= '9')))
 		return neap_error_set(err, NEAP_EINVAL,
@@ -112,7 +115,7 @@ static int value_check(enum neap_key key, bool v2, const char *text,
 	return rc < 0 ? rc : neap_value_check(key, ret, err);
 }
 
-/* True when the write may be done. */
+/* True when the write is allowed. */
 static bool set_check(struct neap_hand_server *server,
 		      const struct neap_hand_request *request,
 		      struct neap_hand_answer *answer)
@@ -165,8 +168,8 @@ static bool set_check(struct neap_hand_server *server,
 	return true;
 }
 
-/* The entry of (group, key) if it is of this very group; one of an earlier group of the same name
- * is forgotten. -1: none. */
+/* The entry of (group, key) if it belongs to this same group; an entry of an earlier
+ * group of that name is dropped. -1: none. */
 static int entry_of(struct neap_hand_server *server, const char *group, enum neap_key key,
 		    uint64_t dev, uint64_t ino)
 {
@@ -182,9 +185,10 @@ static int entry_of(struct neap_hand_server *server, const char *group, enum nea
 	return -1;
 }
 
-/* A v1 group copies the CPU set of its parent when it is made; without neap it would have copied what
- * the parent had at first, which it has again when nothing is noted of it. What is given back at the end
- * is not for the loop to say, so it may say nothing else. */
+/* A v1 group copies its parent's CPU set when it is created. Without neap it would have
+ * copied the parent's original set, so that is what it gets back when nothing is recorded
+ * for it. The loop does not decide what is restored at the end, so it may claim no other
+ * value. */
 static bool found_is_of_parent(struct neap_hand_server *server,
 			       const struct neap_hand_request *request)
 {
@@ -209,7 +213,7 @@ static bool found_is_of_parent(struct neap_hand_server *server,
 	return strcmp(first, request->found) == 0;
 }
 
-/* Leaving idle, the kernel sets the shares to its default: what they were must be known too. */
+/* On leaving idle the kernel resets the shares to its default, so record them first. */
 static int shares_keep(struct neap_hand_server *server, const char *group,
 		       struct neap_error *err)
 {
@@ -270,7 +274,7 @@ static void set_forget(struct neap_hand_server *server, const char *group,
 		neap_journal_drop(server->journal, index);
 }
 
-/* On v1 it may be gone from one hierarchy and be there in another, with what was set in that. */
+/* On v1 the group may be gone from one hierarchy and still have values in another. */
 static void gone(struct neap_hand_server *server, const char *group,
 		 struct neap_hand_answer *answer)
 {
@@ -345,8 +349,8 @@ void neap_hand_apply_set(struct neap_hand_server *server,
 		set_forget(server, request->group, request->key);
 }
 
-/* What a policy writes over it is not to outlive its reason, and the loop may be gone
- * by then. */
+/* A value that a policy writes over this one must not outlive its reason, and the loop
+ * may be gone by then. */
 void neap_hand_apply_own(struct neap_hand_server *server,
 			 const struct neap_hand_request *request,
 			 struct neap_hand_answer *answer)
@@ -409,8 +413,8 @@ const char *neap_hand_text_back(enum neap_key key, bool v2, const char *text)
 	return text;
 }
 
-/* The kernel does not let a CPU set of v2 become empty ("all that the parent has") again while
- * processes are inside (ENOSPC). Every CPU that there can ever be means the same. */
+/* While processes are inside, the kernel does not let a v2 CPU set become empty ("all
+ * that the parent has") again (ENOSPC). Listing every possible CPU means the same. */
 static int widest_write(struct neap_hand_server *server,
 			const struct neap_journal_entry *entry)
 {
@@ -483,7 +487,7 @@ void neap_hand_apply_restore(struct neap_hand_server *server,
 	}
 	index = neap_journal_find(server->journal, request->group, request->key);
 	if (index < 0)
-		return; /* nothing to bring back */
+		return; /* nothing to restore */
 	neap_journal_stay_end(server->journal);
 	if (neap_hand_file_read(&server->files, request->group, request->key,
 				server->old_value, &dev, &ino) == 0)
@@ -498,7 +502,7 @@ void neap_hand_apply_restore(struct neap_hand_server *server,
 	if (request->key == NEAP_KEY_CPU_IDLE && index >= 0 &&
 	    neap_journal_get(server->journal, index)->is_side_effect)
 		(void)neap_hand_entry_restore(server, index,
-					      &is_gone); /* else at the give back */
+					      &is_gone); /* otherwise at the give back */
 	if (neap_hand_file_read(&server->files, request->group, request->key,
 				server->new_value, &dev, &ino) == 0)
 		answer->new_value = server->new_value;

@@ -22,10 +22,11 @@
 #define QUEUE_MAX       16384
 #define QUEUE_BYTES_MAX ((size_t)32 * 1024 * 1024)
 
-/* Requests without a descriptor share packets: a message each costs more than the writes. */
+/* Requests without a descriptor share packets: one message each would cost more than the
+ * writes. */
 struct packet {
 	struct packet *next;
-	int fd; /* -1 without one; ours */
+	int fd; /* -1 without one; owned */
 	size_t requests;
 	size_t len, size;
 	unsigned char *data;
@@ -36,9 +37,9 @@ struct neap_hand {
 	int pid;
 	struct packet *first, *last;
 	size_t count, bytes;
-	unsigned char in[NEAP_WIRE_MAX]; /* holds the answer last given out */
+	unsigned char in[NEAP_WIRE_MAX]; /* holds the last answer returned */
 	size_t in_at, in_len;
-	int in_fd; /* came with the packet and was not given out yet; -1 */
+	int in_fd; /* came with the packet, not returned yet; -1 */
 	int landlock;
 };
 
@@ -138,8 +139,8 @@ static void packet_drop(struct neap_hand *hand)
 	packet_free(packet);
 }
 
-/* The packet that takes len more bytes: the last one, or a new one at the end. NULL without memory,
- * and nothing is changed then. */
+/* The packet that takes len more bytes: the last one, or a new one at the end. NULL
+ * without memory; then nothing changed. */
 static struct packet *packet_for(struct neap_hand *hand, size_t len, bool is_alone)
 {
 	struct packet *packet = hand->last;
@@ -259,7 +260,8 @@ int neap_hand_flush(struct neap_hand *hand, struct neap_error *err)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		/* ETOOMANYREFS: too many descriptors on their way; the hand takes them off. */
+		/* ETOOMANYREFS: too many descriptors in flight; the hand will receive
+		 * them. */
 		if (n < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM ||
 			      errno == ETOOMANYREFS))
 			return 0;
@@ -272,7 +274,7 @@ int neap_hand_flush(struct neap_hand *hand, struct neap_error *err)
 	return 1;
 }
 
-/* One packet into hand->in. 1, 0 none waits, -code. */
+/* Receives one packet into hand->in. 1, 0 when none waits, -code. */
 static int packet_receive(struct neap_hand *hand, struct neap_error *err)
 {
 	struct neap_packet packet;
@@ -313,7 +315,8 @@ int neap_hand_next(struct neap_hand *hand, struct neap_hand_answer *ret,
 	hand->in_at += len;
 	if (rc < 0)
 		return neap_error_wrap(err, "the hand's answer");
-	/* Without one that should have come (too many descriptors are open here) nothing was opened. */
+	/* When a descriptor should have come but did not (too many are open here),
+	 * nothing was opened. */
 	if (neap_wire_brings_fd(ret->op) && ret->errnum == 0) {
 		ret->fd = hand->in_fd;
 		hand->in_fd = -1;
@@ -336,7 +339,8 @@ static int give_back(const struct neap_hand_config *config, struct neap_error *e
 	rc = neap_hand_server_new(config, &server, err);
 	if (rc < 0)
 		return rc;
-	/* An orphaned hand leaves everything as it is, and its journal to us. */
+	/* An orphaned hand leaves everything unchanged, and its journal to this
+	 * process. */
 	rc = neap_hand_server_open(server, false, err);
 	if (rc < 0) {
 		neap_hand_server_free(server);
@@ -371,11 +375,11 @@ int neap_hand_stand_in(const struct neap_hand_config *config, struct neap_error 
 	rc = neap_hand_start(config, &hand, err);
 	if (rc < 0)
 		return rc;
-	neap_hand_free(hand); /* from here on it is one whose daemon is gone */
+	neap_hand_free(hand); /* from here on it acts as a hand whose daemon is gone */
 	return 1;
 }
 
-/* A hand that starts meanwhile asks whoever holds the lock to hand over, by SIGUSR1. */
+/* A hand that starts meanwhile asks the holder of the lock to hand over, with SIGUSR1. */
 int neap_hand_give_back(const struct neap_hand_config *config, struct neap_error *err)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;

@@ -18,14 +18,15 @@
 #include "hw/hand/hand_priv.h"
 
 #define FIXED_PLACES 5
-#define REAP_WAIT_MS 100 /* for who started the daemon to fetch its status */
+#define REAP_WAIT_MS 100 /* for the daemon's parent to fetch its status */
 
 static int place_open(const char *path)
 {
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Reading is for all that the hand looks at by itself: /proc/PID of who is moved, lists of CPUs, files of a kubelet. */
+/* Read access for everything that the hand looks up itself: /proc/PID of moved processes,
+ * lists of CPUs, files of a kubelet. */
 static int places_set(const struct neap_hand_server *server, struct neap_error *err)
 {
 	const struct neap_cgroup *cgroup = server->config.cgroup;
@@ -75,7 +76,7 @@ int neap_hand_confine(struct neap_hand_server *server, struct neap_error *err)
 			      "this kernel has no Landlock: places are not confined");
 	rc = neap_jail_filter(NEAP_JAIL_HAND, server->config.jail, &why);
 	if (rc == -NEAP_EUNSUPPORTED) {
-		/* The daemon meets the same, and warns. */
+		/* The daemon runs into the same problem, and warns. */
 		neap_log_line(&server->log, NEAP_LOG_DEBUG,
 			      "system calls are not filtered: %s", why.msg);
 	} else if (rc < 0) {
@@ -88,7 +89,7 @@ int neap_hand_confine(struct neap_hand_server *server, struct neap_error *err)
 
 /* --- the daemon's end --- */
 
-/* struct pidfd_info of <linux/pidfd.h>, as far as Linux 6.13 has it. */
+/* struct pidfd_info of <linux/pidfd.h>, as of Linux 6.13. */
 struct pidfd_info {
 	uint64_t mask, cgroup_id;
 	uint32_t pid, tgid, ppid, ids[8];
@@ -103,7 +104,7 @@ int neap_hand_daemon_watch(int pid)
 	struct pidfd_info info = {.mask = INFO_HAS_EXIT};
 	int kept = fd;
 
-	/* Before Linux 6.13 it could tell nothing, and waiting for it would be in vain. */
+	/* Before Linux 6.13 there is no status to read, so do not wait for it. */
 	if (fd < 0 || ioctl(fd, PIDFD_INFO, &info) < 0)
 		return -1;
 	fd = -1;

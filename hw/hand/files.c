@@ -62,7 +62,7 @@ static uint32_t text_hash(const char *text, enum neap_key key)
 	return hash;
 }
 
-/* The directory, then the file in it, so that both are of the same group. */
+/* Opens the directory, then the file in it, so that both belong to the same group. */
 static int file_open(const struct neap_hand_files *files, const char *group,
 		     enum neap_key key, struct neap_hand_file *ret)
 {
@@ -89,7 +89,8 @@ static int file_open(const struct neap_hand_files *files, const char *group,
 		return ENOENT;
 	if (errno != ENOENT)
 		return errno;
-	/* Group gone between the two, or a file this kernel has not: a dead directory has no links. */
+	/* Either the group vanished between the two, or the kernel lacks the file: a dead
+	 * directory has no links. */
 	if (fstatat(dir_fd, "cgroup.procs", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return ENOENT;
 	return EOPNOTSUPP;
@@ -113,8 +114,8 @@ static bool is_file(const struct neap_hand_file *file, const char *group,
 	return file->key == key && strcmp(file->group, group) == 0;
 }
 
-/* Index, or -1. A change reads, writes and reads one file, and the same groups are changed in the
- * same order again and again: mostly it is the last one found, or the next. */
+/* Index, or -1. A change reads, writes and reads one file, and the same groups are
+ * changed in the same order each time: usually it is the last one found, or the next. */
 static int file_find(const struct neap_hand_files *files, const char *group,
 		     enum neap_key key)
 {
@@ -191,7 +192,8 @@ static int text_read(int fd, char *buf)
 		len += (size_t)n;
 		if (len == NEAP_CPUSET_TEXT - 1)
 			return EFBIG;
-		/* The kernel gives a file of one line whole; only a cut one needs a second read. */
+		/* The kernel returns a one-line file whole; only a cut line needs a
+		 * second read. */
 		if (buf[len - 1] == '\n')
 			break;
 	}
@@ -253,7 +255,7 @@ int neap_hand_file_write(struct neap_hand_files *files, const char *group,
 		return rc;
 	if (file->dev != dev || file->ino != ino)
 		return ENOENT;
-	/* "\n" clears a set; an empty write would be no write at all. */
+	/* "\n" clears a set; an empty write would do nothing. */
 	rc = text_write(files, file->fd, *text ? text : "\n");
 	if (rc != ENODEV)
 		return rc;

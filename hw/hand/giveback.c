@@ -15,7 +15,7 @@
 
 #define ROUNDS 3
 
-/* Every CPU, no floors: what was found at first is right by itself. */
+/* Every CPU, no floors: the original values are right by definition. */
 static struct neap_plan_bounds *bounds_new(const struct neap_hand_server *server)
 {
 	struct neap_plan_bounds *bounds = neap_alloc(sizeof(*bounds));
@@ -93,7 +93,7 @@ static void step_write(struct neap_hand_server *server, const struct neap_write 
 			return;
 		text = server->scratch;
 	}
-	/* Whether it went is looked at afterwards. */
+	/* The result is checked afterwards. */
 	(void)neap_hand_file_write(&server->files, write->group, write->key, entry->dev,
 				   entry->ino, text);
 }
@@ -134,8 +134,8 @@ static int by_depth(const void *a, const void *b)
 	return (int)x->key - (int)y->key;
 }
 
-/* As neap_hand_entry_restore, of what is not back yet; *count grows by one that is as
- * it was found. */
+/* As neap_hand_entry_restore, for an entry not restored yet; *count grows by one when it
+ * has its original value. */
 static int entry_back(struct neap_hand_server *server, int index, int *count)
 {
 	const struct neap_journal_entry *entry =
@@ -151,7 +151,7 @@ static int entry_back(struct neap_hand_server *server, int index, int *count)
 	return rc;
 }
 
-/* One by one, parents first or children first. Returns how many went back. */
+/* One by one, parents first or children first. Returns how many were restored. */
 static int rest_run(struct neap_hand_server *server, bool upwards)
 {
 	struct neap_journal *journal = server->journal;
@@ -190,7 +190,7 @@ int neap_hand_values_undo(struct neap_hand_server *server, int *ret_left)
 	for (round = 0; round < ROUNDS && neap_hand_stay_left(server); round++) {
 		if (round)
 			(void)poll(NULL, 0,
-				   20); /* what is busy may be so for a moment only */
+				   20); /* a busy group may be so for only a moment */
 		plan_run(server);
 		done += rest_run(server, false);
 		done += rest_run(server, true);

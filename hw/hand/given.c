@@ -14,7 +14,7 @@
 #include "engine/numa/kubelet_facts.h"
 #include "hw/hand/hand_priv.h"
 
-/* False: there is no such file, or it is none of a kubelet. */
+/* False: there is no such file, or it is not a kubelet's. */
 static bool state_read(struct neap_hand_server *server, json_t **ret)
 {
 	neap_auto_fd int fd = neap_hand_kubelet_file(server, NEAP_KUBELET_STATE);
@@ -43,7 +43,8 @@ static void given_read(struct neap_hand_server *server, struct neap_cpuset *ret)
 	json_decref(state);
 }
 
-/* Whether a kubelet, or another program with such groups, made the container. */
+/* Whether the group was made by a kubelet, or another program with such groups, for a
+ * container. */
 static bool is_container(const struct neap_hand_server *server, const char *group)
 {
 	for (int i = 0; i < server->config.root_count; i++)
@@ -52,7 +53,7 @@ static bool is_container(const struct neap_hand_server *server, const char *grou
 	return false;
 }
 
-/* Directories of pods and those above stay wide, as the kubelet writes below them. */
+/* Directories of pods and above stay wide, because the kubelet writes below them. */
 void neap_hand_given_note(struct neap_hand_server *server)
 {
 	struct neap_cpuset given, cpus;
@@ -70,7 +71,7 @@ void neap_hand_given_note(struct neap_hand_server *server)
 		    !neap_cpuset_intersects(&cpus, &given))
 			continue;
 		neap_cpuset_minus(&cpus, &cpus, &given);
-		/* Nothing else: it is the one that has them. */
+		/* If nothing else is left, this container is the owner. */
 		if (!neap_cpuset_is_empty(&cpus) &&
 		    neap_cpuset_format(&cpus, server->scratch, sizeof(server->scratch)) <
 			    sizeof(server->scratch))

@@ -84,7 +84,7 @@ void neap_hand_group_make(struct neap_hand_server *server,
 
 	if (!own_check(server, request->group, request->op == NEAP_HAND_MAKE, answer))
 		return;
-	/* Level by level, so that parents that come into being are known as neap's too. */
+	/* Level by level, so that newly created parents are known as neap's too. */
 	do {
 		end = strchr(end + 1, '/');
 		snprintf(part, sizeof(part), "%.*s",
@@ -111,7 +111,7 @@ void neap_hand_group_make(struct neap_hand_server *server,
 				return;
 			}
 		}
-		/* The last level also when it is there: a hierarchy may lack it. */
+		/* The last level even when it exists: a hierarchy may lack it. */
 		rc = neap_cgroup_make(cgroup, part, NULL, &err);
 		if (rc == 0)
 			continue;
@@ -189,10 +189,11 @@ static bool has_ended(int pidfd)
 	return poll(&p, 1, 0) != 0;
 }
 
-/* The process at the other end, with a pidfd that tells when it ended: its number may then be that of
- * another one. 0 or an errno with *ret_why. The far end of a connection that somebody else accepted (a system
- * service that the loop talks to, say) is none that asked to be moved, and neither is who made a pair of
- * sockets, as some service managers do for standard input and output. */
+/* The process at the other end, with a pidfd that shows when it ended, because its number
+ * may then be reused. 0, or an errno with *ret_why. Two kinds of connection do not count,
+ * because the process did not ask to be moved: one accepted by somebody else (a system
+ * service that the loop talks to, for example), and a socket pair, which some service
+ * managers use for standard input and output. */
 static int peer_get(int sock, int *ret_pid, int *ret_pidfd, const char **ret_why)
 {
 	struct sockaddr_storage name;
@@ -226,7 +227,8 @@ static int peer_get(int sock, int *ret_pid, int *ret_pidfd, const char **ret_why
 		pidfd = (int)syscall(SYS_pidfd_open, cred.pid, 0);
 		if (pidfd < 0)
 			return errno;
-		/* While the connection stands, its maker is taken to have the number. */
+		/* While the connection stands, its creator is assumed to still own the
+		 * number. */
 		if (has_hung_up(sock)) {
 			(void)close(pidfd);
 			return ESRCH;
@@ -244,7 +246,7 @@ static int origin_keep(struct neap_hand_server *server, const char *group, int p
 	char origin[NEAP_JOURNAL_ORIGIN_MAX];
 
 	if (index < 0 || !proc_read(pid, "cgroup", origin, sizeof(origin)))
-		return 0; /* not ours to empty, or ended: the move will tell */
+		return 0; /* not ours to empty, or ended: the move will show */
 	return neap_journal_origin_add(server->journal, index, origin, err);
 }
 
@@ -340,7 +342,7 @@ static bool pid_put(const struct neap_cgroup *cgroup, enum neap_controller contr
 	return write(fd, text, (size_t)len) == len || errno == ESRCH;
 }
 
-/* One hierarchy: who is still in the group goes back to the origin, or to the root. */
+/* One hierarchy: processes still in the group go back to the origin, or to the root. */
 static void hierarchy_empty(struct neap_hand_server *server,
 			    enum neap_controller controller, const char *group,
 			    const char *origin)
@@ -404,7 +406,7 @@ static void group_empty(struct neap_hand_server *server,
 					made->origin);
 }
 
-/* The deepest group that was not tried yet; -1 at the end. */
+/* The deepest group not tried yet; -1 at the end. */
 static int deepest_find(const struct neap_journal *journal, const bool *is_tried)
 {
 	int best = -1;
@@ -436,7 +438,8 @@ void neap_hand_groups_tidy(struct neap_hand_server *server)
 		const char *group = neap_journal_made_get(journal, i)->group;
 		int last = neap_journal_made_count(journal) - 1;
 
-		/* One with a process inside, or with a group below, stays: the end takes it along. */
+		/* A group with a process inside, or a group below, stays until the
+		 * end. */
 		if (!neap_cgroup_is_partial(server->config.cgroup, group) ||
 		    neap_cgroup_remove(server->config.cgroup, group, NULL) < 0) {
 			is_tried[i] = true;

@@ -13,8 +13,8 @@
 #include "engine/base/mem.h"
 #include "hw/hand/hand_priv.h"
 
-/* A child that holds what the parent holds gets an entry with what the parent had at first; so does any
- * of neap's own groups, as nobody else sets what is in those. */
+/* A child with the same value as its parent gets an entry with the parent's original
+ * value. So does any group of neap's own, because nobody else sets values in those. */
 static void child_note(struct neap_hand_server *server,
 		       const struct neap_journal_entry *parent, const char *name,
 		       bool *ret_moved)
@@ -74,8 +74,8 @@ void neap_hand_inherited_note(struct neap_hand_server *server)
 {
 	int i;
 
-	/* The list grows while it is gone through: children of children come later in it. What is
-	 * dropped from it moves others, and it is gone through again. */
+	/* The list grows during the loop: children of children come later in it. Dropping
+	 * an entry moves others, so the list is then walked again. */
 	for (i = 0; i < neap_journal_count(server->journal); i++) {
 		const struct neap_journal_entry *entry =
 			neap_journal_get(server->journal, i);

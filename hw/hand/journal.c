@@ -89,14 +89,15 @@ static int lines_write(const struct neap_journal *journal, int fd, size_t *lines
 	return rc;
 }
 
-/* Writes everything that lives into a new file and puts it in the old one's place. */
+/* Writes everything alive into a new file, which then replaces the old one. */
 static int compact_to_new(struct neap_journal *journal, struct neap_error *err)
 {
 	neap_auto_fd int fd = -1;
 	size_t lines = 0;
 	int rc;
 
-	(void)unlinkat(journal->dir_fd, NEW_NAME, 0); /* of one that was killed here */
+	/* left by a run that was killed here */
+	(void)unlinkat(journal->dir_fd, NEW_NAME, 0);
 	fd = openat(journal->dir_fd, NEW_NAME,
 		    O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
@@ -121,19 +122,19 @@ static int compact(struct neap_journal *journal, struct neap_error *err)
 {
 	int rc = compact_to_new(journal, err);
 
-	if (rc < 0) /* half of it would take the room that is missing */
+	if (rc < 0) /* half a file would take up the missing space */
 		(void)unlinkat(journal->dir_fd, NEW_NAME, 0);
 	return rc;
 }
 
-/* At most: an own value and an origin have a line each. */
+/* An upper bound: an own value and an origin take a line each. */
 static size_t lines_alive(const struct neap_journal *journal)
 {
 	return 2 * ((size_t)journal->count + (size_t)journal->made_count) + 1;
 }
 
-/* Goes on with the file that is there, as a full disk has no room for another: without a journal the
- * hand could not start, and nobody would be left to give back what is set. */
+/* Continues with the existing file, because a full disk has no room for another. Without
+ * a journal the hand could not start, and nobody would be left to restore the values. */
 static int reuse(struct neap_journal *journal, struct neap_error *err)
 {
 	neap_auto_fd int fd = -1;
@@ -255,7 +256,7 @@ void neap_journal_entry_remove(struct neap_journal *journal, int index)
 	journal->count--;
 }
 
-/* Room for one more, so that nothing can fail after the line is on disk. */
+/* Makes room for one more, so that nothing can fail after the line is on disk. */
 static int entry_room(struct neap_journal *journal, struct neap_error *err)
 {
 	void *grown;

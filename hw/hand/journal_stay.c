@@ -138,7 +138,7 @@ void neap_journal_stay_look(struct neap_journal *journal,
 int neap_journal_look(int dir_fd, const char *boot_id, struct neap_journal_look *ret,
 		      struct neap_error *err)
 {
-	/* Whoever opens it tells of wrong lines. */
+	/* Wrong lines are reported by whoever opens it. */
 	static const struct neap_log silent = {-1, NEAP_LOG_ERROR, NEAP_LOG_TEXT, ""};
 	struct neap_journal *journal = NULL;
 	struct neap_journal_look look = {0};
@@ -157,7 +157,7 @@ int neap_journal_look(int dir_fd, const char *boot_id, struct neap_journal_look 
 		for (int i = 0; i < journal->made_count; i++)
 			look.groups_of_pods += journal->made[i].stays;
 	}
-	neap_journal_free(journal); /* has no file of its own, so none is removed */
+	neap_journal_free(journal); /* has no file of its own, so nothing is removed */
 	if (rc < 0)
 		return rc;
 	if (ret)

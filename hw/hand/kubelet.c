@@ -40,7 +40,8 @@ void neap_hand_kubelet_find(struct neap_hand_server *server)
 	folder_open(server);
 	if (server->kubelet_fd >= 0 || server->config.kubelet_dir[0] == '\0')
 		return;
-	/* A kubelet that is set up later makes it. Landlock opens no more places then. */
+	/* A kubelet installed later creates it, and Landlock cannot allow further paths
+	 * then. */
 	(void)neap_strcopy(above, sizeof(above), server->config.kubelet_dir);
 	while (server->kubelet_place_fd < 0 && (slash = strrchr(above, '/')) != NULL &&
 	       slash != above) {

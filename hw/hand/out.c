@@ -50,8 +50,9 @@ void neap_hand_out_flush(struct neap_hand_server *server)
 	}
 }
 
-/* Without memory for a packet what is gathered goes out from where it is, after all before it; for that
- * the hand waits a while. A daemon would wait for a lost answer for good. */
+/* Without memory for a packet, the gathered answers are sent directly, after all earlier
+ * ones; the hand waits a while for that. A daemon would wait forever for a lost
+ * answer. */
 static bool send_at_once(struct neap_hand_server *server, int fd)
 {
 	struct pollfd p = {.fd = server->sock, .events = POLLOUT};

@@ -209,7 +209,8 @@ static void request_do(struct neap_hand_server *server,
 		do_give_back(server, &answer);
 		break;
 	case NEAP_HAND_LIST:
-		/* Some megabytes; a packet has room for more than a thousand such requests. */
+		/* A few megabytes; a packet has room for more than a thousand such
+		 * requests. */
 		if (server->has_listed) {
 			neap_hand_refuse(server, &answer, EBUSY, "one list a packet");
 			break;
@@ -310,7 +311,7 @@ static int finish(struct neap_hand_server *server, const char *why)
 		return 0;
 	done = neap_hand_values_undo(server, &left);
 	groups = neap_hand_groups_undo(server);
-	/* A daemon whose start failed has told why; there is nothing to add. */
+	/* A daemon whose start failed has reported why; there is nothing to add. */
 	neap_log_line(&server->log,
 		      left || groups ? NEAP_LOG_WARN
 		      : done         ? NEAP_LOG_INFO
@@ -384,9 +385,9 @@ static int serve_loop(struct neap_hand_server *server)
 				neap_hand_out_drop(server); /* nobody will fetch them */
 		is_empty = (p[1].revents & POLLIN) && !neap_hand_packet_take(server);
 		neap_hand_out_flush(server);
-		/* What a dying daemon still asked for is done before its end is seen: the end of
-		 * file is readable too. One that shut down its side only can ask for nothing more
-		 * either, and the end of file would stay readable. */
+		/* Requests of a dying daemon are done before its end is noticed: the end
+		 * of file is readable too. A daemon that shut down only its side can send
+		 * nothing more either, and the end of file would stay readable. */
 		if (is_empty && (p[1].revents & (POLLHUP | POLLRDHUP))) {
 			neap_fd_close(&server->sock);
 			neap_hand_daemon_end(server);
@@ -435,7 +436,7 @@ static void process_favour(void)
 		(void)close(fd);
 	}
 	(void)setpriority(PRIO_PROCESS, 0, -10); /* the same */
-	/* And where the kernel groups processes by session: the hand has one of its own. */
+	/* Also where the kernel groups processes by session: the hand has its own. */
 	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		if (write(fd, "-10", 3) < 0)
@@ -502,7 +503,7 @@ void neap_hand_serve(const struct neap_hand_config *config, int sock, int daemon
 	hello.text = rc < 0 ? err.msg : "";
 	if (neap_wire_format_answer(&hello, msg, sizeof(msg), &len, NULL) == 0)
 		(void)send(sock, msg, len,
-			   MSG_NOSIGNAL); /* a daemon that is gone shows below */
+			   MSG_NOSIGNAL); /* a vanished daemon shows below */
 	if (rc < 0)
 		_exit(1);
 	neap_log_line(

@@ -14,7 +14,7 @@ static bool has_process(void *arg, const char *group)
 	char byte;
 	int i;
 
-	/* What is in plain files there is no process. */
+	/* Trees of plain files hold no processes. */
 	for (i = 0; i < NEAP_CTL_COUNT && !cgroup->is_fake; i++) {
 		neap_auto_fd int fd = -1;
 

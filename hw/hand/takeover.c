@@ -26,7 +26,7 @@ int neap_hand_run_dir_open(const char *path, bool make, struct neap_error *err)
 	int fd;
 
 	if (make && mkdir(path, 0755) == 0)
-		(void)chmod(path, 0755); /* whatever the umask; the check below tells */
+		(void)chmod(path, 0755); /* whatever the umask; checked below */
 	else if (make && errno != EEXIST)
 		return neap_error_sys(err, "make directory %s", path);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -59,8 +59,8 @@ static int lock_owner(int fd)
 	return lock.l_pid > 0 ? lock.l_pid : -1;
 }
 
-/* The owner is asked again once the pidfd is there: if it is the same, the pidfd is of the owner
- * and of nobody who got the number later. */
+/* Once the pidfd exists the owner is asked again: if it is the same, the pidfd belongs to
+ * the owner and not to a later process with that number. */
 static void owner_ask(int fd, int pid)
 {
 	neap_auto_fd int pidfd = -1;

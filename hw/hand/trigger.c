@@ -53,7 +53,8 @@ int neap_hand_trigger_parse(const char *text, struct neap_hand_trigger *ret,
 	long long stall = 0, window = 0;
 	int rc;
 
-	/* What is not told apart here (blanks, signs, zeros in front) is so by writing it again. */
+	/* Writing the number again and comparing rejects blanks, signs and leading
+	 * zeros. */
 	if (strlen(text) >= sizeof(again) ||
 	    sscanf(text, "%7s %7s %10lld %10lld", trigger.pressure, how, &stall,
 		   &window) != 4)

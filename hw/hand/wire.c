@@ -25,7 +25,7 @@ struct head {
 	uint32_t len[TEXTS];
 };
 
-/* What a request of each operation consists of. */
+/* The parts of a request, for each operation. */
 static const struct shape {
 	bool is_request, group, key, value, brings_fd;
 } shapes[NEAP_HAND_OP_COUNT] = {

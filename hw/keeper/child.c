@@ -43,8 +43,8 @@ static void tie(int shim_pid)
 		_exit(125);
 }
 
-/* By the kernel's own call, as the C library keeps two signals for itself, and leaves them ignored where
- * whoever started neapd did so. */
+/* Through the system call, because the C library reserves two signals and leaves them
+ * ignored if neapd was started that way. */
 static void signals_reset(void)
 {
 	static const unsigned char
@@ -120,7 +120,7 @@ static void limits_set(const struct neap_keeper_order *order)
 		if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
 			fail(STATUS_FD, NEAP_KEEPER_AT_LIMITS, errno);
 	}
-	/* What the keeper has for itself is not for commands. */
+	/* The keeper's own settings are not for commands. */
 	file_put("/proc/self/oom_score_adj", "0");
 	(void)setpriority(PRIO_PROCESS, 0, 0);
 	(void)umask(022);
@@ -169,7 +169,8 @@ static const char *path_find(const char *const *envp)
 	return DEFAULT_PATH;
 }
 
-/* As execvp, but by the command's own PATH, and a file that is no program is not given to a shell. */
+/* As execvp, but with the command's own PATH, and a file that is not a program is not
+ * given to a shell. */
 static int command_exec(const struct neap_keeper_child *child)
 {
 	char *const *argv = (char *const *)child->order->argv;

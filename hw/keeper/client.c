@@ -67,7 +67,8 @@ static int config_check(const struct neap_keeper_config *config, struct neap_err
 	return 0;
 }
 
-/* Root makes it, and gives it to the loop's user; one that is there must be that user's already. */
+/* Root creates it and gives it to the loop's user; an existing one must already be that
+ * user's. */
 static int dir_open(const struct neap_keeper_config *config, struct neap_error *err)
 {
 	bool is_new = mkdir(config->dir, 0750) == 0;
@@ -260,7 +261,8 @@ int neap_keeper_signal(struct neap_keeper *keeper, uint64_t id, int signo,
 	return 0;
 }
 
-/* A connection to the shim; -1: there is none, or *ret_rc is why that cannot be told. */
+/* A connection to the shim. -1: there is none, or, with *ret_rc set, that cannot be
+ * determined. */
 static int shim_connect(int folder_fd, int *ret_rc, struct neap_error *err)
 {
 	neap_auto_fd int fd =

@@ -78,7 +78,7 @@ static struct keeper_task *task_stranded(const struct neap_keeper *keeper)
 	return task;
 }
 
-/* The end of a task that is removed with it; its text goes to the keeper's. */
+/* The end of a task that is removed with this event; its text moves to the keeper. */
 static int task_end(struct neap_keeper *keeper, struct keeper_task *task,
 		    const struct neap_keeper_event *event, struct neap_keeper_event *ret)
 {

@@ -97,7 +97,7 @@ static int whole_write(int fd, const char *text, size_t len)
 	return 0;
 }
 
-/* The rest of the room is blanks: what is written over is there already. */
+/* The rest of the space is blanks: the bytes written over exist already. */
 static int padded_write(int folder_fd, const char *text, struct neap_error *err)
 {
 	neap_auto_fd int fd =
@@ -133,7 +133,7 @@ int neap_keeper_record_write(int folder_fd, const struct neap_keeper_event *even
 		return rc;
 	if (renameat(folder_fd, RECORD_NEW, folder_fd, "exit") < 0)
 		return neap_error_sys(err, "rename %s", RECORD_NEW);
-	(void)fsync(folder_fd); /* some file systems cannot; the name is there */
+	(void)fsync(folder_fd); /* some file systems cannot; the name exists */
 	return 0;
 }
 

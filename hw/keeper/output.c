@@ -54,7 +54,7 @@ static void rotate(struct neap_keeper_output *output)
 		if (renameat(output->folder_fd, from, output->folder_fd, to) < 0)
 			errno = 0;
 	}
-	/* Who reads the only file keeps what he has open. */
+	/* A reader of the only file keeps it open. */
 	if (output->files_max == 1)
 		(void)unlinkat(output->folder_fd, "log", 0);
 	log_open(output, O_TRUNC);

@@ -86,7 +86,7 @@ static void kins_read(struct kins *kins)
 		qsort(kins->list, kins->count, sizeof(*kins->list), by_parent);
 }
 
-/* The first of a parent's children, which stand together. */
+/* The first child of a parent; its siblings follow. */
 static size_t kins_find(const struct kins *kins, int parent)
 {
 	size_t low = 0, high = kins->count;
@@ -107,9 +107,11 @@ static bool is_there(int pidfd)
 	return pidfd < 0 || syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0;
 }
 
-/* Signals all below a parent, which its descriptor holds (-1: ourselves). While that is there, its number is its
- * own; so who has it as parent, seen after our descriptor of him was taken, is one of ours, or has ended and
- * the signal goes nowhere. The deepest wait until those above are gone and they are our children. */
+/* Signals everything below a parent, which its descriptor holds (-1: this process). While
+ * that descriptor exists, the number belongs to the parent, so a process seen as its
+ * child after the descriptor was taken is one of ours, or has ended and the signal does
+ * nothing. The deepest wait until those above are gone and they have become our
+ * children. */
 static size_t tree_signal(const struct kins *kins, int parent, int parent_fd, int depth,
 			  int signo)
 {
@@ -130,7 +132,8 @@ static size_t tree_signal(const struct kins *kins, int parent, int parent_fd, in
 	return count;
 }
 
-/* Children by the kernel's own list, which is there also where /proc hides processes of others. */
+/* Lists children with the kernel's own list, which works even where /proc hides other
+ * users' processes. */
 static void children_signal(int signo)
 {
 	char path[64];

@@ -45,7 +45,7 @@ static void answer(int sock, uint64_t id, int errnum, int fd)
 
 		n = neap_packet_send(sock, &spawn, sizeof(spawn), fd);
 		if (n >= 0 || (errno != EINTR && errno != EAGAIN && errno != ENOBUFS))
-			return; /* a loop that is gone shows at the next receive */
+			return; /* a vanished loop shows at the next receive */
 		(void)poll(&p, 1, 1000);
 	}
 }

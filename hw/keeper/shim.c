@@ -24,8 +24,9 @@
 #include "hw/packet.h"
 #include "hw/process.h"
 
-#define GO_WAIT_USEC     60000000 /* for a new loop, when the one that ordered is gone */
-#define KILL_FIRST_USEC  10000    /* between two looks at what is left */
+/* for a new loop, when the one that ordered the task is gone */
+#define GO_WAIT_USEC     60000000
+#define KILL_FIRST_USEC  10000 /* between two checks of what remains */
 #define KILL_LAST_USEC   1000000
 #define RECORD_WAIT_USEC 5000000 /* between two tries to write on a full disk */
 #define READ_BYTES       65536
@@ -340,7 +341,8 @@ static bool output_take(struct neap_shim *shim, int stream)
 	return false;
 }
 
-/* What is in the pipes; they can be open elsewhere, when a process gave its end away. */
+/* Reads what is in the pipes; they may still be open elsewhere, if a process passed its
+ * end on. */
 static void output_drain(struct neap_shim *shim)
 {
 	int stream, i;
@@ -372,7 +374,7 @@ static bool is_folder_gone(const struct neap_shim *shim)
 	return fstat(shim->folder_fd, &folder) == 0 && folder.st_nlink == 0;
 }
 
-/* The end is written down, then told. True when this process is of no more use. */
+/* Writes down the end, then reports it. True when this process is no longer needed. */
 static bool end_tell(struct neap_shim *shim)
 {
 	bool is_written = shim->is_probe;
@@ -386,7 +388,7 @@ static bool end_tell(struct neap_shim *shim)
 	return false;
 }
 
-/* What is due by time. True at the end. */
+/* Does what is due by time. True at the end. */
 static bool times_look(struct neap_shim *shim)
 {
 	int64_t now = neap_clock_steady();
@@ -477,7 +479,7 @@ static void live(struct neap_shim *shim)
 	}
 }
 
-/* It was not even started: told, and written down where the folder is ours. */
+/* The command did not even start: reported, and written down if the folder is ours. */
 static void start_failed(struct neap_shim *shim, bool is_made,
 			 const struct neap_error *err)
 {

@@ -21,8 +21,8 @@ struct keeper_task *neap_keeper_task_find(const struct neap_keeper *keeper, uint
 	return task;
 }
 
-/* Closing takes it out of the epoll only when the keeper, which sent it, has closed its own,
- * too; until then events would name a task that is no more. */
+/* Closing removes it from the epoll only when the keeper, which sent it, has closed its
+ * copy too; until then events would name a freed task. */
 void neap_keeper_task_free(struct neap_keeper *keeper, struct keeper_task *task)
 {
 	if (task->fd >= 0)
@@ -87,7 +87,7 @@ static int request_send(struct keeper_task *task,
 	return errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM ? 0 : -1;
 }
 
-/* What is queued; a shim that is gone shows when it is read from. */
+/* Sends the queue; a vanished shim shows when it is read from. */
 static int task_push(struct keeper_task *task)
 {
 	int rc = 1;

@@ -96,7 +96,7 @@ bool neap_answer_is_same(const struct neap_answer *a, const struct neap_answer *
 
 /* --- as text --- */
 
-/* A script may put any bytes into its messages and targets; what is no UTF-8 becomes "?". */
+/* A script may put any bytes into its messages and targets; invalid UTF-8 becomes "?". */
 json_t *neap_text_json(const char *text)
 {
 	json_t *json = json_string(text);

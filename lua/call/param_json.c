@@ -19,12 +19,12 @@
 #include "lua/value/objects.h"
 #include "lua/vm/sandbox.h"
 
-/* Of a value from Lua, over the elements that a list can have. */
+/* For a value from Lua: more than the elements a list can have. */
 #define VALUES_MAX (2 * NEAP_PARAM_LIST_MAX)
 
 /* --- from JSON --- */
 
-/* What the parser of texts takes; NULL when the type cannot be right. */
+/* The text that the parser takes; NULL when the type cannot be right. */
 static const char *scalar_text(const struct neap_param *param, const json_t *json,
 			       char *buf, size_t size)
 {
@@ -220,7 +220,7 @@ int neap_param_read_value(lua_State *L, int index, const struct neap_param *para
 
 /* --- to Lua --- */
 
-/* Sets t[key] for the elements of the JSON in the table at the top, and makes it read-only. */
+/* Sets t[key] to the elements of the JSON in the table on top, and makes it read-only. */
 static void push_elements(lua_State *L, const struct neap_param *param, json_t *json)
 {
 	const char *key;

@@ -258,7 +258,7 @@ static bool add_value(json_t *row, const char *key, const struct neap_param *par
 	       json_object_set_new(row, key, neap_param_json(param, value)) == 0;
 }
 
-/* Without memory false, and what is there already stays. */
+/* False without memory; what was added so far stays. */
 static bool add_form(json_t *row, const struct neap_param *param)
 {
 	json_t *values;

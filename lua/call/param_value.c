@@ -177,7 +177,7 @@ static int parse_form(const struct neap_param *param, const char *text,
 		return neap_zone_time_parse(text, true, &second);
 	case NEAP_PARAM_ZONE:
 		return parse_zone(text);
-	case NEAP_PARAM_STRING: /* what is in force is shown as JSON */
+	case NEAP_PARAM_STRING: /* the value in force is shown as JSON */
 		return neap_utf8_is_valid(text, strlen(text)) ? 0 : -NEAP_EINVAL;
 	default:
 		return 0;

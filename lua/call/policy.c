@@ -137,7 +137,7 @@ static void print_known(const char *const *names, char *buf, size_t size)
 	}
 }
 
-/* What not all kinds have. */
+/* Checks the fields that only some kinds have. */
 static int check_place(lua_State *L, int table, const struct neap_policy *policy,
 		       struct neap_error *err)
 {
@@ -341,7 +341,7 @@ static int open_state(lua_State *L)
 
 /* --- load --- */
 
-/* What Lua says begins with "origin:line:" mostly, but not for every error object. */
+/* Lua's messages usually begin with "origin:line:", but not for every error object. */
 static int with_origin(const struct neap_policy *policy, struct neap_error *err)
 {
 	if (strncmp(err->msg, policy->origin, strlen(policy->origin)) == 0)
@@ -376,8 +376,7 @@ static int load_into(struct neap_policy *policy, size_t len, struct neap_error *
 	return check.rc;
 }
 
-/* What no Lua compiler needs to see: whoever loads a policy, from wherever, hears the
- * same. */
+/* Checks before Lua compiles: every way of loading a policy gives the same messages. */
 static int check_text(const char *text, size_t len, const char *origin,
 		      struct neap_error *err)
 {

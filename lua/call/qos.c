@@ -64,7 +64,7 @@ enum neap_tick_verdict neap_policy_verdict_of(int rc)
 	}
 }
 
-/* What C does for a call is of the policy, too: the budget is that of the script and of reading what it returned. */
+/* C's work for a call counts too: the budget covers the script and reading its result. */
 static int charge(struct tick *tick, int64_t args_usec, int64_t result_usec)
 {
 	struct neap_vm *vm = tick->policy->vm;
@@ -129,7 +129,9 @@ enum neap_tick_verdict neap_policy_tick(struct neap_policy *policy,
 		if (!neap_vm_is_dead(policy->vm) &&
 		    neap_policy_verdict_of(rc) != NEAP_TICK_STARVED)
 			(void)neap_ctx_reset_memo(policy,
-						  &ignored); /* it may be what is wrong */
+						  /* it may be the very thing that is
+						   * wrong */
+						  &ignored);
 		return tick.is_wrong ? NEAP_TICK_WRONG : neap_policy_verdict_of(rc);
 	}
 	if (tick.is_hold)
