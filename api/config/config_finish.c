@@ -95,7 +95,7 @@ static int finish_tls_listen(struct neap_config *config, struct neap_error *err)
 	return 0;
 }
 
-/* What works on objects works on those of this neapd. */
+/* Roles that work on objects use the objects of this neapd. */
 static int check_roles(const struct neap_config *config, struct neap_error *err)
 {
 	bool has_api = (config->roles & NEAP_ROLE_API) != 0;
@@ -128,7 +128,7 @@ static int check_roles(const struct neap_config *config, struct neap_error *err)
 	return 0;
 }
 
-/* Where somebody else asks for decisions. */
+/* For setups in which another program asks for decisions. */
 static int check_extender(const struct neap_config *config, struct neap_error *err)
 {
 	if (strcmp(config->extender_listen, "off") == 0)
@@ -173,7 +173,7 @@ static int finish_host_names(struct neap_config *config, struct neap_error *err)
 	return 0;
 }
 
-/* What only shows when all is read. */
+/* Checks that need the whole configuration. */
 /* Neither of neap's two groups may hold the other one: its weight would then count among neighbours only. */
 static int finish_groups(struct neap_config *config, struct neap_error *err)
 {

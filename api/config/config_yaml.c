@@ -321,7 +321,8 @@ static int app_item(struct reader *reader, yaml_node_t *item)
 				       app->name);
 			return located(reader, item);
 		}
-	/* Both drivers end in the same relative parts; a wrong path is better told here. */
+	/* Both drivers use the same relative parts at the end; a wrong path is best
+	 * reported here. */
 	if (neap_path_host_app(NEAP_DRIVER_CGROUPFS, app, path, sizeof(path),
 			       reader->err) < 0)
 		return located(reader, item);

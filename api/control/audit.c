@@ -16,10 +16,11 @@
 #define LIMIT_DEFAULT 200
 #define LIMIT_MAX     1000
 #define BATCH         64 /* entries of one write */
-/* So that whoever stands between knows that the stream lives. */
+/* Lets proxies in between know that the stream is alive. */
 #define SILENCE_USEC INT64_C(15000000)
-/* Between two tries of a stream that is full: entries can come by the thousand, and the server
- * counts tries (NEAP_HTTP_STREAM_SKIPS_MAX) to know a client that never reads: after 10 s. */
+/* Pause between two attempts on a full stream: entries can come by the thousand, and the
+ * server counts attempts (NEAP_HTTP_STREAM_SKIPS_MAX) to detect a client that never
+ * reads: after 10 s. */
 #define RETRY_USEC INT64_C(200000)
 
 struct stream {
@@ -96,8 +97,8 @@ static int read_range(struct neap_http_request *request, uint64_t newest,
 		    0 ||
 	    query_number(request, "since", -1, INT64_MAX - 1, &ret->since, err) < 0)
 		return -(int)err->code;
-	/* A browser that comes back says how far it had got; to one that has seen more than there is,
-	 * in an earlier life of neapd, all is new. */
+	/* A browser that reconnects says how far it got. If it claims to have seen more
+	 * than there is, from before a restart of neapd, everything is new to it. */
 	if (last != NULL &&
 	    (neap_int_parse(last, &ret->since, NULL) < 0 || ret->since < 0))
 		return neap_error_field(err, NEAP_EINVAL, "Last-Event-ID",
@@ -151,7 +152,7 @@ static void stream_gone(void *arg)
 	free(stream);
 }
 
-/* An event for which there is no memory makes the buffer fail: it is sent the next time. */
+/* Without memory for an event the buffer fails; the event is sent next time. */
 static void add_event(struct neap_buf *out, const struct neap_audit_entry *entry)
 {
 	uint64_t failures = neap_json_failures();
@@ -167,7 +168,8 @@ static void add_event(struct neap_buf *out, const struct neap_audit_entry *entry
 			      (unsigned long long)entry->seq, text);
 }
 
-/* One write of what is new. False when there is nothing more to send now; the stream may be gone. */
+/* Writes what is new, once. False when there is nothing more to send now; the stream may
+ * be gone. */
 static bool speak(struct stream *stream, const struct neap_audit *audit,
 		  int64_t mono_usec)
 {

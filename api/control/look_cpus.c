@@ -70,7 +70,8 @@ static int by_key(const void *a, const void *b)
 	return strcmp(x->held->uid, y->held->uid);
 }
 
-/* Of a book, where pods go by "NAMESPACE/NAME", and Reservations by "/NAME"; NULL without memory. */
+/* The holders in a book, where pods are named "NAMESPACE/NAME" and Reservations "/NAME";
+ * NULL without memory. */
 static struct holder *holders_of(const struct neap_look_view *view,
 				 const struct neap_numa_node *numa)
 {
@@ -322,7 +323,7 @@ static json_t *pools_json(const json_t *object)
 	return NULL;
 }
 
-/* By resource, of those that have one. */
+/* By resource, for those with a ratio. */
 static json_t *ratios_json(const struct neap_cpus *cpus)
 {
 	const struct neap_numa_node *numa = cpus->numa;

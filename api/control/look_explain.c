@@ -88,7 +88,7 @@ static json_t *reservation_json(const struct neap_look_view *view,
 	return row;
 }
 
-/* The reservation that it uses, by name while it is there. */
+/* Name of the reservation that it uses, while that exists. */
 static const char *used_name(const struct neap_look_view *view,
 			     const struct neap_pod *pod)
 {
@@ -318,7 +318,8 @@ static bool add_nodes(const struct maker *maker, json_t *body, const struct look
 	return true;
 }
 
-/* What it would be given on the best node; a preference can fail there that no filter knows of. */
+/* What the pod would get on the best node; a preference can fail there without any filter
+ * knowing. */
 static bool add_claim(const struct maker *maker, json_t *body)
 {
 	const struct neap_report *report = maker->report;

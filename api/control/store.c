@@ -16,9 +16,9 @@
 
 #define IDLE_USEC ((int64_t)NEAP_CONTROL_STORE_IDLE_S * 1000000)
 
-/* One that is read or written; id 0: none. */
+/* A backup or a restore in progress; id 0: none. */
 struct session {
-	int64_t id, at; /* bytes that are through */
+	int64_t id, at; /* bytes transferred so far */
 	int64_t used_usec;
 };
 
@@ -82,7 +82,7 @@ static void begin(struct neap_control_store *control, struct session *session)
 				    .used_usec = neap_clock_usec(CLOCK_MONOTONIC)};
 }
 
-/* The session that the request names; what is through is where it goes on. */
+/* Checks that the request names the session and, with is_placed, continues where it is. */
 static int find(struct neap_http_request *request, struct session *session,
 		bool is_placed, struct neap_error *err)
 {

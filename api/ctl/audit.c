@@ -199,7 +199,7 @@ static bool event_line(void *arg, const char *text)
 	return follower->status == 0;
 }
 
-/* What comes, until the daemon ends the stream. */
+/* Prints what arrives until the daemon ends the stream. */
 static int stream(struct neap_client *client, struct follower *follower,
 		  struct neap_error *err)
 {
@@ -210,9 +210,9 @@ static int stream(struct neap_client *client, struct follower *follower,
 	return neap_client_stream(client, path, event_line, follower, err);
 }
 
-/* Ends only by a signal or when stdout or the daemon goes. A page first, which also tells that a
- * new daemon counts from 1 again, then the stream; a daemon without streams is asked again and
- * again. */
+/* Ends only by a signal, or when stdout or the daemon goes away. Fetches a page first,
+ * which also shows whether a new daemon counts from 1 again, then the stream; a daemon
+ * without streams is polled. */
 static int follow(struct neap_client *client, int64_t since, int64_t limit,
 		  enum neap_output output)
 {

@@ -65,7 +65,7 @@ static int target_write(const struct target *target, const char *text, size_t le
 		       : 0;
 }
 
-/* So that the name is there after a power cut, too. */
+/* Makes the name survive a power cut too. */
 static int sync_folder(const char *file, struct neap_error *err)
 {
 	const char *slash = strrchr(file, '/');
@@ -107,7 +107,7 @@ static void target_drop(struct target *target)
 	(void)unlink(target->part);
 }
 
-/* What cannot go on is ended there, too, so that the next one need not wait. */
+/* Ends an interrupted session in the daemon too, so that the next one need not wait. */
 static void forget(struct neap_client *client, const char *what, int64_t id)
 {
 	struct neap_error ignored;

@@ -143,7 +143,7 @@ static int print_one(const json_t *body)
 	return neap_ctl_print_done(&out);
 }
 
-/* Of a single node the picture is what is wanted. */
+/* For a single node, show the picture. */
 static int show_all(const struct neap_ctl *ctl, enum neap_output output)
 {
 	struct neap_error err = {0};

@@ -188,7 +188,7 @@ static bool add_nodes(const json_t *body, struct neap_buf *out)
 	return done;
 }
 
-/* What is said of one: that the pod has it, or would, or why not. */
+/* Describes an offer: the pod has it, would get it, or why not. */
 static const char *offer_text(const json_t *offer)
 {
 	if (json_is_true(json_object_get(offer, "used")))
@@ -313,7 +313,7 @@ static int print(const json_t *body, bool is_one)
 	return r;
 }
 
-/* Behind the path of what is explained. */
+/* Appended to the path of the object to explain. */
 static int add_query(const struct explain_values *values, char *path)
 {
 	size_t len = strlen(path);

@@ -19,7 +19,7 @@
 #include "api/ctl/logs.h"
 #include "engine/base/mem.h"
 
-/* The daemon keeps the command for people to read; a long one is told by its beginning. */
+/* The daemon keeps the command for people to read; a long one is cut to its beginning. */
 #define WORDS_TOLD      64
 #define WORD_BYTES_TOLD 256
 
@@ -202,8 +202,8 @@ static int output_turn(const char *dir, const char *name, struct neap_error *err
 	return 0;
 }
 
-/* This very process: by its own group, then by being the command. told: where the name
- * goes once it is known, and why it failed after that; -1 in the foreground. */
+/* Turns this process into the command, after moving it to its own group. told: receives
+ * the name once known, and then why it failed; -1 in the foreground. */
 static int become(const struct neap_ctl *ctl, const struct run_values *values,
 		  const char *path, int argc, char **argv, const char *log_dir, int told)
 {
@@ -265,7 +265,7 @@ static int background(const struct neap_ctl *ctl, const struct run_values *value
 		(void)close(pipes[0]);
 		return neap_ctl_complainf(NEAP_CTL_REFUSED, "fork: %s", strerror(errno));
 	}
-	/* Up to its end: the command has no such descriptor, so it is there. */
+	/* Reads to the end: the command lacks the descriptor, so an end will come. */
 	while ((got = read(pipes[0], name + len, sizeof(name) - 1 - (size_t)len)) > 0)
 		len += got;
 	(void)close(pipes[0]);

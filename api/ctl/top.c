@@ -132,7 +132,7 @@ static void row_add(struct neap_table *table, const json_t *row)
 	char cpu[NEAP_CELL_BYTES], throttled[NEAP_CELL_BYTES], pressure[NEAP_CELL_BYTES],
 		memory[NEAP_CELL_BYTES];
 
-	/* A kubelet tells a pod's Kubernetes class alone. */
+	/* A kubelet reports only a pod's Kubernetes class. */
 	neap_table_add(
 		table,
 		(const char *[]){neap_cell_text(row, "name"),
@@ -148,8 +148,8 @@ static void row_add(struct neap_table *table, const json_t *row)
 				 neap_cell_text(row, "why")});
 }
 
-/* Rows of workloads that a screen of so many lines has; the head, the titles and the keys
- * take the others. */
+/* Number of workloads that fit a screen of so many lines; the head, the titles and the
+ * keys take the rest. */
 static int rows_at_once(const struct look *look)
 {
 	return look->height > 8 ? look->height - 6 : 2;
@@ -297,7 +297,8 @@ static enum neap_screen_event picture_show(struct picture *picture, struct look 
 	return event;
 }
 
-/* A daemon that is away for a while (an upgrade) is waited for; one that was never there is not. */
+/* Waits for a daemon that is away for a while (an upgrade), but not for one that was
+ * never there. */
 static int live(struct neap_client *client, int64_t count, int64_t interval_usec,
 		int order, struct neap_screen *screen, struct neap_error *err)
 {

@@ -81,7 +81,7 @@ static void owners_fill(struct owners *owners, const json_t *workloads,
 	owner_add(owners, OWNER_SYSTEM, node, "system_cpus");
 }
 
-/* A daemon elsewhere tells its machine as JSON; caches stay behind. */
+/* A daemon elsewhere sends its machine as JSON, without caches. */
 static int topology_from_json(const json_t *json, struct neap_topology **ret,
 			      struct neap_error *err)
 {
@@ -120,7 +120,7 @@ static int load(const struct neap_ctl *ctl, const struct topology_values *values
 	return r;
 }
 
-/* No daemon, or one that does not tell, is fine: nothing is marked then. */
+/* Without a daemon, or with one that does not answer, nothing is marked. */
 static void owners_ask(const struct neap_ctl *ctl, struct owners *owners)
 {
 	json_t *workloads = NULL, *status = NULL;

@@ -106,7 +106,7 @@ int neap_account_become(const struct neap_account *account, enum neap_jail_kind 
 		*err = why;
 		return -(int)err->code;
 	}
-	/* All else holds without it, and a machine without neap is no safer. */
+	/* Everything else works without it, and a machine without neap is no safer. */
 	neap_log_line(
 		log, NEAP_LOG_WARN,
 		"no filter of system calls: this kernel or container lets none be set "
@@ -115,9 +115,9 @@ int neap_account_become(const struct neap_account *account, enum neap_jail_kind 
 	return 0;
 }
 
-/* Where the kernel groups processes by session (autogroup), a nice value counts inside the session only,
- * and a build in the same one kept the loop waiting for up to 66 ms, against 10 in one of its own. A
- * terminal's session is left as it is, for its Ctrl-C. */
+/* Where the kernel groups processes by session (autogroup), a nice value counts only
+ * inside the session: a build in the same session kept the loop waiting for up to 66 ms,
+ * against 10 ms in its own. A terminal's session is kept, for its Ctrl-C. */
 static void session_own(const struct neap_log *log)
 {
 	neap_auto_fd int tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);

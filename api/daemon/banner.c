@@ -82,7 +82,7 @@ static void print_policies(FILE *out, struct neap_live *live)
 	json_decref(policies);
 }
 
-/* How a shell calls neapctl for this neapd, wherever it stands: beside this program,
+/* How to call neapctl for this neapd from a shell: by the path beside this program,
  * unless that is installed, and with the socket when it is not the usual one. */
 static void name_neapctl(const struct neap_config *config, struct neap_buf *ret)
 {

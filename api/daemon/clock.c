@@ -5,7 +5,7 @@
 
 #include "engine/base/clock.h"
 
-/* What is less is the work of a time server, or a busy machine. */
+/* Smaller differences come from a time server or a busy machine. */
 #define JUMP_USEC 2000000
 #define LATE_USEC 3000000
 

@@ -21,7 +21,7 @@ static void end(struct neap_daemon *daemon, int exit_status)
 	(void)event_base_loopbreak(daemon->process.base);
 }
 
-/* The node can work: tells what was found, and ticks from now on. */
+/* The node can work: reports what was found and starts ticking. */
 static void go_up(struct neap_daemon *daemon)
 {
 	static const struct timeval now = {0, 0};
@@ -73,8 +73,8 @@ static void tell_clocks(struct neap_ticks *ticks, const struct neap_clocks *now,
 		neap_log_line(log, (enum neap_log_level)level, "%s", text);
 }
 
-/* Ticks stand on a grid of the monotonic clock; one that was missed (a stopped process, a starved
- * machine) is left out, never made up for, and the grid begins anew. */
+/* Ticks follow a grid of the monotonic clock. A missed one (a stopped process, a starved
+ * machine) is skipped, never made up for, and the grid starts again. */
 static void tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct neap_daemon *daemon = arg;

@@ -128,7 +128,7 @@ static int token_make(const char *path, const struct neap_account *account, char
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return neap_error_sys(err, "make %s", path);
-	/* Not synced: a token that a power cut took away is simply made anew. */
+	/* Not synced: a token lost in a power cut is simply made again. */
 	if (write(fd, buf, strlen(buf)) < 0 || write(fd, "\n", 1) < 0 ||
 	    (geteuid() == 0 && fchown(fd, account->uid, account->gid) < 0)) {
 		(void)neap_error_sys(err, "write %s", path);

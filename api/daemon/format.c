@@ -18,7 +18,7 @@
 #define WRITER     "written by "
 #define FRESH      ".format.new"
 #define FILE_BYTES 512 /* a file of ours has some fifty */
-#define SHOWN      24  /* of a line that is wrong */
+#define SHOWN      24  /* bytes of a wrong line that are shown */
 
 static int damaged(const char *data_dir, const char *line, struct neap_error *err)
 {

@@ -107,7 +107,7 @@ int neap_hand_config_fill(const struct neap_config *config,
 /* A count, or -code. */
 typedef int without_daemon(const struct neap_hand_config *hand, struct neap_error *err);
 
-/* Returns the count, or -1 when it failed and the reason was told. */
+/* Returns the count, or -1 after reporting why it failed. */
 static int without_daemon_do(const struct neap_config *config, const struct neap_log *log,
 			     const char *option, without_daemon *what)
 {

@@ -19,7 +19,8 @@
 
 #define TEXT_MAX ((size_t)256 * 1024)
 
-/* Where it can be reached from here: what listens on every address does so on the loopback. */
+/* The address to reach the server from here: one that listens on every address does so on
+ * the loopback. */
 static int add_server(const struct neap_role_server *server, struct neap_buf *out)
 {
 	struct sockaddr_storage addr = {0};

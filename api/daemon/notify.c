@@ -101,7 +101,8 @@ void neap_notify_close(struct neap_notify *notify)
 	notify->fd = -1;
 }
 
-/* False: it did not go. What must go waits for a manager that is slow to read, but not for ever. */
+/* False: not sent. A message that must go waits for a manager that is slow to read, but
+ * not for ever. */
 static bool tell(struct neap_notify *notify, bool must, const char *text)
 {
 	struct pollfd writable = {.fd = notify->fd, .events = POLLOUT};

@@ -64,7 +64,7 @@ void neap_service_reload_start(struct neap_service *service)
 	neap_notify_reloading(&service->notify, neap_clock_usec(CLOCK_MONOTONIC));
 }
 
-/* The end of a reload is told as the start was. */
+/* Reports the end of a reload as its start was reported. */
 void neap_service_reload_end(struct neap_service *service)
 {
 	service->is_told = false;

@@ -14,7 +14,7 @@
 #include "engine/base/mem.h"
 #include "lua/vm/budget.h"
 
-#define FILE_BYTES  (16 * 1024) /* of the end of the file that is read */
+#define FILE_BYTES  (16 * 1024) /* how much of the end of the file is read */
 #define LABEL_BYTES 80
 
 /* For the signal handler; set before any script runs. */
@@ -53,10 +53,11 @@ void neap_stuck_note(const char *label)
 	memcpy(line + at + len, after, sizeof(after) - 1);
 	from = neap_log_is_journal() ? 0 : 3;
 	if (write(STDERR_FILENO, line + from, at + len + sizeof(after) - 1 - from) < 0)
-		(void)0; /* nor is there anybody to tell */
+		(void)0; /* nor is there anybody to report it to */
 }
 
-/* "qos/cpu-share@3f2a91c0", or "@3f2a91c0" of one that was stuck before it said its name. */
+/* "qos/cpu-share@3f2a91c0", or "@3f2a91c0" for one that got stuck before it gave its
+ * name. */
 static bool is_label(const char *text)
 {
 	const char *at = strchr(text, '@');
@@ -110,7 +111,7 @@ int neap_stuck_start(const struct neap_config *config, struct neap_live *live,
 			"%s must belong to neapd's user and not be writable by others: "
 			"remove it, or chown and chmod 600 it",
 			stuck_file);
-	/* Of a file that grew beyond all measure the newest lines count. */
+	/* In a file that grew too large the newest lines count. */
 	from = st.st_size > FILE_BYTES ? st.st_size - FILE_BYTES : 0;
 	len = pread(stuck_fd, text, FILE_BYTES, from);
 	if (len < 0)

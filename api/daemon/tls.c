@@ -22,7 +22,7 @@ struct neap_daemon_tls {
 	const struct neap_log *log;
 	struct neap_role_server *server;
 	struct event *look;
-	int64_t warned_sec; /* when the coming end was told; 0: not yet */
+	int64_t warned_sec; /* when the coming expiry was reported; 0: not yet */
 };
 
 int neap_daemon_tls_load(const struct neap_process *process, struct neap_tls **ret,
@@ -50,7 +50,8 @@ static void tell_service(const struct neap_daemon_tls *watch, const char *what)
 		      facts->subject, facts->not_after);
 }
 
-/* Once a day from a week before on. The clock may jump back: then it is told once more. */
+/* Once a day, starting a week before. The clock may jump back: then it is reported
+ * again. */
 static void warn(struct neap_daemon_tls *watch)
 {
 	const struct neap_tls_facts *facts = neap_tls_facts_get(watch->tls);

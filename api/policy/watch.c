@@ -29,7 +29,7 @@ struct neap_watch {
 	int inotify_fd, wd; /* wd -1: the directory is not watched */
 	struct event *readable, *timer;
 	bool is_waiting;  /* for quiet */
-	int64_t first_ms; /* event that is waited for */
+	int64_t first_ms; /* the event waited for */
 };
 
 /* Replaces what the timer stood at. */
@@ -59,7 +59,7 @@ static int follow(struct neap_watch *watch, int dir_fd, struct neap_error *err)
 	char link[40];
 	int wd;
 
-	/* By descriptor: what was judged is what is watched. */
+	/* By descriptor: the directory that was checked is the one watched. */
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", dir_fd);
 	wd = inotify_add_watch(watch->inotify_fd, link, EVENTS | IN_ONLYDIR);
 	if (wd < 0 && errno == ENOENT)
@@ -123,7 +123,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	look_and_wait(arg, TURN_BYTES);
 }
 
-/* Who has begun to write and who is done. */
+/* Notes who started to write and who finished. */
 static void note_writer(struct neap_watch *watch, const struct inotify_event *event)
 {
 	struct neap_watch_file *file;

@@ -68,7 +68,7 @@ void neap_watch_dir_done(struct neap_watch_dir *dir)
 	dir->count = dir->size = 0;
 }
 
-/* Where a name stands, or would stand. */
+/* The place of a name, or where to insert it. */
 static size_t place(const struct neap_watch_dir *dir, const char *name)
 {
 	size_t low = 0, high = dir->count;
@@ -165,7 +165,7 @@ static bool is_settled(const struct stat *st)
 	       SETTLE_NSEC;
 }
 
-/* An error that is nobody's fault and may be over soon. */
+/* A temporary error that is nobody's fault. */
 static bool is_passing(const struct neap_error *err)
 {
 	return err->code == NEAP_ENOMEM || err->code == NEAP_EUNAVAILABLE ||
@@ -177,7 +177,7 @@ static void not_now(struct look *look, struct neap_watch_file *file,
 {
 	struct stat st;
 
-	/* Removed since it was listed: the next look tells. */
+	/* Removed since it was listed: the next look reports it. */
 	if (err->code == NEAP_ENOTFOUND &&
 	    fstatat(look->dir_fd, file->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		again(look, NEAP_WATCH_QUIET_MS);
@@ -247,7 +247,7 @@ static void visit_over(struct look *look, struct neap_watch_file *file)
 	tell_refused(look->dir, file, &err);
 }
 
-/* A name that cannot be shown stands in the call with "?" for what is wrong in it. */
+/* A name that cannot be shown is reported with "?" for the bad characters. */
 static bool is_showable(const char *name)
 {
 	const char *c;
@@ -292,7 +292,7 @@ static bool is_listed(const struct neap_names *names, const char *name)
 	return false;
 }
 
-/* Tells of those that went and forgets them. */
+/* Reports those that went and forgets them. */
 static void sweep(struct look *look, const struct neap_names *names)
 {
 	struct neap_watch_dir *dir = look->dir;

@@ -75,7 +75,7 @@ static size_t find_piece(const struct neap_index *index, const char *ns, const c
 	return low;
 }
 
-/* The place of the name in the piece, or where it would stand. */
+/* The place of the name in the piece, or where to insert it. */
 static size_t find_place(const struct piece *piece, const char *ns, const char *name,
 			 bool *ret_is_there)
 {

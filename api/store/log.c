@@ -100,7 +100,8 @@ static int check_frames(struct log *log, unsigned char *frame, const char *file,
 
 	for (at = HEADER; (r = read_at(log, frame, size, at, file, err)) > 0;
 	     at += (off_t)size) {
-		/* Of another round of the log, which begins at its start again and again. */
+		/* A frame of an earlier round of the log, which is restarted at its
+		 * beginning repeatedly. */
 		bool is_other = memcmp(frame + 8, log->salt, sizeof(log->salt)) != 0;
 
 		if (broken_at < 0 && !is_other) {
@@ -140,7 +141,8 @@ int neap_store_log_check(const char *file, struct neap_error *err)
 	if (fstat(fd, &st) < 0)
 		return neap_error_sys(err, "look at %s", path);
 	r = read_at(&log, header, sizeof(header), 0, file, err);
-	/* Nothing is durable before the header is, which is no larger than what a disk writes at once. */
+	/* Nothing is durable before the header, which fits in a disk's single atomic
+	 * write. */
 	if (r <= 0 || st.st_size == HEADER || memcmp(header, zeros, HEADER) == 0)
 		return r < 0 ? r : 0;
 	if (!take_header(&log, header))

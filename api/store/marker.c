@@ -139,7 +139,8 @@ int neap_store_set_aside(const char *file, const char *marker,
 			 void (*told)(const char *from, const char *to),
 			 struct neap_error *err)
 {
-	/* The file itself last: killed before, it is still one that is refused or whole. */
+	/* The file itself last: after a kill before that, it is still either refused or
+	 * whole. */
 	static const char *const ends[] = {"-shm", "-journal", "-wal", ""};
 	char from[PATH_LEN + 16], to[PATH_LEN + 64], when[40];
 	time_t now = (time_t)(neap_clock_usec(CLOCK_REALTIME) / 1000000);

@@ -10,13 +10,14 @@
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 
-/* Of slices that are done within a call, one of so many is measured. */
+/* One of this many slices is measured, among those done within a call. */
 #define SAMPLE 4
 
 TAILQ_HEAD(due_list, neap_task);
 TAILQ_HEAD(peer_list, peer);
 
-/* Whoever has tasks. Of those with due ones the first has the next slice, and goes to the end. */
+/* An owner of tasks. The first owner with due tasks gets the next slice and moves to the
+ * end. */
 struct peer {
 	struct due_list due;
 	size_t task_count;
@@ -81,7 +82,8 @@ static void take_out(struct neap_task *task)
 		TAILQ_REMOVE(&task->tasks->due, peer, entry);
 }
 
-/* True: it goes on. weight: so many slices are taken to be as this one; 0: its time is not looked at. */
+/* True: it continues. weight: this slice stands for so many; 0: its time is not
+ * measured. */
 static bool run_one(struct neap_tasks *tasks, struct neap_task *task, int64_t weight)
 {
 	int64_t from = weight ? neap_clock_steady() : 0;
@@ -173,7 +175,8 @@ uint64_t neap_tasks_count(const struct neap_tasks *tasks)
 	return tasks->count;
 }
 
-/* What was spent counts for this turn of the loop alone. A little is left as it is, which spares many a turn. */
+/* Time spent counts only for this turn of the loop. A small amount is left uncorrected,
+ * which saves many turns. */
 static void account(struct neap_tasks *tasks)
 {
 	if (tasks->spent > tasks->turn_usec / 2)

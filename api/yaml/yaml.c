@@ -33,8 +33,8 @@ struct reader {
 	size_t document_line; /* where the document at hand begins */
 	size_t depth;
 	struct frame frames[NEAP_YAML_DEPTH];
-	/* Of the document at hand; name to json_t, or to the reader itself while its node is unfinished. NULL:
-	 * there are none. */
+	/* Anchors of the current document; name to json_t, or to the reader itself while
+	 * its node is unfinished. NULL: none. */
 	struct neap_map *anchors;
 	size_t values_max;
 	bool is_one;          /* what follows the first document is not read */
@@ -102,8 +102,8 @@ static int anchor_set(struct reader *reader, const char *name, json_t *value)
 	return 0;
 }
 
-/* What an alias stands for, anew: the tree will be changed in one place and not in the other. Scalars
- * nobody changes. */
+/* Copies what an alias refers to: the tree will be changed in one place and not in the
+ * other. Scalars are never changed. */
 static int copy(struct reader *reader, json_t *value, size_t depth, json_t **ret)
 {
 	json_t *whole, *item, *part = NULL;
@@ -205,8 +205,8 @@ static int merge_take(struct reader *reader, struct frame *frame, json_t *value)
 	return 0;
 }
 
-/* Members that are written in the mapping itself win, and then the first of what is merged. (With kubectl
- * a "<<" wins over what stands above it.) */
+/* Members written in the mapping itself win, then the first merged one. (With kubectl a
+ * "<<" wins over what is above it.) */
 static int merge_do(struct reader *reader, struct frame *frame)
 {
 	json_t *from, *value;
@@ -304,7 +304,7 @@ static int scalar_event(struct reader *reader, const yaml_event_t *event)
 	return put_take(reader, value, is_plain && strcmp(text, "<<") == 0);
 }
 
-/* Takes value, empty, as what is filled from here on. */
+/* Takes value, which is empty, as the one to fill from here on. */
 static int begin_take(struct reader *reader, json_t *value, const yaml_char_t *anchor,
 		      const yaml_char_t *tag)
 {

@@ -127,7 +127,7 @@ static bool is_real(const char *text)
 	return *text == '\0';
 }
 
-/* *ret stays NULL when text is no number. False without memory. */
+/* *ret stays NULL when text is not a number. False without memory. */
 static bool number_parse(const char *text, json_t **ret)
 {
 	bool has_sign = *text == '+' || *text == '-';
@@ -157,7 +157,8 @@ static bool number_parse(const char *text, json_t **ret)
 	return *ret != NULL;
 }
 
-/* As above, with "_" anywhere but at the front: 1_000_000. Behind a "." it has to stand between digits. */
+/* As above, with "_" anywhere but at the front: 1_000_000. After a "." it must be between
+ * digits. */
 static bool number_read(const char *text, json_t **ret)
 {
 	neap_auto_free char *plain = NULL;
@@ -202,7 +203,7 @@ int neap_yaml_plain(const char *text, json_t **ret, struct neap_error *err)
 	return 0;
 }
 
-/* The shortest text that is the same number. */
+/* The shortest text for the same number. */
 static char *real_text(double value)
 {
 	char buf[64];

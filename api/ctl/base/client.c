@@ -56,7 +56,7 @@ static size_t reply_add(char *data, size_t size, size_t count, void *arg)
 	return neap_buf_failed(&client->reply) ? 0 : size * count;
 }
 
-/* Keeps the ETag: what stands between the quotes. */
+/* Keeps the ETag: the text between the quotes. */
 static size_t header_read(char *data, size_t size, size_t count, void *arg)
 {
 	struct neap_client *client = arg;

@@ -45,7 +45,7 @@ static int token_read(const char *file, struct neap_token *ret, struct neap_erro
 	return 0;
 }
 
-/* Where t/run.sh lets the neapd of an ordinary user keep its files, the nth of them. */
+/* Path where t/run.sh keeps the files of an ordinary user's nth neapd. */
 static bool own_path(int n, const char *name, char *ret, size_t size)
 {
 	const char *dir = getenv("XDG_RUNTIME_DIR");
@@ -71,7 +71,7 @@ static bool own_path(int n, const char *name, char *ret, size_t size)
 	return need < (int)size;
 }
 
-/* A socket of ours where somebody listens: one that an ended neapd left says no. */
+/* Whether somebody listens on a socket of ours: one left by an ended neapd refuses. */
 static bool is_answered(const char *path)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -134,7 +134,8 @@ int neap_token_find(const struct neap_ctl *ctl, struct neap_token *ret,
 	return 0;
 }
 
-/* "0100007F" of /proc/net/tcp, or the four such words of tcp6: the very bytes of the address. */
+/* "0100007F" of /proc/net/tcp, or the four such words of tcp6: the bytes of the address
+ * itself. */
 static bool takes_loopback(const char *hex)
 {
 	char here[9];

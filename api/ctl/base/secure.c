@@ -31,7 +31,7 @@ int neap_secure_check(const char *server, struct neap_error *err)
 {
 	const char *host = neap_secure_host(server);
 
-	/* Letters of a URL that would make another request of it than the one that is meant. */
+	/* Characters of a URL that would turn it into another request. */
 	if (*host && !host[strcspn(host, "/@?#\\ ")])
 		return 0;
 	return neap_error_field(err, NEAP_EINVAL, "--server",
@@ -68,7 +68,7 @@ bool neap_secure_is_meant(const struct neap_ctl *ctl)
 	return find_cacert(ctl).file != NULL || find_cert(ctl).file != NULL;
 }
 
-/* libcurl tells of such files only when it connects, and not which one. */
+/* libcurl reports such files only when it connects, and does not say which. */
 static int check_file(struct named named, struct neap_error *err)
 {
 	if (named.file == NULL || access(named.file, R_OK) == 0)
@@ -101,7 +101,7 @@ int neap_secure_prepare(CURL *curl, const struct neap_ctl *ctl, const char *serv
 	if (check_file(cacert, err) < 0 || check_file(cert, err) < 0 ||
 	    check_file(key, err) < 0)
 		return -(int)err->code;
-	/* Where a CA is named, the system's do not count beside it. */
+	/* When a CA is named, the system's CAs are not trusted in addition. */
 	if ((cacert.file != NULL &&
 	     (curl_easy_setopt(curl, CURLOPT_CAINFO, cacert.file) != CURLE_OK ||
 	      curl_easy_setopt(curl, CURLOPT_CAPATH, NULL) != CURLE_OK)) ||
@@ -120,8 +120,8 @@ int neap_secure_prepare(CURL *curl, const struct neap_ctl *ctl, const char *serv
 int neap_secure_explain(const struct neap_ctl *ctl, CURLcode code, const char *detail,
 			const char *server, struct neap_error *err)
 {
-	/* In TLS 1.3 the client hears of a refusal only after its first words, and not at all when
-	 * these met a connection that was closed already. */
+	/* In TLS 1.3 the client learns of a refusal only after its first data, and not at
+	 * all when that arrived on a connection already closed. */
 	bool is_alert = strstr(detail, " alert ") != NULL;
 	bool is_cut = code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR ||
 		      code == CURLE_GOT_NOTHING;

@@ -18,12 +18,12 @@
 #define KIND_BYTES 64
 #define PATH_BYTES 192
 
-/* What is known of the line before the word at the cursor. */
+/* What the line before the word at the cursor says. */
 struct line {
 	const struct neap_complete *table;
 	struct neap_ctl ctl;
 	const struct neap_command *command; /* NULL before it */
-	const char *group;                  /* "policy", when only that stands there */
+	const char *group;                  /* "policy", when the line has only that */
 	const struct neap_option *open;     /* an option that waits for its value */
 	int args;                           /* words of the command so far */
 	const char *first;                  /* the first of them */
@@ -150,7 +150,7 @@ static void offer_policies(const struct line *line)
 	json_decref(reply);
 }
 
-/* The path of what belongs to the policy that stands first; false when none does. */
+/* The path of the policy named first on the line; false when none is. */
 static bool policy_path(const struct line *line, const char *suffix, char *path)
 {
 	return line->first != NULL &&
@@ -341,7 +341,7 @@ static const struct neap_command *command_find(const struct neap_complete *table
 	return NULL;
 }
 
-/* Where neapd is, when the line says so. */
+/* Takes the location of neapd, when the line gives it. */
 static void global_take(struct line *line, const struct neap_option *row,
 			const char *value)
 {

@@ -80,7 +80,8 @@ void neap_doctor_judge(const struct neap_doctor *doctor, struct neap_findings *f
 	neap_doctor_daemon(doctor, findings);
 }
 
-/* As neapd would understand them. A settings file that is wrong is a finding; a wrong option is not. */
+/* Reads options as neapd would. A wrong settings file is a finding; a wrong option is an
+ * error. */
 static int config_read(const struct doctor_values *values, struct neap_config *ret,
 		       struct neap_findings *findings, struct neap_error *err)
 {

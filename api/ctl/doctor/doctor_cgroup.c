@@ -85,7 +85,7 @@ static void mounts_check(const struct neap_doctor *doctor, struct neap_findings 
 	}
 }
 
-/* On v2 a file is there only in groups whose parent enables the controller. */
+/* On v2 a file exists only in groups whose parent enables the controller. */
 static bool is_hidden(const struct neap_doctor *doctor, enum neap_key key)
 {
 	const struct neap_key_info *info = neap_key_get(key);

@@ -8,7 +8,8 @@
 
 #define NOT_PODS "stop one of the two, or leave the pods to it: neapd --kubepods off"
 
-/* Agents that are told about where they run. The kubelet and neap itself have checks of their own. */
+/* Agents reported with the place where they run. The kubelet and neap itself have their
+ * own checks. */
 static const struct {
 	const char *comm, *name;
 	enum neap_finding_level level;
@@ -80,7 +81,7 @@ static void systemd_check(const struct neap_doctor *doctor,
 		group, is_in_unit ? "in one of them" : "beside them");
 }
 
-/* The sockets that are usual, else the one that the kubelet uses, else a process. */
+/* Looks for the usual sockets, then the one the kubelet uses, then a process. */
 static void runtimes_check(const struct neap_doctor *doctor,
 			   struct neap_findings *findings)
 {

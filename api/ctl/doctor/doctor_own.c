@@ -135,7 +135,7 @@ static void format_check(const struct neap_config *config, struct neap_findings 
 				 "%s", err.msg);
 }
 
-/* Who holds the lock of the hand; 0 nobody, -1 unseen. */
+/* The process that holds the hand's lock; 0 none, -1 cannot be seen. */
 static int hand_find(int run_dir_fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -204,7 +204,7 @@ static void journal_check(const struct neap_doctor *doctor,
 	int r;
 
 	if (fd < 0)
-		return; /* told by its own check */
+		return; /* reported by its own check */
 	r = neap_journal_look(fd, NULL, &look, &err);
 	if (r == 0)
 		leftover_check(doctor, &look, fd, findings);
@@ -285,7 +285,8 @@ void neap_doctor_own(const struct neap_doctor *doctor, struct neap_findings *fin
 	uid_t user = geteuid();
 	bool has_user = user_check(config, findings, &user);
 
-	/* Without root neapd runs as whoever starts it, and folders are his. */
+	/* Without root neapd runs as the user who starts it, and the folders belong to
+	 * that user. */
 	if (has_user || geteuid() != 0) {
 		folder_check(config->run_dir, "neap.run-dir", "--run-dir", 0, findings);
 		folder_check(config->data_dir, "neap.data-dir", "--data-dir", user,

@@ -21,7 +21,7 @@
 
 #define AS_ROOT "look again as root"
 #define DAMAGED "see 'A damaged or lost file' in doc/operations.md"
-/* What is copied at most, and the room below which is warned. */
+/* The most that is copied, and the free space below which to warn. */
 #define COPY_MAX (INT64_C(4) << 30)
 #define ROOM_MIN (INT64_C(128) << 20)
 /* Where SQLite's locks lie. */
@@ -71,7 +71,7 @@ static int copy_file(const char *from, const char *to, struct neap_error *err)
 	}
 }
 
-/* What is wrong with it goes into err, with the name of the file itself. */
+/* Problems go into err, with the name of the original file. */
 static int check_copy(const struct looked *looked, const char *dir,
 		      struct neap_store_facts *ret, struct neap_error *err)
 {
@@ -185,7 +185,7 @@ static void file_check(struct looked *looked, struct neap_findings *findings)
 		sound_check(looked, size, findings);
 }
 
-/* A neap.db that should be there and is not, or is empty. */
+/* Checks for a neap.db that should exist but is missing or empty. */
 static bool lost_check(const char *dir, const char *file, struct neap_findings *findings)
 {
 	char marker[PATH_MAX], kubeconfig[PATH_MAX];
@@ -230,7 +230,7 @@ void neap_doctor_store(const struct neap_doctor *doctor, struct neap_findings *f
 
 /* --- one file --- */
 
-/* As a restore reads it, but for the store that it would go to. */
+/* Reads it as a restore would, without a store to restore to. */
 static int read_backup(int fd, const char *file, size_t *ret_objects,
 		       int64_t *ret_version, struct neap_error *err)
 {

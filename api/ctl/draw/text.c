@@ -8,7 +8,7 @@
 
 #include "engine/base/utf8.h"
 
-/* The character at text: its length in bytes, 0 for what is no UTF-8. */
+/* Decodes the character at text: returns its length in bytes, 0 for invalid UTF-8. */
 static size_t decode(const char *text, uint32_t *ret)
 {
 	*ret = (unsigned char)*text;

@@ -67,7 +67,7 @@ static void add_size(char *label, int64_t bytes)
 		add_label(label, " %.1f %s", size, units[unit]);
 }
 
-/* The first near node with the same CPUs, -1 when node stands by itself. */
+/* The first near node with the same CPUs, -1 when there is none. */
 static int neighbour_of(const struct neap_topology *t, int node)
 {
 	for (int i = 0; i < t->node_count; i++) {
@@ -126,8 +126,8 @@ static bool are_alike(const struct canvas *c, struct run a, struct run b,
 	       (i >= 0 && j >= 0 && t->l3s[i].size_bytes == t->l3s[j].size_bytes);
 }
 
-/* How many runs after this one need no row of their own: all but the last of a long row of alike
- * ones. Moves *run to the last that is left out. */
+/* Counts the runs after this one that need no row of their own: all but the last in a
+ * series of equal ones. Moves *run to the last one left out. */
 static int skip_alike(const struct canvas *c, struct run whole, enum level level,
 		      int siblings, int index, struct run *run)
 {
@@ -162,7 +162,7 @@ static void add_skipped(const struct canvas *c, const char *prefix, const char *
 	neap_buf_addc(c->out, '\n');
 }
 
-/* The caches of one node, each a leaf; prefix is what stands left of the branches. */
+/* Draws the caches of one node, each a leaf; prefix is the text left of the branches. */
 static void draw_l3s(const struct canvas *c, struct run node, const char *prefix)
 {
 	struct run run = {node.first, node.first};

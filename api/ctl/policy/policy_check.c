@@ -40,8 +40,8 @@ static int run_made(struct neap_policy *policy, json_t *report, struct neap_erro
 	return neap_policy_run_example(policy, 0, 0, name, sizeof(name), err);
 }
 
-/* {"file", "policy", "version", "examples": [{"name", "passed", "what"}], "problem", "warning"}, without what there
- * is none of. *ret_problems grows by what is wrong. */
+/* {"file", "policy", "version", "examples": [{"name", "passed", "what"}], "problem",
+ * "warning"}, with empty ones left out. *ret_problems grows by the number of problems. */
 static json_t *file_check(const char *file, int *ret_problems)
 {
 	json_t *report = json_pack("{s:s}", "file", file), *examples = json_array();
@@ -68,7 +68,7 @@ static json_t *file_check(const char *file, int *ret_problems)
 	return report;
 }
 
-/* What a policy says about itself goes to the terminal only when it is clean. */
+/* A policy's own text goes to the terminal only when it is clean. */
 static void report_add(const json_t *report, struct neap_buf *out)
 {
 	const char *file = neap_cell_text(report, "file");

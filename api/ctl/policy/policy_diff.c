@@ -188,7 +188,7 @@ static int sides_print(const struct side *older, const struct side *newer,
 	if (r < 0)
 		status = neap_ctl_complain(DIFF_TROUBLE, &err);
 	else
-		status = r <= 1 ? r : DIFF_TROUBLE; /* it told why by itself */
+		status = r <= 1 ? r : DIFF_TROUBLE; /* diff reported the reason itself */
 	if (status != DIFF_TROUBLE &&
 	    (output ? print_as(output, older, newer, r == 1, &out) : print(&out)) != 0)
 		status = DIFF_TROUBLE;

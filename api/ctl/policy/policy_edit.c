@@ -93,7 +93,8 @@ static bool wants_again(void)
 	return strchr("\nyY", answer[0]) != NULL;
 }
 
-/* 0: it went live; 1: the user wants to try once more; negative: the end, told and kept. */
+/* 0: it went live; 1: the user wants to try again; negative: over, reported, and the text
+ * kept. */
 static int offer(struct edit *edit, int *ret_status)
 {
 	char path[NEAP_POLICY_PATH];

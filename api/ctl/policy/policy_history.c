@@ -24,7 +24,7 @@ static void add_version(struct neap_table *table, const json_t *row)
 					       neap_cell_text(row, "why")});
 }
 
-/* The one that acts when nothing is uploaded. */
+/* The policy that acts when nothing is uploaded. */
 static void add_configured(struct neap_table *table, const json_t *reply)
 {
 	const char *version = neap_cell_text(reply, "configured");

@@ -75,7 +75,8 @@ void neap_ctl_policy_add_shadow(const json_t *shadow, struct neap_buf *out)
 	free(own);
 }
 
-/* Not a file that never said whose policy it is: that one is told of below the table only. */
+/* False for a file that never said which policy it is: that one is mentioned only below
+ * the table. */
 static bool is_named(const json_t *policy)
 {
 	return json_object_get(policy, "kind") != NULL ||

@@ -102,7 +102,7 @@ static const struct template *template_find(const char *kind)
 	return NULL;
 }
 
-/* A new file: one that is there is somebody's work. */
+/* Writes a new file only: an existing one is somebody's work. */
 static int file_write(const char *file, const struct neap_buf *text)
 {
 	int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -56,8 +56,8 @@ static json_t *json_new(const char *text)
 	return json;
 }
 
-/* What a text is in JSON, by the type of its parameter. One that is no number, or no JSON, goes as
- * the text it is: the daemon knows what is allowed and says so. */
+/* The JSON for a text, by the type of its parameter. A text that is not a number, or not
+ * JSON, is sent as a string: the daemon knows what is allowed and reports it. */
 static json_t *value_new(const char *type, const char *text)
 {
 	static const struct {

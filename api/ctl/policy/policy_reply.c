@@ -49,7 +49,7 @@ void neap_ctl_policy_add_value(const json_t *value, struct neap_buf *out)
 	free(text);
 }
 
-/* Length of "NAME:" or "DIR/NAME:" at message when that is how file is called, else 0. */
+/* Length of "NAME:" or "DIR/NAME:" at message when it names file, else 0. */
 static size_t file_prefix(const char *message, const char *file)
 {
 	const char *slash = strrchr(file, '/'), *base = slash != NULL ? slash + 1 : file;

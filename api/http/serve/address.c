@@ -9,8 +9,9 @@
 #include "api/http/url.h"
 #include "engine/base/mem.h"
 
-/* Finds path and query in the request line, as they stand there: evhttp_uri takes "//x/y" for the
- * path "/y" of a host x, and who reads it otherwise would let through what it should not. */
+/* Finds path and query in the request line, literally: evhttp_uri takes "//x/y" for the
+ * path "/y" of a host x, and reading it another way would let through what must be
+ * refused. */
 static int find_path(const char *uri, const char **ret_path, size_t *ret_len,
 		     const char **ret_query, struct neap_error *err)
 {

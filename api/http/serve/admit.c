@@ -124,8 +124,8 @@ static size_t count_strangers(const struct neap_guard *of)
 	return count;
 }
 
-/* The one silent longest that has not proved itself and is owed no answer; of the newcomer's peer
- * or of all. The newcomer itself if there is no other. */
+/* The connection that has been silent longest, has not proved itself and is owed no
+ * answer; among the newcomer's peer or all. The newcomer itself if there is no other. */
 static struct neap_guard *find_victim(struct neap_guard *newcomer, bool only_peer)
 {
 	struct neap_guard *guard;

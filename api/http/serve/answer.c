@@ -19,7 +19,7 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
-/* Texts up to here are copied into one piece with what stands around them. */
+/* Texts up to this size are copied into one piece with the bytes around them. */
 #define STATUS_ROOM 256 /* a status line, the end of the headers, what evhttp adds */
 #define COPY_MAX    4096
 

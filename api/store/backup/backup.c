@@ -87,7 +87,7 @@ int64_t neap_backup_version(const struct neap_backup *backup)
 	return neap_store_snapshot_version(backup->snapshot);
 }
 
-/* Takes head; more stands in place of its last brace. */
+/* Takes head; more replaces its last brace. */
 static int add_line_take(struct neap_backup *backup, json_t *head, const char *more,
 			 size_t more_len, struct neap_buf *out, struct neap_error *err)
 {

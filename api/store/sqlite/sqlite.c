@@ -121,7 +121,8 @@ void neap_sqlite_forget_failed(struct sqlite_store *sqlite, struct operation *op
 						       : NULL);
 }
 
-/* First everything is shown, then it is told: who hears of one write sees them all. */
+/* First everything becomes visible, then listeners are called: whoever hears of one write
+ * sees them all. */
 static void hear_operations(struct sqlite_store *sqlite, struct operations *heard)
 {
 	struct operation *operation;
@@ -176,7 +177,7 @@ static void hear(struct neap_store *store)
 	(void)pthread_mutex_lock(&sqlite->lock);
 	STAILQ_CONCAT(&heard, &sqlite->heard);
 	(void)pthread_mutex_unlock(&sqlite->lock);
-	/* Whoever is told may write. */
+	/* Listeners may write. */
 	hold(store, 1);
 	hear_operations(sqlite, &heard);
 	neap_sqlite_replace_turn(sqlite);
@@ -219,7 +220,7 @@ static int check(const struct sqlite_store *sqlite, const struct neap_store_writ
 	return 0;
 }
 
-/* What the write makes: of a deletion the last state. */
+/* The result of the write; for a deletion the last state. */
 static int make_object(struct sqlite_store *sqlite, struct neap_store_write *write,
 		       const struct neap_object *newest, struct neap_object **ret,
 		       struct neap_error *err)
@@ -364,7 +365,7 @@ static int fd_of(const struct neap_store *store)
 	return of(store)->fd;
 }
 
-/* Nobody writes any more. Where it cannot be told that the log is not needed, it stays. */
+/* Nobody writes any more. If it is unknown whether the log is still needed, it stays. */
 static void close_marked(struct sqlite_store *sqlite)
 {
 	struct neap_error err;
@@ -393,9 +394,9 @@ static void free_store(struct neap_store *store)
 		       neap_sqlite_replace_is_busy(sqlite->replace)) {
 			struct pollfd ready = {.fd = sqlite->fd, .events = POLLIN};
 
-			(void)poll(
-				&ready, 1,
-				1000); /* one that was cut short is heard all the same */
+			(void)poll(&ready, 1,
+				   /* one that was cut short is reported all the same */
+				   1000);
 			hear(store);
 		}
 		(void)pthread_join(sqlite->thread, NULL);

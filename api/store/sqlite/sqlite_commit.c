@@ -95,7 +95,8 @@ void *neap_sqlite_commit(void *arg)
 	struct sqlite_store *sqlite = arg;
 	struct neap_error ignored;
 
-	(void)check_file(sqlite, &ignored); /* the first commit tries, and tells, again */
+	/* the first commit tries again and reports it */
+	(void)check_file(sqlite, &ignored);
 	(void)pthread_mutex_lock(&sqlite->lock);
 	for (;;) {
 		struct operations group = STAILQ_HEAD_INITIALIZER(group);

@@ -38,7 +38,7 @@ int neap_sqlite_damaged(const struct neap_sqlite_file *file, const char *what,
 		file->path, what);
 }
 
-/* What became of a call, by SQLite's code. */
+/* Turns SQLite's code into the outcome of a call. */
 int neap_sqlite_failed(const struct neap_sqlite_file *file, int code,
 		       struct neap_error *err)
 {
@@ -49,7 +49,7 @@ int neap_sqlite_failed(const struct neap_sqlite_file *file, int code,
 		return neap_error_nomem(err);
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
-	case SQLITE_ERROR: /* what is asked of a sound file has none of these */
+	case SQLITE_ERROR: /* cannot come from our statements on a sound file */
 	case SQLITE_CONSTRAINT:
 		return neap_sqlite_damaged(file, text, err);
 	case SQLITE_BUSY:
@@ -97,7 +97,7 @@ int neap_sqlite_ask(struct neap_sqlite_file *file, const char *sql, int64_t *ret
 		code = sqlite3_step(query);
 	if (code == SQLITE_ROW)
 		*ret = sqlite3_column_int64(query, 0);
-	(void)sqlite3_finalize(query); /* tells the error of the step again */
+	(void)sqlite3_finalize(query); /* returns the error of the step again */
 	if (code == SQLITE_ROW)
 		return 0;
 	return code == SQLITE_DONE ? neap_sqlite_damaged(file, "a row is missing", err)
@@ -119,8 +119,9 @@ static int prepare(struct neap_sqlite_file *file, struct neap_error *err)
 	return 0;
 }
 
-/* The path without links, but for the last part. From 3.39 on SQLITE_OPEN_NOFOLLOW refuses a link anywhere in
- * the path; where the folder lies is the operator's to say. */
+/* Resolves links in the path, except in the last part. From 3.39 on SQLITE_OPEN_NOFOLLOW
+ * refuses a link anywhere in the path, but the place of the folder is the operator's
+ * choice. */
 static int real_path(const char *path, char *real, size_t size, struct neap_error *err)
 {
 	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
@@ -243,7 +244,7 @@ static int step(struct neap_sqlite_file *file, sqlite3_stmt *statement, int code
 {
 	if (code == SQLITE_OK)
 		code = sqlite3_step(statement);
-	(void)sqlite3_reset(statement); /* tells the error of the step again */
+	(void)sqlite3_reset(statement); /* returns the error of the step again */
 	return code == SQLITE_DONE ? 0 : neap_sqlite_failed(file, code, err);
 }
 
@@ -282,7 +283,7 @@ static int take_off(struct neap_sqlite_file *file, const struct neap_sqlite_row 
 		file->pending.digest -= (uint64_t)sqlite3_column_int64(statement, 0);
 		file->pending.objects--;
 	}
-	(void)sqlite3_reset(statement); /* tells the error of the step again */
+	(void)sqlite3_reset(statement); /* returns the error of the step again */
 	if (code != SQLITE_ROW && code != SQLITE_DONE)
 		return neap_sqlite_failed(file, code, err);
 	if (is_there == row->is_there)

@@ -17,7 +17,7 @@
 #include "engine/base/mem.h"
 
 #define APPLICATION 0x6e656170 /* "neap" */
-/* What SQLite notes beside what it writes, and room for a start. */
+/* Space for what SQLite writes in addition, and for a start. */
 #define SPARE_BYTES INT64_C(1048576)
 
 /* As SQLite keeps them: a file whose tables are others is not read. */
@@ -123,7 +123,7 @@ static int add_up(struct neap_sqlite_file *file, struct neap_error *err)
 		file->totals.digest += (uint64_t)sqlite3_column_int64(query, 0);
 		file->totals.objects += sqlite3_column_int64(query, 1);
 	}
-	(void)sqlite3_finalize(query); /* tells the error of the step again */
+	(void)sqlite3_finalize(query); /* returns the error of the step again */
 	return code == SQLITE_DONE ? 0 : neap_sqlite_failed(file, code, err);
 }
 
@@ -212,7 +212,7 @@ static int copy(struct neap_sqlite_file *file, const char *path, struct neap_err
 	char log[300];
 	int fd, code, r;
 
-	/* What an earlier start left of one: now the store is what it was then, or newer. */
+	/* Left by an earlier start: the store now is as it was then, or newer. */
 	(void)snprintf(log, sizeof(log), "%s-journal", path);
 	(void)vfs->xDelete(vfs, log, 0);
 	(void)vfs->xDelete(vfs, path, 1);
@@ -257,7 +257,7 @@ static int change_1(struct neap_sqlite_file *file, int64_t version,
 	return seal(file, version, err);
 }
 
-/* Only one that is sound; a copy of it stays. */
+/* Only a sound file; a copy of it stays. */
 static int raise_1(struct neap_sqlite_file *file, const struct neap_sqlite_open *what,
 		   struct neap_error *err)
 {
@@ -314,7 +314,7 @@ static int check_tables(struct neap_sqlite_file *file, struct neap_error *err)
 		found += i < NEAP_ARRAY_LEN(tables);
 		others += i == NEAP_ARRAY_LEN(tables);
 	}
-	(void)sqlite3_finalize(query); /* tells the error of the step again */
+	(void)sqlite3_finalize(query); /* returns the error of the step again */
 	if (code != SQLITE_DONE)
 		return neap_sqlite_failed(file, code, err);
 	return found == NEAP_ARRAY_LEN(tables) && others == 0
@@ -387,7 +387,7 @@ int neap_sqlite_state(struct neap_sqlite_file *file, int64_t *ret_version,
 				   neap_sqlite_sum_state(file->id, *ret_version,
 							 &file->totals);
 	}
-	(void)sqlite3_finalize(query); /* tells the error of the step again */
+	(void)sqlite3_finalize(query); /* returns the error of the step again */
 	if (code != SQLITE_ROW && code != SQLITE_DONE)
 		return neap_sqlite_failed(file, code, err);
 	return is_right ? 0

@@ -9,7 +9,7 @@
 #include "api/store/sum.h"
 #include "engine/base/mem.h"
 
-/* What has been read so far. */
+/* State of the load. */
 struct load {
 	struct neap_sqlite_file *file;
 	neap_sqlite_load *give;
@@ -36,7 +36,8 @@ static int bad_object(struct load *load, int64_t id, const char *resource,
 	return neap_sqlite_damaged(load->file, what, err);
 }
 
-/* Of memory for the values of this row: then they are NULL, as damaged ones can be. */
+/* Whether memory for the values of this row ran out: then they are NULL, as damaged ones
+ * can be. */
 static bool is_short(const struct load *load)
 {
 	return sqlite3_errcode(load->file->db) == SQLITE_NOMEM;
@@ -109,7 +110,7 @@ static int each_row(struct load *load, const char *sql,
 	}
 	if (r == 0 && code != SQLITE_DONE)
 		r = neap_sqlite_failed(load->file, code, err);
-	(void)sqlite3_finalize(query); /* tells the error of the step again */
+	(void)sqlite3_finalize(query); /* returns the error of the step again */
 	return r;
 }
 
@@ -168,6 +169,6 @@ int neap_sqlite_file_check(struct neap_sqlite_file *file, struct neap_error *err
 		    : strcmp(text, "ok") != 0 ? neap_sqlite_damaged(file, what, err)
 					      : 0;
 	}
-	(void)sqlite3_finalize(query); /* tells the error of the step again */
+	(void)sqlite3_finalize(query); /* returns the error of the step again */
 	return r;
 }

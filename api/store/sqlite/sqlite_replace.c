@@ -14,10 +14,10 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
-/* Of one turn of the loop. */
+/* Objects per turn of the loop. */
 #define PIECE       256
 #define PIECE_BYTES ((size_t)1024 * 1024)
-/* What gathered objects have; no store gets there. */
+/* The version that staged objects have; no store reaches it. */
 #define STAGED INT64_MAX
 
 enum phase { GATHERING, WAITING, COMPARING, COMMITTING, SHOWING };

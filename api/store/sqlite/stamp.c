@@ -16,7 +16,8 @@ static size_t make_mark(int64_t version, char mark[MARK])
 				version);
 }
 
-/* Where the text tells the object's own version, which another object that it speaks of may precede. */
+/* Where the text has the object's own version, which may follow that of another object it
+ * mentions. */
 static const char *version_in(const struct neap_object *object, size_t *ret_len)
 {
 	char mark[MARK];
@@ -35,7 +36,7 @@ bool neap_stamp_is_same(const struct neap_object *a, const struct neap_object *b
 	       strcmp(left + left_len, right + right_len) == 0;
 }
 
-/* Where it cannot be told which of several is its own. */
+/* For texts in which the object's own version cannot be told from others. */
 static int stamp_tree(const struct neap_object *object, int64_t version,
 		      struct neap_object **ret, struct neap_error *err)
 {
