@@ -1,34 +1,52 @@
-# neap: a Lua-scriptable policy engine that lets latency-critical services and batch jobs share machines.
+# neap: a Lua-scriptable policy engine that lets latency-critical services and batch jobs
+# share machines.
 #
-#   make run        set up what is missing, build, start neapd on this machine; DATA=DIR keeps its objects there
-#   make laptop     the same, and pods of kubectl run here as processes of the user neap-pods
-#   make test       set up, build, run every test (TAP), or TESTS='json live'; the last line counts them
-#   make test-vm    cgroup and topology tests on a kernel of their own in qemu: cgroup v2, 16 CPUs, 2 nodes
-#   make peers      build real parts of Kubernetes into PEERS=DIR (~/.cache/neap-peers): ten minutes, once
+#   make run        set up what is missing, build, start neapd on this machine; DATA=DIR
+#                   keeps its objects there
+#   make laptop     the same, and pods of kubectl run here as processes of the user
+#                   neap-pods
+#   make test       set up, build, run every test (TAP), or TESTS='json live'; the last
+#                   line counts them
+#   make test-vm    cgroup and topology tests on a kernel of their own in qemu: cgroup v2,
+#                   16 CPUs, 2 nodes
+#   make peers      build real parts of Kubernetes into PEERS=DIR (~/.cache/neap-peers):
+#                   ten minutes, once
 #   make test-peers neap beside them, in full; TESTS='differ'
-#   make test-node  neap beside a real kubelet with containerd and runc, for minutes; NODE_LONG=1 for every case
-#   make chaos      attacks, kills, full disks, stopped processes, upgrades under load: long forms
-#   make torture    fail each allocation in turn; TORTURE_SECONDS=N for all of it (400), TORTURE=NAME picks
-#   make demo       a latency-critical service beside batch jobs, with figures, in about a minute
+#   make test-node  neap beside a real kubelet with containerd and runc, for minutes;
+#                   NODE_LONG=1 for every case
+#   make chaos      attacks, kills, full disks, stopped processes, upgrades under load:
+#                   long forms
+#   make torture    fail each allocation in turn; TORTURE_SECONDS=N for all of it (400),
+#                   TORTURE=NAME picks
+#   make demo       a latency-critical service beside batch jobs, with figures, in about a
+#                   minute
 #   make all        build neapd and neapctl into build/
-#   make t/cpuset   one test alone (t/test_cpuset.c or t/sh/cpuset.t); CASE=name picks one case
+#   make t/cpuset   one test alone (t/test_cpuset.c or t/sh/cpuset.t); CASE=name picks one
+#                   case
 #   make t/attack/http  one attack alone, in its short form; CHAOS_LONG=1 for the long one
-#   make lint       include directions, file length, banned functions, clang-tidy, cppcheck, luacheck
-#   make fuzz       fuzz all that reads hostile text: FUZZ_SECONDS=10 each, FUZZ_TARGETS="http wire" only those
+#   make lint       include directions, file length, banned functions, clang-tidy,
+#                   cppcheck, luacheck
+#   make fuzz       fuzz all that reads hostile text: FUZZ_SECONDS=10 each,
+#                   FUZZ_TARGETS="http wire" only those
 #   make soak       an hour of churn: memory and descriptors stay (SOAK_SECONDS=3600)
 #   make bench      the figures of t/bench as ratios
-#   make bench-node  a server beside best-effort burners, as pods of a real kubelet, minutes (doc/internals/tick.md)
-#   make bench-colocation  a service beside batch work under every policy, an hour (doc/colocation.md)
+#   make bench-node  a server beside best-effort burners, as pods of a real kubelet,
+#                    minutes (doc/internals/tick.md)
+#   make bench-colocation  a service beside batch work under every policy, an hour
+#                          (doc/colocation.md)
 #   make fmt        lay out C sources by .clang-format; make doc/lua-api.md of lua/meta
 #   make deps       install the Debian packages that are missing
 #   make deb        build/neap_VERSION_ARCH.deb for Debian 12; VERSION= for another number
-#   make test-deb   that package: installed, upgraded and removed in a Debian tree, and in a booted one
-#   make install    programs, policies, types for editors, manuals, completion, units; DESTDIR= PREFIX=
-#   make uninstall  takes away what make install puts there; with the same DESTDIR= PREFIX=
+#   make test-deb   that package: installed, upgraded and removed in a Debian tree, and in
+#                   a booted one
+#   make install    programs, policies, types for editors, manuals, completion, units;
+#                   DESTDIR= PREFIX=
+#   make uninstall  takes away what make install puts there; with the same DESTDIR=
+#                   PREFIX=
 #   make clean      remove what was built
 #
-#   V=1 shows commands; O=DIR builds elsewhere; SAN=address,undefined or SAN=thread builds with
-#   sanitizers into a folder of its own; WERROR=1 makes warnings errors.
+#   V=1 shows commands; O=DIR builds elsewhere; SAN=address,undefined or SAN=thread builds
+#   with sanitizers into a folder of its own; WERROR=1 makes warnings errors.
 
 SAN     ?=
 comma   := ,
@@ -61,7 +79,8 @@ Q := @
 say = $(eval SAID += x)@printf '  $(COUNT)%-6s %s\n' $(1) $(patsubst $(O)/%,%,$(2))
 endif
 
-# "[12/310]": how far a build is. What there is to do is told by a make that does nothing, behind one that notes the flags.
+# "[12/310]": how far a build is. What there is to do is told by a make that does nothing,
+# behind one that notes the flags.
 SAID :=
 TO_SAY := $(if $(COUNTED),$(shell $(MAKE) COUNTED= O='$(O)' $(O)/flags $(O)/objects >/dev/null 2>&1; \
             $(MAKE) -n COUNTED= COUNTING=1 O='$(O)' $(MAKECMDGOALS) \
@@ -73,7 +92,8 @@ LIB_SRC := $(filter-out $(MAINS),$(wildcard engine/*/*.c engine/*/*/*.c hw/*.c h
 # The tables of the built-in kinds are made of text.
 TYPES   := $(wildcard api/kube/types/*.types)
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(if $(TYPES),$(O)/api/kube/types/tables.o)
-# What tests can make fail: compiled a second time for them, as no program that is installed has these hooks.
+# What tests can make fail: compiled a second time for them, as no program that is
+# installed has these hooks.
 FAULTY  := $(wildcard engine/base/mem.c api/policy/folder.c)
 FAULT_OBJ := $(FAULTY:%.c=$(O)/faults/%.o)
 PROGS   := $(patsubst api/%.c,$(O)/%,$(wildcard $(MAINS)))
@@ -82,7 +102,8 @@ T_SH    := $(wildcard t/sh/*.t)
 # Beside real parts of Kubernetes, where make peers has built them.
 T_PEERS := $(wildcard t/peers/*.t)
 T_NODE  := $(wildcard t/node/*.t)
-# Attacks: programs and scripts that judge themselves; a program beside a script of its name is run by it.
+# Attacks: programs and scripts that judge themselves; a program beside a script of its
+# name is run by it.
 A_SRC   := $(wildcard t/attack/*.c)
 A_SH    := $(wildcard t/attack/*.t)
 A_NAMES := $(sort $(A_SRC:%.c=%) $(A_SH:%.t=%))
@@ -97,7 +118,8 @@ FUZZ    := $(patsubst t/fuzz/%.c,$(O)/t/fuzz/%,$(wildcard t/fuzz/*.c))
 FUZZ_OBJ := $(addprefix $(O)/t/fuzz/lib/,fuzz.o http_reading.o) \
            $(if $(findstring fuzzer,$(SAN)),,$(O)/t/fuzz/lib/replay.o)
 FUZZ_SECONDS ?= 10
-# Torture: its objects lie beside, as above; the allocator that fails also as a library to preload.
+# Torture: its objects lie beside, as above; the allocator that fails also as a library to
+# preload.
 TORT_OBJ := $(patsubst t/torture/%.c,$(O)/t/torture.o/%.o,$(wildcard t/torture/*.c))
 TORT_BIN := $(if $(TORT_OBJ),$(O)/t/torture $(O)/t/failmalloc.so)
 VECTORS := $(if $(VEC_OBJ),$(O)/t/vectors)
@@ -122,8 +144,9 @@ ifneq ($(word 2,$(MAKECMDGOALS)),)
 endif
 endif
 
-# What is built is decided in a second make, as packages may come in between. It uses every CPU, unless -j says
-# how many, or another make did. Expanded late: a makefile that is read does not see -j yet.
+# What is built is decided in a second make, as packages may come in between. It uses
+# every CPU, unless -j says how many, or another make did. Expanded late: a makefile that
+# is read does not see -j yet.
 JOBS     = $(if $(filter 0,$(MAKELEVEL)),$(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc)))
 SUBMAKE  = $(MAKE) --no-print-directory $(JOBS) O=$(O) COUNTED=1
 
@@ -146,8 +169,8 @@ need-deps:
 deps:
 	@t/deps.sh
 
-# A changed compiler or flag rebuilds everything, an unchanged one nothing; so does the list of
-# objects for the archive, as a source that went leaves no newer file behind.
+# A changed compiler or flag rebuilds everything, an unchanged one nothing; so does the
+# list of objects for the archive, as a source that went leaves no newer file behind.
 STAMP = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' > $@.new; \
         if cmp -s $@.new $@; then rm -f $@.new; else mv -f $@.new $@; fi
 
@@ -194,7 +217,8 @@ $(PROGS): $(O)/%: $(O)/api/%.o $(O)/libneap.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(O)/libneap.a $(LIBS)
 
-# Hundreds of tests share the library, as each with its own copy makes gigabytes and minutes of links.
+# Hundreds of tests share the library, as each with its own copy makes gigabytes and
+# minutes of links.
 SO_OBJ  := $(filter-out $(FAULTY:%.c=$(O)/%.o),$(LIB_OBJ)) $(FAULT_OBJ)
 $(O)/libneap.so: $(SO_OBJ) $(O)/objects
 	$(call say,LD,$@)
@@ -376,7 +400,8 @@ install: all
 	  mkdir -p $(DESTDIR)$(PREFIX)/lib/systemd/system && \
 	  sed 's,/usr/sbin/,$(PREFIX)/sbin/,' doc/deploy/$$f >$(DESTDIR)$(PREFIX)/lib/systemd/system/$$f || exit 1; done
 
-# What an install would put there now, so that there is one list; folders go when nothing else is in them.
+# What an install would put there now, so that there is one list; folders go when nothing
+# else is in them.
 uninstall: all
 	@tree=$$(mktemp -d) && trap 'rm -rf "$$tree"' EXIT && \
 	$(SUBMAKE) DESTDIR="$$tree" PREFIX='$(PREFIX)' install >/dev/null && \

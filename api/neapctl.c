@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * neapctl, the client of neapd: its table of commands, help, and the way from words to a command. */
+ * neapctl, the client of neapd: its table of commands, help, and the way from words to a
+ * command. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,8 +178,8 @@ static int unknown(const char *word)
 	return r;
 }
 
-/* The command of argv[0], or of argv[0] and argv[1]; *ret_words tells how many. Without one the
- * status to end with. */
+/* The command of argv[0], or of argv[0] and argv[1]; *ret_words tells how many. Without
+ * one the status to end with. */
 static int command_find(int argc, char **argv, const struct neap_command **ret,
 			int *ret_words)
 {

@@ -74,9 +74,9 @@ static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 	return 0;
 }
 
-/* Whoever asks for health or version during the start need not wait for its end: one turn of the
- * loop takes the connection, the next its request. Without EVLOOP_ONCE it would turn until nobody has anything to
- * do, which may be never. */
+/* Whoever asks for health or version during the start need not wait for its end: one turn
+ * of the loop takes the connection, the next its request. Without EVLOOP_ONCE it would
+ * turn until nobody has anything to do, which may be never. */
 static void answer_early(struct neap_daemon *daemon)
 {
 	(void)event_base_loop(daemon->process.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes doc/lua-api.md of the type declarations in lua/meta: awk -f doc/lua-api.awk lua/meta/*.lua
+# Makes doc/lua-api.md of the type declarations in lua/meta: awk -f doc/lua-api.awk
+# lua/meta/*.lua
 #
-# "-- # TITLE" in a meta file begins a chapter, comment lines right below it are its text. Each class
-# and alias is a section: its text, a table of its fields, its functions. Functions of a local are
-# blocks, under the name that a trailing comment gives (`local Ctx = {} -- ctx`); functions of a
-# global library, and global functions, are rows of a table. POSIX awk.
+# "-- # TITLE" in a meta file begins a chapter, comment lines right below it are its text.
+# Each class and alias is a section: its text, a table of its fields, its functions.
+# Functions of a local are blocks, under the name that a trailing comment gives (`local
+# Ctx = {} -- ctx`); functions of a global library, and global functions, are rows of a
+# table. POSIX awk.
 
 function put(line)
 {
@@ -72,7 +74,8 @@ function put_text(   i, n, list)
 	text = ""
 }
 
-# The type at the start of s, which ends at a blank outside brackets and quotes; the rest is in rest.
+# The type at the start of s, which ends at a blank outside brackets and quotes; the rest
+# is in rest.
 function take_type(s,   i, c, depth, quoted)
 {
 	for (i = 1; i <= length(s); i++) {

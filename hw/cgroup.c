@@ -146,7 +146,8 @@ int neap_cgroup_open_beneath(int dirfd, const char *path, int flags)
 	if (!*path)
 		path = ".";
 	fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
-	/* Some container filters answer EPERM for calls they do not know; the slow way is as safe. */
+	/* Some container filters answer EPERM for calls they do not know; the slow way is
+	 * as safe. */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		return open_stepwise(dirfd, path, flags);
 	return (int)fd;
@@ -184,7 +185,8 @@ static int mount_set(struct neap_cgroup *cgroup, enum neap_controller controller
 
 	if (mount->is_present)
 		return 0;
-	/* Links like cpu -> cpu,cpuacct resolve to one name, so that equal mounts compare equal. */
+	/* Links like cpu -> cpu,cpuacct resolve to one name, so that equal mounts compare
+	 * equal. */
 	if (!realpath(path, real))
 		return neap_error_sys(err, "cgroup mount %s", path);
 	if (strlen(real) >= sizeof(mount->path))

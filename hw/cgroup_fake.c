@@ -70,7 +70,8 @@ static const struct fake_file v2_files[] = {
 	{NEAP_CTL_PIDS, "pids.max", "max\n"},
 };
 
-/* Text that a new group takes from above: the controllers handed down, the effective CPUs. */
+/* Text that a new group takes from above: the controllers handed down, the effective
+ * CPUs. */
 static void inherit(int parent_fd, const char *name, char *buf, size_t size)
 {
 	const char *from =
@@ -174,7 +175,8 @@ int neap_cgroup_fake_empty(int group_fd)
 		errno = EBUSY;
 		return -1;
 	}
-	/* A group below keeps its parent, as in the kernel; so look first, then take away. */
+	/* A group below keeps its parent, as in the kernel; so look first, then take
+	 * away. */
 	if (each_file(group_fd, false) < 0)
 		return -1;
 	return each_file(group_fd, true);

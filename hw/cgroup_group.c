@@ -16,7 +16,8 @@
 #include "engine/machine/path.h"
 #include "hw/cgroup_priv.h"
 
-/* Without these neap's keys do not exist; a group that lacks the others is still of use. */
+/* Without these neap's keys do not exist; a group that lacks the others is still of
+ * use. */
 static const struct {
 	enum neap_controller controller;
 	bool is_needed;
@@ -47,7 +48,8 @@ static int enable_controller(const struct neap_cgroup *cgroup, const char *mount
 	if (neap_cgroup_has_word(enabled, name))
 		return 0;
 	if (cgroup->is_fake) {
-		/* A plain file takes words as they come; the kernel would merge them itself. */
+		/* A plain file takes words as they come; the kernel would merge them
+		 * itself. */
 		size_t len = strlen(enabled);
 
 		snprintf(enabled + len, size - len, "%s%s", len ? " " : "", name);
@@ -151,7 +153,8 @@ static void make_through_library(const struct neap_cgroup *cgroup,
 		bool v2 = cgroup->mount[hierarchies[i]].is_v2;
 		const char *name = neap_cgroup_controller_file_name(hierarchies[i], v2);
 
-		/* A cgroup2 tree without controllers of ours (mixed machines) is made by mkdir. */
+		/* A cgroup2 tree without controllers of ours (mixed machines) is made by
+		 * mkdir. */
 		if (name && cgroup_add_controller(group, name))
 			has_controller = true;
 	}

@@ -116,8 +116,9 @@ uint64_t neap_group_id(struct neap_group *group)
 
 enum fetched { FETCH_ABSENT = -1, FETCH_GONE = -2 };
 
-/* Text of one file of the group: its length, FETCH_ABSENT, or FETCH_GONE when the descriptor
- * belongs to a group that was removed. The name may be in use again: then a later call sees it. */
+/* Text of one file of the group: its length, FETCH_ABSENT, or FETCH_GONE when the
+ * descriptor belongs to a group that was removed. The name may be in use again: then a
+ * later call sees it. */
 static long fetch(struct neap_group *group, int slot, enum neap_controller controller,
 		  const char *file, char *buf, size_t size)
 {
@@ -133,7 +134,8 @@ static long fetch(struct neap_group *group, int slot, enum neap_controller contr
 		fd = neap_cgroup_open(readings->cgroup, controller, group->dir, file,
 				      O_RDONLY, &err);
 		if (fd < 0) {
-			/* Out of descriptors and the like pass; a missing file stays missing. */
+			/* Out of descriptors and the like pass; a missing file stays
+			 * missing. */
 			if (err.errnum == ENOENT)
 				group->fd[slot] = NEAP_FD_NOT_THERE;
 			return FETCH_ABSENT;
@@ -153,7 +155,8 @@ static long fetch(struct neap_group *group, int slot, enum neap_controller contr
 						   : NEAP_FD_NOT_THERE);
 		else
 			close(fd);
-		/* systemd may remove an empty group of the unified tree and leave the others. */
+		/* systemd may remove an empty group of the unified tree and leave the
+		 * others. */
 		if (saved == ENODEV && controller != NEAP_CTL_UNIFIED)
 			return FETCH_GONE;
 		return FETCH_ABSENT;
@@ -168,7 +171,8 @@ static enum neap_controller controller_of(const struct neap_cgroup *cgroup,
 {
 	enum neap_controller controller = group_files[file].controller;
 
-	/* Without a cgroup2 mount only Anolis kernels have pressure, among the files of cpuacct. */
+	/* Without a cgroup2 mount only Anolis kernels have pressure, among the files of
+	 * cpuacct. */
 	if (controller == NEAP_CTL_UNIFIED && !cgroup->mount[controller].is_present)
 		return NEAP_CTL_CPUACCT;
 	return controller;

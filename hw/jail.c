@@ -70,8 +70,8 @@ const char *neap_jail_cap_name(int number)
 		       : NULL;
 }
 
-/* KEEP_CAPS and NO_SETUID_FIXUP are locked as they are, off: the kernel itself takes the capabilities
- * away when root becomes another user. */
+/* KEEP_CAPS and NO_SETUID_FIXUP are locked as they are, off: the kernel itself takes the
+ * capabilities away when root becomes another user. */
 #define SECUREBITS                                                                       \
 	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP_LOCKED |          \
 	 SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |                         \
@@ -86,8 +86,8 @@ int neap_jail_bound(uint64_t keep, struct neap_error *err)
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 &&
 	    errno != EINVAL) /* before Linux 4.3 there are none */
 		return neap_error_sys(err, "no ambient capabilities");
-	/* EPERM: not root, or a container that keeps CAP_SETPCAP back. With no_new_privs the bounding
-	 * set can give nothing anyway. */
+	/* EPERM: not root, or a container that keeps CAP_SETPCAP back. With no_new_privs
+	 * the bounding set can give nothing anyway. */
 	if (prctl(PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0) < 0 && errno != EPERM)
 		return neap_error_sys(err, "securebits");
 	for (number = 0; prctl(PR_CAPBSET_READ, number, 0, 0, 0) >= 0; number++) {

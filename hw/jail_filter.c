@@ -106,7 +106,8 @@ static const char sanitizer[] =
 #define ALLOW SCMP_ACT_ALLOW
 #define KILL  SCMP_ACT_KILL_PROCESS
 
-/* When (argument & mask) is value. No two of a call that do different things may both fit. */
+/* When (argument & mask) is value. No two of a call that do different things may both
+ * fit. */
 static const struct term {
 	int who;
 	uint32_t action;
@@ -129,7 +130,8 @@ static const struct term {
 	{LOOP, ALLOW, "ioctl", 1, INT, FIONBIO},
 	{BOTH, ALLOW, "ioctl", 1, INT, TCGETS},
 	{HAND, ALLOW, "ioctl", 1, 0xffff, PIDFD_GET_INFO_ANY},
-	/* No signals of descriptors, which can be sent to others: F_SETOWN, F_SETSIG, leases; O_ASYNC is below. */
+	/* No signals of descriptors, which can be sent to others: F_SETOWN, F_SETSIG,
+	 * leases; O_ASYNC is below. */
 	{BOTH, ALLOW, "fcntl", 1, INT, F_GETFD},
 	{BOTH, ALLOW, "fcntl", 1, INT, F_SETFD},
 	{BOTH, ALLOW, "fcntl", 1, INT, F_GETFL},
@@ -218,11 +220,12 @@ static void term_add(struct build *build, const struct term *term)
 		rule_add(build, term->action, term->name, term->mask ? &cmp : NULL);
 }
 
-/* TCP for probes; other sockets get the error from which libraries fall back. A filter sees numbers and not what a
- * pointer leads to, so it cannot say where to: api/agent/pod/probe_net.c knows no address but those of this machine, but a
- * loop that was taken over could connect to others, which without probes it cannot. So this is for loops that run pods
- * alone, and no more than that: no names are looked up (no UDP, no netlink), nobody is waited for (no bind, no
- * listen), no packets are made by hand. */
+/* TCP for probes; other sockets get the error from which libraries fall back. A filter
+ * sees numbers and not what a pointer leads to, so it cannot say where to:
+ * api/agent/pod/probe_net.c knows no address but those of this machine, but a loop that
+ * was taken over could connect to others, which without probes it cannot. So this is for
+ * loops that run pods alone, and no more than that: no names are looked up (no UDP, no
+ * netlink), nobody is waited for (no bind, no listen), no packets are made by hand. */
 static void sockets_add(struct build *build)
 {
 	static const uint64_t families[] = {AF_INET, AF_INET6};

@@ -8,8 +8,8 @@
 
 #define NEAP_PROCESS_FDS 32 /* as many can be kept */
 
-/* Closes all descriptors but these (-1 is none) and 0 to 2. What is not kept of those three
- * becomes /dev/null, so that no file opened later gets such a number. */
+/* Closes all descriptors but these (-1 is none) and 0 to 2. What is not kept of those
+ * three becomes /dev/null, so that no file opened later gets such a number. */
 void neap_process_fds_keep(const int *keep, size_t count);
 /* Takes away all handlers of the daemon, ignores the signals of one list and blocks those
  * of the other; 0 ends a list. Returns a descriptor that reads the blocked ones. */

@@ -111,7 +111,8 @@ int neap_readings_new(const char *sys_root, const struct neap_cgroup *cgroup,
 		return neap_error_nomem(err);
 	}
 
-	/* Reading, not only opening: a kernel with pressure switched off has files that refuse. */
+	/* Reading, not only opening: a kernel with pressure switched off has files that
+	 * refuse. */
 	for (int i = 0; i < NODE_FILES; i++) {
 		if (read_node_file(readings, (enum node_file)i, text, sizeof(text)) >= 0)
 			continue;

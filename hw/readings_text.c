@@ -27,7 +27,8 @@ bool neap_text_take_number(const char **at, int64_t *ret)
 	return true;
 }
 
-/* Most lines differ in their first bytes, so calls of the library would cost more than they do. */
+/* Most lines differ in their first bytes, so calls of the library would cost more than
+ * they do. */
 int64_t neap_text_find_number(const char *text, const char *name)
 {
 	while (*text) {
@@ -77,9 +78,9 @@ double neap_text_pressure(const char *text, int64_t *ret_total_usec)
 	return ((double)whole + (double)part / 100) / 100;
 }
 
-/* Not by pread(), of which the C library makes a point of cancellation: in a process with threads that costs two
- * atomic operations for each of the some thousand reads of a tick. The offset, 0, has room for every architecture's
- * way to pass it. */
+/* Not by pread(), of which the C library makes a point of cancellation: in a process with
+ * threads that costs two atomic operations for each of the some thousand reads of a tick.
+ * The offset, 0, has room for every architecture's way to pass it. */
 long neap_text_read(int fd, char *buf, size_t size)
 {
 	long n = syscall(SYS_pread64, fd, buf, size - 1, 0L, 0L, 0L);

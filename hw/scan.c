@@ -37,7 +37,8 @@ struct neap_scan {
 	/* every pod has a watch, and none reported anything since the last look */
 	bool is_told;
 	bool is_doubted; /* the next look goes by paths and reads all */
-	bool is_stale; /* a look failed half way: the list of pods is not that of the names */
+	/* a look failed half way: the list of pods is not that of the names */
+	bool is_stale;
 };
 
 static bool is_pod_name(enum neap_cgroup_driver driver, const char *name)
@@ -97,7 +98,8 @@ static int rebuild_pods(struct neap_scan *scan, struct neap_error *err)
 			    snprintf(row->dir, sizeof(row->dir), "%s/%s", class->dir,
 				     name) >= (int)sizeof(row->dir))
 				continue;
-			/* systemd takes "-" for a level, so kubelets write "_"; uids have none. */
+			/* systemd takes "-" for a level, so kubelets write "_"; uids have
+			 * none. */
 			for (char *at = row->uid;
 			     *at && class->tree->driver == NEAP_DRIVER_SYSTEMD; at++)
 				*at = *at == '_' ? '-' : *at;

@@ -228,8 +228,8 @@ static int list_names(int fd, enum neap_cgroup_driver driver,
 	return r;
 }
 
-/* The directory that has the path now; kept, with a watch, if there is room. NEAP_ENOTFOUND when there
- * is none. */
+/* The directory that has the path now; kept, with a watch, if there is room.
+ * NEAP_ENOTFOUND when there is none. */
 static int place_open(struct neap_places *places, struct neap_place *place,
 		      const char *dir, int *ret_fd, struct neap_error *err)
 {
@@ -253,8 +253,9 @@ static int place_open(struct neap_places *places, struct neap_place *place,
 	return 0;
 }
 
-/* Names through the kept descriptor, or by the path without one. The stamp is taken before the reading,
- * and the watch set: what comes in between is seen by the next look. On failure nothing is kept. */
+/* Names through the kept descriptor, or by the path without one. The stamp is taken
+ * before the reading, and the watch set: what comes in between is seen by the next look.
+ * On failure nothing is kept. */
 static int read_names(struct neap_places *places, struct neap_place *place,
 		      const char *dir, enum neap_cgroup_driver driver,
 		      neap_place_wanted_fn *is_wanted, struct neap_place_names *ret,

@@ -68,8 +68,8 @@ static int env_take(struct saved_env *saved, struct neap_error *err)
 		if (unsetenv(name) < 0)
 			return neap_error_sys(err, "unset %s", name);
 	}
-	/* Plugins are for GPUs, PCI and libxml2: nothing that neap asks for, some milliseconds of
-	 * every start, and more code in a daemon than it should carry. */
+	/* Plugins are for GPUs, PCI and libxml2: nothing that neap asks for, some
+	 * milliseconds of every start, and more code in a daemon than it should carry. */
 	if (setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 1) < 0)
 		return neap_error_sys(err, "set HWLOC_PLUGINS_PATH");
 	return 0;
@@ -219,8 +219,9 @@ static int memory_tier(hwloc_obj_t node)
 	return 0;
 }
 
-/* Several nodes may hold one CPU. The nearest has the fewest CPUs; beside each other, ordinary
- * memory goes before fast or persistent memory, then the lower number, as Linux gives DRAM first. */
+/* Several nodes may hold one CPU. The nearest has the fewest CPUs; beside each other,
+ * ordinary memory goes before fast or persistent memory, then the lower number, as Linux
+ * gives DRAM first. */
 static bool is_nearer(hwloc_obj_t a, const struct neap_numa *x, hwloc_obj_t b,
 		      const struct neap_numa *y)
 {
@@ -325,7 +326,8 @@ static void tell_sockets_apart(struct neap_topology *t)
 		t->sockets[i].os_socket = i;
 }
 
-/* One row per PU, in rising OS number, and what it sits in. scratch has room for every object. */
+/* One row per PU, in rising OS number, and what it sits in. scratch has room for every
+ * object. */
 static int fill_cpus(struct neap_topology *t, hwloc_topology_t tree, hwloc_obj_t *pus,
 		     int count, hwloc_obj_t *scratch, struct neap_error *err)
 {
@@ -349,7 +351,8 @@ static int fill_cpus(struct neap_topology *t, hwloc_topology_t tree, hwloc_obj_t
 			return neap_error_set(err, NEAP_EINVAL,
 					      "CPU number %u: there twice", pu->os_index);
 		cpu->os_cpu = (int)pu->os_index;
-		/* Without core objects every CPU is a core; without packages all are one socket. */
+		/* Without core objects every CPU is a core; without packages all are one
+		 * socket. */
 		cpu->core = index_of(core ? core : pu, cores, &t->core_count);
 		cpu->socket = index_of(socket, sockets, &t->socket_count);
 		cpu->l3 = l3 ? index_of(l3, l3s, &t->l3_count) : -1;
@@ -371,7 +374,8 @@ static int fill_cpus(struct neap_topology *t, hwloc_topology_t tree, hwloc_obj_t
 	return 0;
 }
 
-/* -1 of hwloc: on several levels (uneven machines); none of these types is, but a file may try. */
+/* -1 of hwloc: on several levels (uneven machines); none of these types is, but a file
+ * may try. */
 static int count_objects(hwloc_topology_t tree, hwloc_obj_type_t type)
 {
 	int count = hwloc_get_nbobjs_by_type(tree, type);

@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Refuses calls that neap does without. An exception stands on the line itself, with its reason:
+# Refuses calls that neap does without. An exception stands on the line itself, with its
+# reason:
 #     /* lint: allow NAME, why */
-# and is an error where it is not needed. Refuses, too, a neap_auto_ variable without a value: a
-# return before its first one would free what lay on the stack. Arguments: C files (default: all).
+# and is an error where it is not needed. Refuses, too, a neap_auto_ variable without a
+# value: a return before its first one would free what lay on the stack. Arguments: C
+# files (default: all).
 set -eu
 cd "${LINT_ROOT:-$(dirname "$0")/..}"
 

@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the Debian packages that are missing. t/deps.sh [build|lint|docs|test|bench|fuzz|vm|peers|deb]... ; without
-# a group all but fuzz, vm, peers and deb. Quiet when nothing is missing. t/deps.sh --versions only looks whether what
-# is there is too old. Go is a peer of the bench only and is never installed: without it that column says so.
-# Of the package prometheus only promtool is wanted: its service is neither started nor enabled.
+# Installs the Debian packages that are missing. t/deps.sh
+# [build|lint|docs|test|bench|fuzz|vm|peers|deb]... ; without a group all but fuzz, vm,
+# peers and deb. Quiet when nothing is missing. t/deps.sh --versions only looks whether
+# what is there is too old. Go is a peer of the bench only and is never installed: without
+# it that column says so. Of the package prometheus only promtool is wanted: its service
+# is neither started nor enabled.
 set -eu
 
 # group  package  purpose

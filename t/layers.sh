@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Refuses an include against the arrows: which folder may include which, and which outside libraries;
-# and folders that include each other in a circle.
-# Arguments: the C files to look at, relative to the root of the tree (default: all).
+# Refuses an include against the arrows: which folder may include which, and which outside
+# libraries; and folders that include each other in a circle. Arguments: the C files to
+# look at, relative to the root of the tree (default: all).
 set -eu
 cd "${LINT_ROOT:-$(dirname "$0")/..}"
 
-# folder (the longest that fits decides) : folders it may include : libraries besides libc.
-# "jansson" is allowed everywhere as a data type. "*" is everything.
+# folder (the longest that fits decides) : folders it may include : libraries besides
+# libc. "jansson" is allowed everywhere as a data type. "*" is everything.
 table='
 engine/base      : engine/base :
 engine/json      : engine/base engine/json :

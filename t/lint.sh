@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# All checks of `make lint`, side by side; any finding fails. Arguments: names of single parts.
-# LINT_ROOT checks another tree (t/sh/lint.t does, to see that the checks can fail).
-# Parts are called by a name put together, and each in a subshell of its own.
+# All checks of `make lint`, side by side; any finding fails. Arguments: names of single
+# parts. LINT_ROOT checks another tree (t/sh/lint.t does, to see that the checks can
+# fail). Parts are called by a name put together, and each in a subshell of its own.
 # shellcheck disable=SC2317,SC2030,SC2031
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -99,6 +99,44 @@ part_space()
 		"${f[@]}"
 }
 
+# Comments have 90 columns, tabs being 8 wide. Code is laid out by clang-format, and
+# messages may be longer.
+part_columns()
+{
+	local f
+	list f '*.c' '*.h' '*.lua' '*.sh' '*.t' '*.awk' '*.py' '*.go' Makefile || return 0
+	awk -f "$here/columns.awk" "${f[@]}"
+}
+
+# A file of the product has a name of its own, or a row in t/names that says why not.
+part_names()
+{
+	local f
+	list f 'api/*.[ch]' 'engine/*.[ch]' 'hw/*.[ch]' 'lua/*.[ch]' 't/lib/*.[ch]' || return 0
+	printf '%s\n' "${f[@]}" | awk -v table="$(cat t/names 2>/dev/null)" '
+		BEGIN {
+			rows = split(table, row, "\n")
+			for (i = 1; i <= rows; i++) {
+				if (row[i] ~ /^#/ || row[i] == "") continue
+				if (!match(row[i], /^[a-z0-9_]+: ./)) { print "t/names:" i ": not NAME: REASON"; bad = 1; continue }
+				name = substr(row[i], 1, index(row[i], ":") - 1)
+				reason[name] = i
+			}
+		}
+		{ name = $0; sub(/.*\//, "", name); count[name]++; at[name] = at[name] " " $0 }
+		END {
+			for (name in count) {
+				stem = name; sub(/\.[ch]$/, "", stem)
+				if (count[name] < 2) continue
+				used[stem] = 1
+				if (!(stem in reason)) { print name ": more than one file:" at[name] ": rename, or give the reason in t/names"; bad = 1 }
+			}
+			for (stem in reason)
+				if (!(stem in used)) { print "t/names:" reason[stem] ": no two files are named " stem; bad = 1 }
+			exit bad
+		}'
+}
+
 part_format()
 {
 	local f
@@ -118,7 +156,8 @@ part_cppcheck()
 	local f
 	need cppcheck || return 1
 	list f '*.c' || return 0
-	# missingInclude: outside headers are not followed. unusedFunction needs the whole program.
+	# missingInclude: outside headers are not followed. unusedFunction needs the whole
+	# program.
 	cppcheck --quiet --error-exitcode=1 --std=c11 --language=c -I. -D_GNU_SOURCE -D__linux__ \
 		-D'NEAP_VERSION="0"' -D'NEAP_SHARE_DIR="/"' \
 		--enable=warning,performance,portability --inline-suppr \
@@ -157,7 +196,7 @@ part_tidy()
 		clang-tidy --quiet --config-file="$here/../.clang-tidy" "$@" -- $flags 2>/dev/null' sh "$flags"
 }
 
-parts=(tidy cppcheck format layers banned length licence space luacheck shellcheck)
+parts=(tidy cppcheck format layers banned length licence space columns names luacheck shellcheck)
 [ $# -gt 0 ] && parts=("$@")
 
 out=$(mktemp -d "${TMPDIR:-/tmp}/neap-lint.XXXXXX") || exit 1
@@ -165,7 +204,7 @@ trap 'rm -rf "$out"' EXIT
 for part in "${parts[@]}"; do
 	if ! declare -F "part_$part" >/dev/null; then
 		echo "lint: no part '$part': tidy cppcheck format layers banned length licence" \
-			"space luacheck shellcheck" >&2
+			"space columns names luacheck shellcheck" >&2
 		exit 2
 	fi
 	(

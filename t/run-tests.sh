@@ -1,27 +1,31 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the built test programs (BUILD/t/test_*, BUILD/t/attack/*), t/sh/*.t, t/attack/*.t and t/peers/*.t. A line
-# tells each one that ended: how many have, its seconds, and what failed in it, at once. Last line: "N passed, N
-# failed", with ", N skipped" where so; before it the ten that took longest, the full output of what failed and the
-# reason of every skip. Arguments: names of single tests. BUILD, SAN, NEAP_TEST_TIMEOUT (seconds a program),
-# NEAP_TEST_JOBS (how many at a time, beside the one that governs the machine: twice the CPUs),
-# NEAP_TEST_LOCK (a file: who governs the machine waits for its lock, where several people test on one).
+# Runs the built test programs (BUILD/t/test_*, BUILD/t/attack/*), t/sh/*.t, t/attack/*.t
+# and t/peers/*.t. A line tells each one that ended: how many have, its seconds, and what
+# failed in it, at once. Last line: "N passed, N failed", with ", N skipped" where so;
+# before it the ten that took longest, the full output of what failed and the reason of
+# every skip. Arguments: names of single tests. BUILD, SAN, NEAP_TEST_TIMEOUT (seconds a
+# program), NEAP_TEST_JOBS (how many at a time, beside the one that governs the machine:
+# twice the CPUs), NEAP_TEST_LOCK (a file: who governs the machine waits for its lock,
+# where several people test on one).
 #
-# It calls itself (--one) for each program, as its TAP needs mending: cmocka prints one plan per group and a
-# skip as "not ok N # SKIP name". A program that crashes, hangs, exits with an error or says nothing fails as
-# one more test of its own.
+# It calls itself (--one) for each program, as its TAP needs mending: cmocka prints one
+# plan per group and a skip as "not ok N # SKIP name". A program that crashes, hangs,
+# exits with an error or says nothing fails as one more test of its own.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export BUILD=${BUILD:-build} SAN=${SAN:-}
 under=()
 if [[ $SAN == *thread* ]]; then
 	export TSAN_OPTIONS="suppressions=$PWD/t/tsan.supp ${TSAN_OPTIONS:-}"
-	# Where the kernel spreads addresses widely (vm.mmap_rnd_bits above 28) its runtime does not start.
+	# Where the kernel spreads addresses widely (vm.mmap_rnd_bits above 28) its
+	# runtime does not start.
 	if setarch -R true 2>/dev/null; then under=(setarch -R); fi
 fi
 
-# What a program is called in output: test_json, life, attack/http, peers/differ; --attacks prints the paths of all attacks.
+# What a program is called in output: test_json, life, attack/http, peers/differ;
+# --attacks prints the paths of all attacks.
 name_of()
 {
 	case $1 in
@@ -80,7 +84,8 @@ mend()
 			why = substr(text, RSTART + RLENGTH)
 			text = substr(text, 1, RSTART - 1)
 			sub(/^[ :]+/, "", why); sub(/ +$/, "", text)
-			# cmocka: the name stands where the reason should; the reason came before.
+			# cmocka: the name stands where the reason should; the reason came
+			# before.
 			if (!ok && text == "") {
 				text = why
 				why = ""
@@ -119,8 +124,9 @@ mend()
 	}'
 }
 
-# By source, not by what is built: the C tests have all to themselves that they touch, but those that say so in their
-# head, and so have the scripts that say so in a line of theirs; others govern the machine, which only one may at a time.
+# By source, not by what is built: the C tests have all to themselves that they touch, but
+# those that say so in their head, and so have the scripts that say so in a line of
+# theirs; others govern the machine, which only one may at a time.
 governs()
 {
 	case $1 in
@@ -141,7 +147,8 @@ run_one()
 	fi
 	trap '[ -z "$child" ] || kill "$child"' INT TERM
 	from=${EPOCHREALTIME/./}
-	# To a file, not a pipe: a child left behind would keep a pipe open. -k: some ignore TERM.
+	# To a file, not a pipe: a child left behind would keep a pipe open. -k: some
+	# ignore TERM.
 	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 5 "$limit" ${under[@]+"${under[@]}"} "$program" \
 		>"$TAP_DIR/$name.raw" 2>&1 </dev/null 9>&- &
 	child=$!
@@ -229,7 +236,8 @@ if [ $# -gt 0 ]; then
 		else programs+=("$BUILD/t/test_$name"); fi
 	done
 else
-	# By source, so that a stale program of a removed test does not run and a missing one fails.
+	# By source, so that a stale program of a removed test does not run and a missing
+	# one fails.
 	for source in t/test_*.c; do
 		[ -e "$source" ] && programs+=("$BUILD/${source%.c}")
 	done
@@ -248,7 +256,8 @@ for program in ${programs[@]+"${programs[@]}"}; do
 done
 beside=(${scripts[@]+"${scripts[@]}"} ${units[@]+"${units[@]}"})
 
-# Two lanes: one program that governs the machine, and beside it as many of the others as may be.
+# Two lanes: one program that governs the machine, and beside it as many of the others as
+# may be.
 width=${NEAP_TEST_JOBS:-$((2 * $(nproc)))}
 start()
 {

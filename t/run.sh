@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What `make run` does: starts neapd from the tree on this machine, in the foreground. As root with
-# full effect (the loop itself runs as user "neap", made here when missing); as anybody else
-# neapd only watches, with its files below the user's own directories.
-# usage: t/run.sh BUILD [option of neapd]...
+# What `make run` does: starts neapd from the tree on this machine, in the foreground. As
+# root with full effect (the loop itself runs as user "neap", made here when missing); as
+# anybody else neapd only watches, with its files below the user's own directories. usage:
+# t/run.sh BUILD [option of neapd]...
 set -eu
 build=${1:?usage: t/run.sh BUILD [option of neapd]...}
 shift

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Choosing CPUs: machines, uses and questions at random, answered a second time by t/lib/slow_cpus.c. */
+ * Choosing CPUs: machines, uses and questions at random, answered a second time by
+ * t/lib/slow_cpus.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +61,8 @@ static int compare_ids(const void *a, const void *b)
 	return ((const struct slow_cpu *)a)->id - ((const struct slow_cpu *)b)->id;
 }
 
-/* The machine of the second one. Cores, nodes and sockets that have CPUs are numbered in their order. */
+/* The machine of the second one. Cores, nodes and sockets that have CPUs are numbered in
+ * their order. */
 static void make_machine(const struct neap_processor *rows, int count,
 			 struct slow_machine *m)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods that run: objects by HTTP, commands by a real keeper in real groups, and what their status and events say. A
- * second of grace and back-off is short here. */
+ * Pods that run: objects by HTTP, commands by a real keeper in real groups, and what
+ * their status and events say. A second of grace and back-off is short here. */
 #include <event2/event.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -28,7 +28,8 @@ static void remove_pod(struct agent_rig *rig, const char *name, const char *quer
 	assert_int_equal(status, 200);
 }
 
-/* Waits until there is an event of that reason about the pod, with that in its message. */
+/* Waits until there is an event of that reason about the pod, with that in its
+ * message. */
 static void until_event(struct agent_rig *rig, const char *name, const char *reason,
 			const char *part)
 {
@@ -369,7 +370,8 @@ static size_t count_lines(const char *path)
 	return count;
 }
 
-/* Whenever a daemon goes, what it began is carried on by the next: each command runs once. */
+/* Whenever a daemon goes, what it began is carried on by the next: each command runs
+ * once. */
 static void test_any_moment(void **state)
 {
 	static const char *const done[KUBE_WANTS] = {

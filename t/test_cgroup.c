@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Probing, making, removing and moving: on trees of plain files in all three arrangements, and on
- * the real hierarchies of this machine below a group of its own (as root; else skipped). */
+ * Probing, making, removing and moving: on trees of plain files in all three
+ * arrangements, and on the real hierarchies of this machine below a group of its own (as
+ * root; else skipped). */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -246,7 +247,8 @@ static const char *const bad_dirs[] = {
 	"neap/.", "neap/",   "link/a",     "neap\n",
 };
 
-/* Nothing outside the tree is opened, made or removed, whatever the name or the links in it. */
+/* Nothing outside the tree is opened, made or removed, whatever the name or the links in
+ * it. */
 static void test_escapes(void **state)
 {
 	struct neap_cgroup cgroup;

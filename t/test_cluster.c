@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The cache against a recount that knows nothing of it: only what it was told, and what was assumed. */
+ * The cache against a recount that knows nothing of it: only what it was told, and what
+ * was assumed. */
 #include "engine/cluster/cluster.h"
 
 #include <setjmp.h>
@@ -472,7 +473,8 @@ static void test_short_memory(void **state)
 	(void)neap_object_unref(pod);
 }
 
-/* Anybody may make pods: they tell of no names, and what they ask for counts from the first node on that has it. */
+/* Anybody may make pods: they tell of no names, and what they ask for counts from the
+ * first node on that has it. */
 static void test_names_of_pods(void **state)
 {
 	struct neap_cluster *cluster = cluster_new();

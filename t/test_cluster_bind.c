@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A pod that became what it is by its binding alone, and is not read again, against one that is. */
+ * A pod that became what it is by its binding alone, and is not read again, against one
+ * that is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who has which CPUs, against a recount that knows only what was told and what was assumed, in any order of events;
- * and that nothing is given twice. */
+ * Who has which CPUs, against a recount that knows only what was told and what was
+ * assumed, in any order of events; and that nothing is given twice. */
 #include "engine/cluster/cpus.h"
 
 #include <setjmp.h>
@@ -542,7 +542,8 @@ static void test_broken_objects(void **state)
 	neap_cluster_free(cluster);
 }
 
-/* Each allocation fails in turn: what is told is as it was, or there; the next settling has it right. */
+/* Each allocation fails in turn: what is told is as it was, or there; the next settling
+ * has it right. */
 static void test_short_memory(void **state)
 {
 	struct neap_object *topology = cpus_topology("a", &small);

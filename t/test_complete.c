@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Defaults that follow from several fields, each alone; and without memory: all of them, or an error. */
+ * Defaults that follow from several fields, each alone; and without memory: all of them,
+ * or an error. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

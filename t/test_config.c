@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options from flags and from a file: what they become, and what is said of wrong ones. */
+ * Options from flags and from a file: what they become, and what is said of wrong
+ * ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

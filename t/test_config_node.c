@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options that say what a neapd is and does: roles, name and labels of the node, policy-dir,
- * open-metrics; from flags and from a file. */
+ * Options that say what a neapd is and does: roles, name and labels of the node,
+ * policy-dir, open-metrics; from flags and from a file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,11 +24,13 @@ struct row {
 	const char *name;
 	const char *yaml; /* NULL: no file */
 	const char *args[ARGS_MAX];
-	const char *
-		want; /* as print_node() shows it, or how the message begins; FILE stands for its name */
+	/* as print_node() shows it, or how the message begins; FILE stands for its
+	 * name */
+	const char *want;
 };
 
-/* What the tests look at, in one line: roles, name, labels, directory. "-" is the host's name. */
+/* What the tests look at, in one line: roles, name, labels, directory. "-" is the host's
+ * name. */
 static void print_node(const struct neap_config *c, char *buf, size_t size)
 {
 	char host[sizeof(c->node_name)] = "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each option with each set of roles: it does something, or is told as one that does nothing here. A new option
- * needs a row. */
+ * Each option with each set of roles: it does something, or is told as one that does
+ * nothing here. A new option needs a row. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,8 @@
 #include "api/config/config.h"
 #include "api/config/config_priv.h"
 
-/* value NULL: none is needed; roles "": it is for all. with: the option that it goes with. */
+/* value NULL: none is needed; roles "": it is for all. with: the option that it goes
+ * with. */
 static const struct {
 	const char *name, *value, *roles, *with;
 } rows[] = {

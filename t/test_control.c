@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The control API over a node that is only a table of functions. The test drives the loop itself
- * and talks through a unix socket. */
+ * The control API over a node that is only a table of functions. The test drives the loop
+ * itself and talks through a unix socket. */
 #include <event2/event.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -324,7 +324,8 @@ static void test_ready(void **state)
 	};
 	size_t i;
 
-	/* Without a node nothing is asked of it; health and version are there all the same. */
+	/* Without a node nothing is asked of it; health and version are there all the
+	 * same. */
 	fake->is_ready = false;
 	for (i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
 		ask(fake, rows[i].method, rows[i].path, "", answer, sizeof(answer));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Live policies over HTTP: statuses, headers, and clients that go away. The test drives the loop
- * itself and talks through a unix socket. */
+ * Live policies over HTTP: statuses, headers, and clients that go away. The test drives
+ * the loop itself and talks through a unix socket. */
 #include <event2/event.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -236,7 +236,8 @@ static void test_owned(void **state)
 	assert_non_null(strstr(answer, "\"before\":null"));
 }
 
-/* Sixteen wait, the next one is asked to come again; all of them go away, and the changes are made. */
+/* Sixteen wait, the next one is asked to come again; all of them go away, and the changes
+ * are made. */
 static void test_crowd(void **state)
 {
 	struct web *web = *state;

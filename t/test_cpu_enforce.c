@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which CPUs a pod may use: the annotation as it may come, who gets what on a machine of two sockets, what becomes of
- * CPUs that are not there, and many random nodes against rules that always hold. */
+ * Which CPUs a pod may use: the annotation as it may come, who gets what on a machine of
+ * two sockets, what becomes of CPUs that are not there, and many random nodes against
+ * rules that always hold. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPUs that were given out, and policies that wish for others, over the groups of this machine: nobody gets beyond
- * what is its own, no write is refused, another neapd holds the same, and at the end all is as it was. */
+ * CPUs that were given out, and policies that wish for others, over the groups of this
+ * machine: nobody gets beyond what is its own, no write is refused, another neapd holds
+ * the same, and at the end all is as it was. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -107,7 +108,8 @@ static void add_all(struct pods_rig *rig)
 
 /* --- what is in force --- */
 
-/* What the group and all above it have; on v2 a group without a set has that of the one above. */
+/* What the group and all above it have; on v2 a group without a set has that of the one
+ * above. */
 static void in_force(struct pods_rig *rig, const char *group, struct neap_cpuset *ret)
 {
 	char path[256];

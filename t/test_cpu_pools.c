@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared pools of CPUs: rules by hand, and many random nodes against a slow second answer, CPU by CPU. */
+ * Shared pools of CPUs: rules by hand, and many random nodes against a slow second
+ * answer, CPU by CPU. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

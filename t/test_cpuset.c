@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPU sets: the list and mask texts, and all operations against a slow second implementation. */
+ * CPU sets: the list and mask texts, and all operations against a slow second
+ * implementation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

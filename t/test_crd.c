@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kinds that are declared: what rows definitions become, and what is said of broken ones. */
+ * Kinds that are declared: what rows definitions become, and what is said of broken
+ * ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Definitions of kinds with wrong types everywhere, with too much of everything, and without memory. */
+ * Definitions of kinds with wrong types everywhere, with too much of everything, and
+ * without memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

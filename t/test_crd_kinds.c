@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kinds of doc/deploy/crds: what rows they are, and objects of theirs, right and wrong. */
+ * The kinds of doc/deploy/crds: what rows they are, and objects of theirs, right and
+ * wrong. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>

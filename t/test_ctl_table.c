@@ -269,7 +269,8 @@ static void test_narrow(void **state)
 	}
 }
 
-/* Every allocation fails once: told, nothing leaks, nothing is touched that is not there. */
+/* Every allocation fails once: told, nothing leaks, nothing is touched that is not
+ * there. */
 static void test_table_without_memory(void **state)
 {
 	struct neap_table_style style = {0};
@@ -283,7 +284,8 @@ static void test_table_without_memory(void **state)
 		neap_mem_fail_at(n);
 		table = table_new();
 		neap_buf_init(&out, NEAP_BUF_LINE);
-		/* A cell that was lost on the way to its copy prints short, which is seen here. */
+		/* A cell that was lost on the way to its copy prints short, which is seen
+		 * here. */
 		is_whole = table != NULL && neap_table_format(table, &style, &out) &&
 			   strstr(out.data, "x\\x1b[2J") != NULL &&
 			   strstr(out.data, "busy") != NULL;
@@ -320,8 +322,8 @@ static const struct {
 	const char *name;
 	const char *words[WORDS_MAX + 1];
 	bool is_prefix;
-	const char *
-		want; /* "flag text number usec milli bytes | words left", or part of the error */
+	/* "flag text number usec milli bytes | words left", or part of the error */
+	const char *want;
 } option_rows[] = {
 	{"nothing", {NULL}, false, "0 - - - - - |"},
 	{"every form",

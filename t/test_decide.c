@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decisions on small clusters: where a pod goes, or what is said when there is no place. */
+ * Decisions on small clusters: where a pod goes, or what is said when there is no
+ * place. */
 #include "engine/decide/decide.h"
 
 #include <math.h>
@@ -298,7 +299,8 @@ static void test_points(void **state)
 		const char *spec;
 		int64_t points;
 	} points[] = {
-		/* 4 CPUs and 8 GiB with 1 CPU and 2 GiB used, the pod asks for 1 CPU and 1 GiB. */
+		/* 4 CPUs and 8 GiB with 1 CPU and 2 GiB used, the pod asks for 1 CPU and
+		 * 1 GiB. */
 		{NEAP_SCORE_LEAST_ALLOCATED, ASKS, (50 + 62) / 2},
 		{NEAP_SCORE_MOST_ALLOCATED, ASKS, (50 + 37) / 2},
 		{NEAP_SCORE_BALANCED_ALLOCATION, ASKS, 93}, /* 1 - |.5 - .375| / 2 */

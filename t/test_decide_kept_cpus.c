@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPUs and NUMA amounts that are kept: for those whom they are kept for first, and for nobody else. */
+ * CPUs and NUMA amounts that are kept: for those whom they are kept for first, and for
+ * nobody else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -240,7 +241,8 @@ static void test_rows(void **state)
 	}
 }
 
-/* A Reservation is given CPUs as a pod is; they are counted from the decision on, and go from hand to hand. */
+/* A Reservation is given CPUs as a pod is; they are counted from the decision on, and go
+ * from hand to hand. */
 static void test_hands(void **state)
 {
 	struct kept_rig *rig = kept_new();
@@ -321,7 +323,8 @@ static void test_given(void **state)
 	kept_free(rig);
 }
 
-/* What may help where the amounts were enough and the CPUs were not, and the node alone would not do. */
+/* What may help where the amounts were enough and the CPUs were not, and the node alone
+ * would not do. */
 static void test_wakes(void **state)
 {
 	struct kept_rig *rig = kept_new();

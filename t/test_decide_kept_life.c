@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decisions about Reservations, and one decision after the other: what was decided counts before anybody hears of it. */
+ * Decisions about Reservations, and one decision after the other: what was decided counts
+ * before anybody hears of it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

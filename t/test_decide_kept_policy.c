@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reservations in a decision of which policies speak: which is taken, and what a pod is told. */
+ * Reservations in a decision of which policies speak: which is taken, and what a pod is
+ * told. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

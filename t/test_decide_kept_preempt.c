@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who would have to go where there are reservations: what an owner leaves is its reservation's. */
+ * Who would have to go where there are reservations: what an owner leaves is its
+ * reservation's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -341,7 +342,8 @@ static void test_policies(void **state)
 	}
 }
 
-/* A pod that fits where owners alone decide, as a policy fails late, makes nobody go; it comes back soon. */
+/* A pod that fits where owners alone decide, as a policy fails late, makes nobody go; it
+ * comes back soon. */
 static void test_policy_that_fails_late(void **state)
 {
 	static const struct kept_reservation kept[] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What room there is where things are reserved, which reservation is taken, and what is said when there is none. */
+ * What room there is where things are reserved, which reservation is taken, and what is
+ * said when there is none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

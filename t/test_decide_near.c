@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Affinity between pods and spreading against a slow second computation that goes through all pods every time, in
- * clusters that change at random: pods come, go, are on their way out or assumed; nodes come, go and are labelled
- * anew. */
+ * Affinity between pods and spreading against a slow second computation that goes through
+ * all pods every time, in clusters that change at random: pods come, go, are on their way
+ * out or assumed; nodes come, go and are labelled anew. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPUs and NUMA nodes on a node where room is being made: they are kept for whom it is made. */
+ * CPUs and NUMA nodes on a node where room is being made: they are kept for whom it is
+ * made. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -235,7 +236,8 @@ static void test_rows(void **state)
 		check(&rows[i]);
 }
 
-/* Each allocation fails in turn: the answer is the same, or an error; and nothing is left in the book. */
+/* Each allocation fails in turn: the answer is the same, or an error; and nothing is left
+ * in the book. */
 static void test_short_memory(void **state)
 {
 	bool has_failed = true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods with CPUs of their own and NUMA nodes: where they go, what they get, why not, and who has to go for them. */
+ * Pods with CPUs of their own and NUMA nodes: where they go, what they get, why not, and
+ * who has to go for them. */
 #include "engine/decide/claim.h"
 
 #include <setjmp.h>
@@ -63,7 +64,8 @@ struct row {
 		const char *name, *meta, *spec;
 	} pods[ITEMS];
 	const char *meta, *spec;
-	/* "NODE CPUS RESOURCE-SPEC", "NODE nothing", "!REASON" at the claim, "-VICTIMS", or the message. */
+	/* "NODE CPUS RESOURCE-SPEC", "NODE nothing", "!REASON" at the claim, "-VICTIMS",
+	 * or the message. */
 	const char *want;
 };
 
@@ -234,7 +236,8 @@ static void fill(struct neap_cluster *cluster, const struct row *row)
 				      row->pods[i].spec, "{}");
 }
 
-/* "0-1@0 SPEC": the CPUs, the NUMA nodes that amounts are of, and what is written as resource-spec. */
+/* "0-1@0 SPEC": the CPUs, the NUMA nodes that amounts are of, and what is written as
+ * resource-spec. */
 static void tell_claim(const struct neap_pod *pod, const struct neap_claim *claim,
 		       struct neap_buf *out)
 {

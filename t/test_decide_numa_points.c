@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * By what NUMA nodes and nodes are compared: which of them a pod gets, and how many points NodeNUMAResource gives. */
+ * By what NUMA nodes and nodes are compared: which of them a pod gets, and how many
+ * points NodeNUMAResource gives. */
 #include "engine/decide/claim.h"
 
 #include <setjmp.h>
@@ -133,7 +134,8 @@ static void test_numa_nodes_by_their_own_strategy(void **state)
 			ON("a", "2"), "{}");
 		pod = set_one(cluster, PLAIN, ASKS("'cpu':'1','memory':'1Gi'"));
 		assert_int_equal(zone_of(decide, pod), is_most ? 1 : 0);
-		/* Points of the node: a quarter of an empty NUMA node, three of one that is half full. */
+		/* Points of the node: a quarter of an empty NUMA node, three of one that
+		 * is half full. */
 		assert_int_equal(points(decide, pod, 0),
 				 is_most == is_score_most ? 75 : 25);
 		neap_decide_free(decide);
@@ -141,7 +143,8 @@ static void test_numa_nodes_by_their_own_strategy(void **state)
 	}
 }
 
-/* As in vector nscore-04: of a binding pod CPUs count that are bound, not what sharing pods ask for. */
+/* As in vector nscore-04: of a binding pod CPUs count that are bound, not what sharing
+ * pods ask for. */
 static void test_one_numa_node(void **state)
 {
 	struct neap_cluster *cluster = cluster_new();
@@ -221,7 +224,8 @@ static void test_plain_pods(void **state)
 	}
 }
 
-/* Of 8 NUMA nodes with two resources: 255 sets of each are named. A claim of what the filter let pass tells as much. */
+/* Of 8 NUMA nodes with two resources: 255 sets of each are named. A claim of what the
+ * filter let pass tells as much. */
 static void test_long_reasons(void **state)
 {
 	static const struct cpus_machine wide = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a pod is told of the reservations of a node: the words agree with what is decided, and telling changes nothing. */
+ * What a pod is told of the reservations of a node: the words agree with what is decided,
+ * and telling changes nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -256,7 +257,8 @@ static void test_off(void **state)
 	kept_free(rig);
 }
 
-/* Of a large cluster a part is looked at, but always the nodes with something for the pod. */
+/* Of a large cluster a part is looked at, but always the nodes with something for the
+ * pod. */
 static void test_is_found(void **state)
 {
 	struct neap_settings *settings = neap_settings_new();

@@ -23,8 +23,8 @@ struct row {
 		const char *name, *spec;
 		const char *started; /* NULL: it is not told */
 	} pods[ITEMS];
-	const char *
-		budget; /* minimum; NULL: none. Of app=x, and that is what pods named x... are */
+	/* minimum; NULL: none. Of app=x, and that is what pods named x... are */
+	const char *budget;
 	const char *spec;
 	const char
 		*want; /* "NODE: VICTIM VICTIM, violations"; or the end of the message */
@@ -314,7 +314,8 @@ static void test_nominated(void **state)
 #define NEAR(app, key) TERMS("podAffinity", app, key)
 #define ONE(reason)    "0/1 nodes are available: 1 " reason "."
 
-/* Room is made on a for high (app=h), of priority 100; what becomes of low (app=l) there. */
+/* Room is made on a for high (app=h), of priority 100; what becomes of low (app=l)
+ * there. */
 static const struct {
 	const char *name;
 	const char *high_ports, *high_terms;
@@ -452,7 +453,8 @@ static void test_nominated_spread(void **state)
 
 #define NODES 450
 
-/* Nodes of 4 CPUs where a more important pod leaves one, which a less important one has; the one at helps has that alone. */
+/* Nodes of 4 CPUs where a more important pod leaves one, which a less important one has;
+ * the one at helps has that alone. */
 static struct neap_cluster *make_many(int helps)
 {
 	struct neap_cluster *cluster = cluster_new();
@@ -473,7 +475,8 @@ static struct neap_cluster *make_many(int helps)
 	return cluster;
 }
 
-/* All nodes have their turn, however many there are, and what is said of them is true each time. */
+/* All nodes have their turn, however many there are, and what is said of them is true
+ * each time. */
 static void test_many_nodes(void **state)
 {
 	static const int helping[] = {-1, 0, 120, 249, 449};
@@ -524,7 +527,8 @@ static void test_many_nodes(void **state)
 	}
 }
 
-/* Each allocation fails in turn: the answer is the same, or that memory is short; and everybody is on the node again. */
+/* Each allocation fails in turn: the answer is the same, or that memory is short; and
+ * everybody is on the node again. */
 static void test_short_memory(void **state)
 {
 	static const struct row *const tried[] = {&rows[1], &rows[5],

@@ -95,7 +95,8 @@ static void test_park(void **state)
 	neap_queue_free(queue);
 }
 
-/* One that was changed is tried as after any other event: its pauses stay what they were. */
+/* One that was changed is tried as after any other event: its pauses stay what they
+ * were. */
 static void test_changed(void **state)
 {
 	struct neap_queue *queue = neap_queue_new();

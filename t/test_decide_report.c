@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is told of a decision: every reason of every node, the points of the others; and that telling changes nothing. */
+ * What is told of a decision: every reason of every node, the points of the others; and
+ * that telling changes nothing. */
 #include "engine/decide/report.h"
 
 #include <setjmp.h>
@@ -217,7 +218,8 @@ static void test_placed(void **state)
 	rig_close(&rig);
 }
 
-/* The nodes of 40 decisions on more nodes than one looks at, with reports in between or without. */
+/* The nodes of 40 decisions on more nodes than one looks at, with reports in between or
+ * without. */
 static void decide_many(bool is_told, uint32_t *rows)
 {
 	struct neap_choice choice;

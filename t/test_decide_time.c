@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * However many policies of however many kinds mean harm, one question about a pod takes no more CPU time than
- * lua/call/purse.h says, and one step that nothing interrupts. Of the time of this thread alone: load breaks nothing. */
+ * However many policies of however many kinds mean harm, one question about a pod takes
+ * no more CPU time than lua/call/purse.h says, and one step that nothing interrupts. Of
+ * the time of this thread alone: load breaks nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +30,8 @@
 	"while true do pcall(function() local t = {} for i = 1, 4097 do "                \
 	"t[i * 33542145] = true end end) end "
 
-/* Bodies of every function of every kind; is_slow: they end in time, else they are stopped. */
+/* Bodies of every function of every kind; is_slow: they end in time, else they are
+ * stopped. */
 static const struct {
 	const char *name, *body;
 	bool is_slow;
@@ -101,7 +103,8 @@ static void put_all(struct all *all, const char *loop)
 	}
 }
 
-/* Offers of a reservation, then where the pod goes, as the scheduler asks; what it cost. The purse is that of the places. */
+/* Offers of a reservation, then where the pod goes, as the scheduler asks; what it cost.
+ * The purse is that of the places. */
 static int64_t decide(struct all *all, struct neap_pod *pod)
 {
 	struct offer_rig *offers = all->offers;

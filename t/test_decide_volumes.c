@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where pods with claims can be: volumes that only some nodes reach, claims without a volume, claims of one pod. */
+ * Where pods with claims can be: volumes that only some nodes reach, claims without a
+ * volume, claims of one pod. */
 #include "engine/cluster/volumes.h"
 
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Deployments: rollouts step by step, history, scaling, pauses, and what the status says. */
+ * Deployments: rollouts step by step, history, scaling, pauses, and what the status
+ * says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -448,7 +449,8 @@ static void test_paused(void **state)
 	must_have_revision(rig, "two", "2");
 }
 
-/* A rollout that does not get on, in the middle of which the number of replicas changes. */
+/* A rollout that does not get on, in the middle of which the number of replicas
+ * changes. */
 static void test_proportional(void **state)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * neapctl doctor beside a kubelet with a folder of its own, a configuration that it was named from where it was started,
- * a runtime elsewhere, and groups below a cgroupRoot. */
+ * neapctl doctor beside a kubelet with a folder of its own, a configuration that it was
+ * named from where it was started, a runtime elsewhere, and groups below a cgroupRoot. */
 #include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * neapctl doctor on machines that are made up as trees of files: what is found on each, in which
- * words, and what is not claimed where nothing can be seen. */
+ * neapctl doctor on machines that are made up as trees of files: what is found on each,
+ * in which words, and what is not claimed where nothing can be seen. */
 #include "api/ctl/doctor/doctor.h"
 
 #include <fcntl.h>
@@ -55,7 +55,8 @@ static int teardown(void **state)
 	return nftw(root, take_away, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A file with its folders; text "->X" is a link to X, a path with "/" at its end a folder. */
+/* A file with its folders; text "->X" is a link to X, a path with "/" at its end a
+ * folder. */
 static void put(const char *path, const char *text)
 {
 	char whole[1024], *slash;
@@ -238,7 +239,8 @@ static void test_v2_kubelet(void **state)
 	assert_int_equal(neap_findings_count(&findings, PROBLEM), 0);
 }
 
-/* What the package makes: neap's group in a unit of its slice, neapd beside the slices. */
+/* What the package makes: neap's group in a unit of its slice, neapd beside the
+ * slices. */
 static void test_packaged(void **state)
 {
 	(void)state;

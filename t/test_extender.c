@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The four verbs of the extender; bodies of a real kube-scheduler lie in t/cases/extender. */
+ * The four verbs of the extender; bodies of a real kube-scheduler lie in
+ * t/cases/extender. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -240,7 +241,8 @@ static void test_forms(void **state)
 
 #define LONG "a-name-that-is-longer-than-a-column-of-names-is"
 
-/* Whatever the order, and whatever was asked before: names are looked for where they were the last time. */
+/* Whatever the order, and whatever was asked before: names are looked for where they were
+ * the last time. */
 static void test_orders(void **state)
 {
 	static const struct {
@@ -307,8 +309,8 @@ static void test_orders(void **state)
 					       "FailedNodes.node-0~not known", NULL});
 }
 
-/* A reason that no pod's going would end stands in both maps, so that such a node is not tried for preemption; older
- * kube-schedulers know only the first. */
+/* A reason that no pod's going would end stands in both maps, so that such a node is not
+ * tried for preemption; older kube-schedulers know only the first. */
 static void test_final_reasons(void **state)
 {
 	static const char *const names =
@@ -344,7 +346,8 @@ static void test_trouble(void **state)
 	assert_string_equal(out.data, "{\"Error\":\"100%% of \\\"a\\\\b\\\" %%s\"}\n");
 }
 
-/* prioritize about what filter let pass, when something happened between: nothing of before is gone by. */
+/* prioritize about what filter let pass, when something happened between: nothing of
+ * before is gone by. */
 static void test_between(void **state)
 {
 	static const char *const names = "{" POD ",'NodeNames':['node-2','node-0']}";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bodies of extender requests that are not what they should be: real ones of t/cases/extender, cut and broken. */
+ * Bodies of extender requests that are not what they should be: real ones of
+ * t/cases/extender, cut and broken. */
 #include "api/extender/args.h"
 
 #include <setjmp.h>
@@ -97,7 +98,8 @@ static void test_deep(void **state)
 	assert_int_equal(read_any(body, sizeof(body) - 1, 0), -NEAP_EINVAL);
 }
 
-/* Room that is kept is used again, whatever the request before was like; what fails leaves none. */
+/* Room that is kept is used again, whatever the request before was like; what fails
+ * leaves none. */
 static void test_room_is_kept(void **state)
 {
 	static const char head[] = "{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":"
@@ -135,7 +137,8 @@ static void test_room_is_kept(void **state)
 	neap_extender_args_done(&args);
 }
 
-/* Names that are likely are taken only if they are the whole list, to the byte; they lie in the request all the same. */
+/* Names that are likely are taken only if they are the whole list, to the byte; they lie
+ * in the request all the same. */
 static void test_likely(void **state)
 {
 	static const char head[] = "{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":"

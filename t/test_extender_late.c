@@ -119,7 +119,8 @@ static bool is_second(void *arg)
 	return ++*(int *)arg > 1;
 }
 
-/* A policy has its word on the nodes that were looked at; where it refuses them all nothing is known that helps. */
+/* A policy has its word on the nodes that were looked at; where it refuses them all
+ * nothing is known that helps. */
 static void test_some_refused(void **state)
 {
 	struct place_rig *rig = place_new();
@@ -226,7 +227,8 @@ static void test_late_binding(void **state)
 	assert_string_equal(kube_text(rig->body, "spec.nodeName"), "node-0");
 }
 
-/* Who asks for the binding that is on its way is answered with it, up to eight at a time. */
+/* Who asks for the binding that is on its way is answered with it, up to eight at a
+ * time. */
 static void test_asked_again(void **state)
 {
 	struct kube_rig *rig = *state;

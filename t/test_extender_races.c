@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kube-scheduler that filters and binds through the extender beside the loop, its own pods and at times the loop's: what
- * was fine at the filter may be gone at the binding, nodes and pods go between, the store refuses, neapd is killed before its
- * answer. No pod gets a second place, no CPU is had twice, every binding is answered truly, and what was not bound is
- * free again. */
+ * A kube-scheduler that filters and binds through the extender beside the loop, its own
+ * pods and at times the loop's: what was fine at the filter may be gone at the binding,
+ * nodes and pods go between, the store refuses, neapd is killed before its answer. No pod
+ * gets a second place, no CPU is had twice, every binding is answered truly, and what was
+ * not bound is free again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,7 +46,8 @@ static void start(struct trace *trace, uint32_t seed)
 
 /* --- the calls --- */
 
-/* A node that the pod fits onto now, by chance; false: it has a place, or there is none. */
+/* A node that the pod fits onto now, by chance; false: it has a place, or there is
+ * none. */
 static bool filter(struct trace *trace, int i, struct call *ret)
 {
 	uint32_t rows[NODES * 2];
@@ -122,8 +124,9 @@ static void bind(struct trace *trace, const struct call *what)
 	neap_scheduler_bind(trace->schedulers[0], &binding);
 }
 
-/* Room is left: the kube-scheduler's pods go where they fit, and those of the loop that still wait say truly why, so that
- * nothing is kept for bindings that failed. All was answered. */
+/* Room is left: the kube-scheduler's pods go where they fit, and those of the loop that
+ * still wait say truly why, so that nothing is kept for bindings that failed. All was
+ * answered. */
 static void end(struct trace *trace, size_t least)
 {
 	for (int i = 1; i < trace->pod_count; i += 4)
@@ -156,7 +159,8 @@ static void end(struct trace *trace, size_t least)
 
 /* --- the tests --- */
 
-/* Nothing comes between filter and binding: then no node is ever too full. Some are bound a second time, elsewhere. */
+/* Nothing comes between filter and binding: then no node is ever too full. Some are bound
+ * a second time, elsewhere. */
 static void test_beside_the_loop(void **state)
 {
 	struct trace trace;
@@ -188,7 +192,8 @@ static void test_beside_the_loop(void **state)
 	end(&trace, 100);
 }
 
-/* Binds what was filtered a while ago; its room may be somebody else's by then, its CPUs never. */
+/* Binds what was filtered a while ago; its room may be somebody else's by then, its CPUs
+ * never. */
 static void bind_late(struct trace *trace, struct call *calls, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -236,7 +241,8 @@ static void test_between_filter_and_bind(void **state)
 	end(&trace, 50);
 }
 
-/* neapd is killed after it counted the pods on their nodes, and the next one starts from what is written. */
+/* neapd is killed after it counted the pods on their nodes, and the next one starts from
+ * what is written. */
 static void test_killed(void **state)
 {
 	struct trace trace;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reservations for the pods of another scheduler, which asks neap as its extender: what is kept counts for those that it
- * is for, and is not there for anybody else. */
+ * Reservations for the pods of another scheduler, which asks neap as its extender: what
+ * is kept counts for those that it is for, and is not there for anybody else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +15,8 @@
 #define TEST(name)                                                                       \
 	cmocka_unit_test_setup_teardown(test_##name, extender_setup, extender_teardown)
 
-/* For pods with the label app=NAME, on that node; more: further members of its spec. *ret: its uid. */
+/* For pods with the label app=NAME, on that node; more: further members of its spec.
+ * *ret: its uid. */
 static void reserve(struct kube_rig *rig, const char *name, const char *node,
 		    const char *requests, const char *more, char ret[64])
 {
@@ -27,7 +28,8 @@ static void reserve(struct kube_rig *rig, const char *name, const char *node,
 	(void)snprintf(ret, 64, "%s", kube_text(rig->body, "metadata.uid"));
 }
 
-/* Of the scheduler "default-scheduler", with the label app=APP; more: further metadata. *ret: its uid. */
+/* Of the scheduler "default-scheduler", with the label app=APP; more: further metadata.
+ * *ret: its uid. */
 static void add_pod(struct kube_rig *rig, const char *name, const char *app,
 		    const char *cpu, const char *more, const char *spec, char ret[64])
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reasons of many words: NUMA nodes of which each set is named, as a pod's condition and another scheduler have them. */
+ * Reasons of many words: NUMA nodes of which each set is named, as a pod's condition and
+ * another scheduler have them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

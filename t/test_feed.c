@@ -208,7 +208,8 @@ static void test_failures(void **state)
 		if (rig->times[i] - rig->times[i - 1] < pause)
 			fail_msg("pause %d: %lld us", i,
 				 (long long)(rig->times[i] - rig->times[i - 1]));
-	/* One that was fine again begins anew; a change does not wait for the end of a pause. */
+	/* One that was fine again begins anew; a change does not wait for the end of a
+	 * pause. */
 	rig->to_fail = 1;
 	neap_feed_due(rig->feed, "a", "x", 0);
 	until_just(rig, 7);
@@ -248,7 +249,8 @@ static void test_times(void **state)
 	assert_string_equal(rig->looks[rig->count - 1], "/again");
 }
 
-/* In the order in which they are due, whatever the order in which they were said; several pieces. */
+/* In the order in which they are due, whatever the order in which they were said; several
+ * pieces. */
 static void test_order(void **state)
 {
 	struct feed_rig *rig = *state;
@@ -300,7 +302,8 @@ static void anew(void *arg)
 	rig->begun++;
 }
 
-/* Who keeps what was heard is told everything, before any look and as often as changes were missed. */
+/* Who keeps what was heard is told everything, before any look and as often as changes
+ * were missed. */
 static void test_anew(void **state)
 {
 	struct feed_rig *rig = *state;
@@ -337,7 +340,8 @@ static void test_anew(void **state)
 
 /* --- steps --- */
 
-/* A look that takes all steps of its turn, twice; nobody else is looked at before it is over. */
+/* A look that takes all steps of its turn, twice; nobody else is looked at before it is
+ * over. */
 static int64_t look_twice(void *arg, const char *ns, const char *name)
 {
 	struct feed_rig *rig = arg;
@@ -369,8 +373,8 @@ static void test_goes_on(void **state)
 	assert_int_equal(neap_feed_most_steps(rig->feed) / NEAP_FEED_STEPS, 1);
 }
 
-/* Each event leaves something that takes all steps of three turns. What follows is heard when that is done, and looked
- * at then. */
+/* Each event leaves something that takes all steps of three turns. What follows is heard
+ * when that is done, and looked at then. */
 static int rests, left;
 
 static void heard_rest(void *arg, const char *resource,

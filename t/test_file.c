@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Small files as a whole: what is read, what is said of others, and what is put in place. */
+ * Small files as a whole: what is read, what is said of others, and what is put in
+ * place. */
 #include "engine/base/file.h"
 
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Policies of the kind filter: whom they refuse, how it is told, and that a bad one keeps no pod from any node. */
+ * Policies of the kind filter: whom they refuse, how it is told, and that a bad one keeps
+ * no pod from any node. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,7 +103,8 @@ static void tell(struct place_rig *rig, const struct neap_report *report,
 	}
 }
 
-/* What is told of a decision has every policy by its name: of a pod that waits, and of one that has a place. */
+/* What is told of a decision has every policy by its name: of a pod that waits, and of
+ * one that has a place. */
 static void test_told_by_name(void **state)
 {
 	struct place_rig *rig = *state;
@@ -225,7 +227,8 @@ static void test_shadow(void **state)
 	}
 }
 
-/* What a script does to the fields of one node is gone with the next, which has its own or none. */
+/* What a script does to the fields of one node is gone with the next, which has its own
+ * or none. */
 static void test_nodes_are_apart(void **state)
 {
 	struct place_rig *rig = place_new();
@@ -422,7 +425,8 @@ static void test_bad_ones(void **state)
 	}
 }
 
-/* The fault comes with a later block, when nodes of an earlier one were refused: they are asked about anew, of the others. */
+/* The fault comes with a later block, when nodes of an earlier one were refused: they are
+ * asked about anew, of the others. */
 static void test_late_fault(void **state)
 {
 	struct place_rig *rig = place_new();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * DATA_DIR/format: what is taken, what is refused and how that reads, that nothing is touched by a
- * refusal, and that a kill at any moment leaves the old format or the new one. */
+ * DATA_DIR/format: what is taken, what is refused and how that reads, that nothing is
+ * touched by a refusal, and that a kill at any moment leaves the old format or the new
+ * one. */
 #include "api/daemon/format.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who has which role: rows of grants, token files (also hostile ones, and without memory), and both over
- * HTTP. */
+ * Who has which role: rows of grants, token files (also hostile ones, and without
+ * memory), and both over HTTP. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

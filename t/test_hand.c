@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the hand does and refuses, on this machine's own cgroups. How it lives and dies is in
- * test_hand_life.c. */
+ * What the hand does and refuses, on this machine's own cgroups. How it lives and dies is
+ * in test_hand_life.c. */
 #include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -57,7 +57,8 @@ static void set_and_restore(void **state)
 	assert_int_equal(a.errnum, 0);
 }
 
-/* Every form of text must find its way back, also the ones that print differently than they write. */
+/* Every form of text must find its way back, also the ones that print differently than
+ * they write. */
 static void restores_forms(void **state)
 {
 	static const struct {
@@ -329,7 +330,8 @@ static void moves(void **state)
 	close(fd);
 }
 
-/* At the hand's end a process goes back to where it was found, and what neap made goes. */
+/* At the hand's end a process goes back to where it was found, and what neap made
+ * goes. */
 static void moves_back(void **state)
 {
 	struct hand_rig *rig = hand_rig_of(state);
@@ -366,7 +368,8 @@ static void groups_vanish(void **state)
 	assert_int_equal(rig_ask(rig, NEAP_HAND_LIST, NULL, 0, NULL, -1).op,
 			 NEAP_HAND_LIST);
 
-	/* The same name, another group: what was found in the old one is none of its business. */
+	/* The same name, another group: what was found in the old one is none of its
+	 * business. */
 	rig_make(rig, group);
 	rig_ask(rig, NEAP_HAND_SET, group, NEAP_KEY_CPU_SHARES, "300", -1);
 	rig_remove(rig, group);
@@ -418,7 +421,8 @@ static void idle_keeps_shares(void **state)
 			 NEAP_HAND_LIST);
 }
 
-/* v1: a group that is in one hierarchy only keeps what was set there, whatever is asked of others. */
+/* v1: a group that is in one hierarchy only keeps what was set there, whatever is asked
+ * of others. */
 static void half_a_group(void **state)
 {
 	struct hand_rig *rig = hand_rig_of(state);

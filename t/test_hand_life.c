@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How the hand starts, hands over, outlives its daemon and gives everything back, on this machine's
- * own cgroups, with daemons and hands that are really killed. */
+ * How the hand starts, hands over, outlives its daemon and gives everything back, on this
+ * machine's own cgroups, with daemons and hands that are really killed. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +21,8 @@
 #include "t/lib/hand_rig.h"
 #include "t/lib/patience.h"
 
-/* A daemon of its own process: starts a hand, sets shares of base/a to 300, makes own/w, puts a
- * child of its own there by hand, then waits to be killed. */
+/* A daemon of its own process: starts a hand, sets shares of base/a to 300, makes own/w,
+ * puts a child of its own there by hand, then waits to be killed. */
 struct daemon {
 	int pid, hand;
 };
@@ -95,8 +95,8 @@ static void starts_clean(void **state)
 	assert_int_equal(stat(rig->config.run_dir, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0755);
 
-	/* Nothing of ours is open there: 0 to 2, mounts, socket, signals, directory, lock, journal,
-	 * the daemon's pidfd. */
+	/* Nothing of ours is open there: 0 to 2, mounts, socket, signals, directory,
+	 * lock, journal, the daemon's pidfd. */
 	snprintf(path, sizeof(path), "/proc/%d/fd", neap_hand_pid(rig->hand));
 	dir = opendir(path);
 	assert_non_null(dir);
@@ -270,7 +270,8 @@ static void both_killed(void **state)
 	rig_make(rig, group);
 	snprintf(first, sizeof(first), "%s", rig_read(rig, group, NEAP_KEY_CPU_SHARES));
 	daemon = daemon_start(rig);
-	/* First the hand, so that it has no time to do anything; its daemon does not wait for it. */
+	/* First the hand, so that it has no time to do anything; its daemon does not wait
+	 * for it. */
 	assert_int_equal(kill(daemon.hand, SIGKILL), 0);
 	kill_wait(daemon.pid);
 	assert_true(rig_wait(daemon.hand) >= 0);
@@ -293,7 +294,8 @@ static void both_killed(void **state)
 	assert_int_equal(neap_hand_give_back(&rig->config, NULL), 0);
 }
 
-/* Killed while a group was removed: it is left in some hierarchies, where no look would find it. */
+/* Killed while a group was removed: it is left in some hierarchies, where no look would
+ * find it. */
 static void half_removed(void **state)
 {
 	struct hand_rig *rig = hand_rig_of(state);
@@ -358,8 +360,8 @@ static void terminated_gives_back(void **state)
 	assert_int_equal(rc, -NEAP_EUNAVAILABLE);
 }
 
-/* Parents and children in both directions: each order that a plain loop could take is refused by
- * a v1 kernel in one of the two. */
+/* Parents and children in both directions: each order that a plain loop could take is
+ * refused by a v1 kernel in one of the two. */
 static void order_of_cpusets(void **state)
 {
 	static const struct {
@@ -413,7 +415,8 @@ static void order_of_cpusets(void **state)
 	}
 }
 
-/* What the kernel refuses to take back stays known, and is tried again by the next one. */
+/* What the kernel refuses to take back stays known, and is tried again by the next
+ * one. */
 static void what_cannot_go_back_stays(void **state)
 {
 	struct hand_rig *rig = hand_rig_of(state);
@@ -445,8 +448,8 @@ static void what_cannot_go_back_stays(void **state)
 	assert_string_equal(rig_read(rig, parent, NEAP_KEY_CPUSET_CPUS), "0");
 }
 
-/* A v1 group that is made while its parent is narrow copies that, and nobody writes to it. When its
- * parent is given back, so is it. */
+/* A v1 group that is made while its parent is narrow copies that, and nobody writes to
+ * it. When its parent is given back, so is it. */
 static void born_narrow(void **state)
 {
 	static const char *const born[] = {"p/c", "p/c/d", "own/w/f"};
@@ -473,7 +476,8 @@ static void born_narrow(void **state)
 	for (i = 0; i < NEAP_ARRAY_LEN(born); i++)
 		assert_string_equal(
 			rig_read(rig, rig_path(rig, born[i]), NEAP_KEY_CPUSET_CPUS), "0");
-	/* As in the middle of a plan: the parent is wide already, the group of neap's own is not. */
+	/* As in the middle of a plan: the parent is wide already, the group of neap's own
+	 * is not. */
 	rig_ask(rig, NEAP_HAND_SET, rig_path(rig, "own/w"), NEAP_KEY_CPUSET_CPUS, full,
 		-1);
 	assert_int_equal(rig_ask(rig, NEAP_HAND_GIVE_BACK, NULL, 0, NULL, -1).errnum, 0);
@@ -483,7 +487,8 @@ static void born_narrow(void **state)
 			full);
 }
 
-/* v2 takes no empty set back while a process is inside: all CPUs are given, which is the same. */
+/* v2 takes no empty set back while a process is inside: all CPUs are given, which is the
+ * same. */
 static void a_full_set_gets_all_back(void **state)
 {
 	struct hand_rig *rig = hand_rig_of(state);

@@ -217,7 +217,8 @@ static void pods_stay(void **state)
 	assert_false(rig_exists(rig, rig_path(rig, "own/w")));
 	assert_int_equal(kill(run, 0), 0);
 
-	/* So does one who gives back without a hand, and a successor's hand, which knows them. */
+	/* So does one who gives back without a hand, and a successor's hand, which knows
+	 * them. */
 	assert_int_equal(neap_hand_give_back(&rig->config, NULL), 0);
 	rows_check(rig);
 	rig_start(rig);

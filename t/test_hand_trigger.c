@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pressure triggers through the hand, on this machine's own kernel: the descriptor arrives, it tells
- * of a stall and of the end of its group, and what is not allowed is refused. */
+ * Pressure triggers through the hand, on this machine's own kernel: the descriptor
+ * arrives, it tells of a stall and of the end of its group, and what is not allowed is
+ * refused. */
 #include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -80,7 +81,8 @@ static void tells_of_a_stall(void **state)
 {
 	struct hand_rig *rig = rig_of(state);
 	const char *group = rig_path(rig, "stall");
-	/* Twice as many as CPUs: the kernel's figure is an average over the CPUs that are in use. */
+	/* Twice as many as CPUs: the kernel's figure is an average over the CPUs that are
+	 * in use. */
 	int count = 2 * (int)sysconf(_SC_NPROCESSORS_ONLN);
 	int pids[512];
 	struct rig_answer a;
@@ -96,7 +98,8 @@ static void tells_of_a_stall(void **state)
 	}
 	assert_int_equal(a.errnum, 0);
 	assert_true(a.fd >= 0);
-	/* In full or, without CAP_SYS_RESOURCE, in a window of 2 s with a stall to match. */
+	/* In full or, without CAP_SYS_RESOURCE, in a window of 2 s with a stall to
+	 * match. */
 	if (strncmp(a.text, "coarse", 6) == 0) {
 		assert_string_equal(a.new_value, "cpu some 200000 2000000");
 	} else {
@@ -149,7 +152,8 @@ static void of_the_node(void **state)
 		assert_true(a.fd >= 0);
 		close(a.fd);
 	}
-	/* The hand keeps none of them: all are closed when the next question is answered. */
+	/* The hand keeps none of them: all are closed when the next question is
+	 * answered. */
 	assert_int_equal(rig_ask(rig, NEAP_HAND_LIST, NULL, 0, NULL, -1).errnum, 0);
 	assert_int_equal(open_in(neap_hand_pid(rig->hand)), before);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages of the hand: what is formatted is parsed back; every cut, every lengthened and every
- * mutated message is refused or is again one that could have been formatted. */
+ * Messages of the hand: what is formatted is parsed back; every cut, every lengthened and
+ * every mutated message is refused or is again one that could have been formatted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

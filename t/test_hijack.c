@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plays a loop that was taken over, against a real hand on this machine's real cgroups: every way out of
- * the managed roots that was thought of, by messages well formed. test_hijack_flood has the others. */
+ * Plays a loop that was taken over, against a real hand on this machine's real cgroups:
+ * every way out of the managed roots that was thought of, by messages well formed.
+ * test_hijack_flood has the others. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -95,7 +96,8 @@ static void group_try(struct hijack *attack, const char *group, int fd)
 		if (len == 0)
 			continue; /* longer than any message */
 		got = hijack_ask(attack, buf, len, &fd, rows[i].op == NEAP_HAND_MOVE);
-		/* "" is the node for a trigger; what was never set has nothing to bring back. */
+		/* "" is the node for a trigger; what was never set has nothing to bring
+		 * back. */
 		if (got == 0 && rows[i].op != NEAP_HAND_RESTORE &&
 		    !(rows[i].op == NEAP_HAND_TRIGGER && !*group))
 			fail_msg("operation %d of '%s' was done", (int)rows[i].op, group);
@@ -212,7 +214,8 @@ static void values_stay_in_range(void **state)
 				fail_msg("%s took '%s'", neap_key_get(key)->name,
 					 values[i]);
 		}
-	/* Keys that are not in the table: the number stands behind magic, operation and id. */
+	/* Keys that are not in the table: the number stands behind magic, operation and
+	 * id. */
 	for (i = 0; i < 64; i++) {
 		struct neap_hand_request request = {
 			1, NEAP_HAND_SET, attack->inside, NEAP_KEY_CPU_SHARES, "2", -1};
@@ -375,7 +378,8 @@ static void foreign_processes_stay(void **state)
 
 /* --- the file system --- */
 
-/* As the loop's user, in its jail. An exit status tells the first thing that it could do. */
+/* As the loop's user, in its jail. An exit status tells the first thing that it could
+ * do. */
 static int as_nobody(const struct hijack *attack)
 {
 	const char *run_dir = attack->rig->config.run_dir;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plays a loop that was taken over and sends what no loop would: packets of any size with descriptors of
- * any kind, storms, messages at random; and one that reads no answers. */
+ * Plays a loop that was taken over and sends what no loop would: packets of any size with
+ * descriptors of any kind, storms, messages at random; and one that reads no answers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -141,7 +141,8 @@ static void fds_limit(const struct hijack *attack, rlim_t count)
 		prlimit(neap_hand_pid(attack->rig->hand), RLIMIT_NOFILE, &few, NULL), 0);
 }
 
-/* More triggers than the hand may have descriptors; at most those of one packet are open at a time. */
+/* More triggers than the hand may have descriptors; at most those of one packet are open
+ * at a time. */
 static void triggers_run_out(void **state)
 {
 	struct hijack *attack = hijack_of(state);
@@ -163,7 +164,8 @@ static void triggers_run_out(void **state)
 	hijack_unharmed(attack);
 }
 
-/* Sends until nothing is taken any more, reads nothing: the hand waits, and does not turn round. */
+/* Sends until nothing is taken any more, reads nothing: the hand waits, and does not turn
+ * round. */
 static void read_nothing(struct hijack *attack, int triggers)
 {
 	struct neap_hand_request trigger = {
@@ -192,15 +194,16 @@ static void never_reads(void **state)
 	read_nothing(hijack_of(state), 1);
 }
 
-/* With so few descriptors that the kernel refuses to have more on their way (ETOOMANYREFS), where the
- * socket stays writable. */
+/* With so few descriptors that the kernel refuses to have more on their way
+ * (ETOOMANYREFS), where the socket stays writable. */
 static void never_reads_with_few(void **state)
 {
 	fds_limit(hijack_of(state), TRIGGERS / 2);
 	read_nothing(hijack_of(state), 10);
 }
 
-/* A side that is shut down stays readable for ever. The hand takes it for the end of its daemon. */
+/* A side that is shut down stays readable for ever. The hand takes it for the end of its
+ * daemon. */
 static void half_closed(void **state)
 {
 	struct hijack *attack = hijack_of(state);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The HTTP server against a raw client: what it answers, what it refuses, and that refusing one
- * client leaves the others served. More of what is refused: test_http_attack.c. */
+ * The HTTP server against a raw client: what it answers, what it refuses, and that
+ * refusing one client leaves the others served. More of what is refused:
+ * test_http_attack.c. */
 #include <event2/event.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -333,7 +334,8 @@ static void test_sizes(void **state)
 	}
 }
 
-/* A byte now and then keeps evhttp's own time limit from ever ending; the request's does. */
+/* A byte now and then keeps evhttp's own time limit from ever ending; the request's
+ * does. */
 static void test_drip(void **state)
 {
 	const char head[] = "GET /open HTTP/1.1\r\n" HOST "X: ";
@@ -364,7 +366,8 @@ static int gone_of(void *server)
 	return (int)strtol(at + 7, NULL, 10);
 }
 
-/* A client that resets its connection, and one that goes after it sent more than its request. */
+/* A client that resets its connection, and one that goes after it sent more than its
+ * request. */
 static void test_late_reset(void **state)
 {
 	static const struct linger at_once = {.l_onoff = 1};
@@ -404,7 +407,8 @@ static void test_late(void **state)
 	close(other);
 }
 
-/* Whatever fails for want of memory, that client is answered or cut off, and the next is served. */
+/* Whatever fails for want of memory, that client is answered or cut off, and the next is
+ * served. */
 static void test_no_memory(void **state)
 {
 	char request[128], answer[4096];

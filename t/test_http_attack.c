@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attacks on the HTTP server by mass and by time: each is refused or bounded, delays nobody else, and leaves nothing
- * behind. Whether somebody is delayed is judged by a second, which no scheduler mistakes; the figures
- * are in make bench. */
+ * Attacks on the HTTP server by mass and by time: each is refused or bounded, delays
+ * nobody else, and leaves nothing behind. Whether somebody is delayed is judged by a
+ * second, which no scheduler mistakes; the figures are in make bench. */
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -122,7 +122,8 @@ static int connections(const struct http_server *server)
 	return (int)strtol(at + 13, NULL, 10);
 }
 
-/* Only the one that asks is left. A connection is no longer counted a little before its descriptor is closed. */
+/* Only the one that asks is left. A connection is no longer counted a little before its
+ * descriptor is closed. */
 static void expect_alone(const struct http_server *server)
 {
 	(void)comes_true(connections(server) == 1 && http_server_fds(server) <= 20);
@@ -197,7 +198,8 @@ static void test_endless(void **state)
 
 /* --- time --- */
 
-/* A byte now and then, in all places where a request can dawdle. evhttp would wait for ever. */
+/* A byte now and then, in all places where a request can dawdle. evhttp would wait for
+ * ever. */
 static void test_drips(void **state)
 {
 	static const char *const heads[] = {
@@ -244,7 +246,8 @@ static int open_of(const int *fds, int count_fds)
 	return open_count;
 }
 
-/* Starts count uploads of 900 KB out of a megabyte; how many stay open when they are `most` or fewer. */
+/* Starts count uploads of 900 KB out of a megabyte; how many stay open when they are
+ * `most` or fewer. */
 static int upload(const struct http_server *server, const char *head, int *fds,
 		  int count_fds, int most)
 {
@@ -288,7 +291,8 @@ static void test_unknown_uploads(void **state)
 	expect_alone(*state);
 }
 
-/* Below the limit of one, and together below the limit of all: waiting, and in nobody's way. */
+/* Below the limit of one, and together below the limit of all: waiting, and in nobody's
+ * way. */
 static void test_small_unknown_uploads(void **state)
 {
 	static const char head[] =
@@ -400,8 +404,8 @@ static bool can_open(rlim_t count_fds)
 	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-/* Opens connections that say nothing, per_address from one address each; every 100th time a known
- * client of the address 127.0.0.1 asks anew. */
+/* Opens connections that say nothing, per_address from one address each; every 100th time
+ * a known client of the address 127.0.0.1 asks anew. */
 static void flood(const struct http_server *server, int per_address)
 {
 	static int fds[IDLE_MAX];

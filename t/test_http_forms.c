@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Forms of requests by which servers have been deceived: each is refused, or read in the one way
- * that the standard leaves, and what might have been smuggled behind it is never answered. */
+ * Forms of requests by which servers have been deceived: each is refused, or read in the
+ * one way that the standard leaves, and what might have been smuggled behind it is never
+ * answered. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

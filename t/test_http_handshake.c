@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attacks on the HTTP server before and around the handshake of TLS, by form, by time and by mass: each is
- * refused or bounded, and those who are known are served meanwhile. */
+ * Attacks on the HTTP server before and around the handshake of TLS, by form, by time and
+ * by mass: each is refused or bounded, and those who are known are served meanwhile. */
 #include <openssl/err.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -112,7 +112,8 @@ static size_t hello_of(char *buf, size_t size)
 	return (size_t)len;
 }
 
-/* Silence, half a hello, a byte now and then, all but the last message: the time of a request, not more. */
+/* Silence, half a hello, a byte now and then, all but the last message: the time of a
+ * request, not more. */
 static void test_slow_handshakes(void **state)
 {
 	enum { EACH = 4, ALL = 16 };
@@ -176,7 +177,8 @@ static void test_half_open(void **state)
 					 sizeof(answer)),
 				 200);
 	tls_rig_expect_served(*state);
-	/* The caps are kept some time after each newcomer. The two that are known count by themselves. */
+	/* The caps are kept some time after each newcomer. The two that are known count
+	 * by themselves. */
 	assert_true(comes_true(tls_rig_connections(*state) <=
 			       NEAP_HTTP_CONNECTIONS_PEER_MAX + 2));
 	for (i = 0; i < ALL; i++) {
@@ -189,8 +191,8 @@ static void test_half_open(void **state)
 	tls_rig_expect_alone(*state);
 }
 
-/* Each claims nearly all that a stranger may hold, and together they claim more than all may: those go that
- * came first. */
+/* Each claims nearly all that a stranger may hold, and together they claim more than all
+ * may: those go that came first. */
 static void test_claims(void **state)
 {
 	static const char head[] = "\x16\x03\x01\x40\x00\x01\x00\x7d\x00\x03\x03";
@@ -211,7 +213,8 @@ static void test_claims(void **state)
 	tls_rig_expect_alone(*state);
 }
 
-/* Connections that are there, asked over one of them: a new one would be a stranger until it is known. */
+/* Connections that are there, asked over one of them: a new one would be a stranger until
+ * it is known. */
 static int count_by(SSL *ssl)
 {
 	char answer[4096];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pages in browsers that ask for somebody else: by a name that leads here, or across sites. */
+ * Pages in browsers that ask for somebody else: by a name that leads here, or across
+ * sites. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pushed answers, with a length and without: what the socket does not take waits, is held meanwhile and let go
- * once, whether it arrives or the client goes before; a connection with a length is kept. */
+ * Pushed answers, with a length and without: what the socket does not take waits, is held
+ * meanwhile and let go once, whether it arrives or the client goes before; a connection
+ * with a length is kept. */
 #include <event2/event.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What users may take of the HTTP server, and what stays for others, for admins, and for root over the unix
- * socket; also when the process has no descriptor left. A whole neapd under such an attack: t/attack/shares.t. */
+ * What users may take of the HTTP server, and what stays for others, for admins, and for
+ * root over the unix socket; also when the process has no descriptor left. A whole neapd
+ * under such an attack: t/attack/shares.t. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -142,7 +143,8 @@ static int stop(void **state)
 	return 0;
 }
 
-/* Opens a connection that stays, and asks; the status of the answer, 0: cut off without one. */
+/* Opens a connection that stays, and asks; the status of the answer, 0: cut off without
+ * one. */
 static int stay(int fd, const char *request, char *answer, size_t size)
 {
 	int status = 0;
@@ -263,8 +265,8 @@ static void test_connections(void **state)
 	close(fds[0]);
 }
 
-/* Two that take all they may; a third one has as much as they in the end, and admins and root are not theirs to
- * keep out. */
+/* Two that take all they may; a third one has as much as they in the end, and admins and
+ * root are not theirs to keep out. */
 static void test_collusion(void **state)
 {
 	int ann[MANY], bob[MANY], cid[MANY], admins[MANY], got = 0, fd;
@@ -347,7 +349,8 @@ static void test_requests(void **state)
 	close_all(fds + 1, 3);
 }
 
-/* The limit is lower than the server believes: strangers, users and admins give way, in this order. */
+/* The limit is lower than the server believes: strangers, users and admins give way, in
+ * this order. */
 static void test_descriptors(void **state)
 {
 	static const struct {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Replies of all sizes on one kept connection arrive whole. Sizes around libevent's pieces of 16 KB and
- * around buffers of the kernel are those where replies have stalled; how long each takes is measured
- * by make bench (P14), here is seen that the socket's own delay is off. */
+ * Replies of all sizes on one kept connection arrive whole. Sizes around libevent's
+ * pieces of 16 KB and around buffers of the kernel are those where replies have stalled;
+ * how long each takes is measured by make bench (P14), here is seen that the socket's own
+ * delay is off. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <setjmp.h>

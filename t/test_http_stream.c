@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Streams: what is sent arrives, a slow reader is skipped and then cut off, and whoever goes is
- * noticed exactly once. */
+ * Streams: what is sent arrives, a slow reader is skipped and then cut off, and whoever
+ * goes is noticed exactly once. */
 #include <event2/event.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -337,7 +337,8 @@ static void test_talker(void **state)
 	close(fd);
 }
 
-/* The server ends with streams open; a leak or a use after that shows with the sanitizer. */
+/* The server ends with streams open; a leak or a use after that shows with the
+ * sanitizer. */
 static void test_end_of_server(void **state)
 {
 	int fd = open_stream(*state), other = open_stream(*state);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The HTTP server over TLS: who is let in as what, what HTTP needs of it, and changed certificates. What
- * is no proper handshake: test_http_handshake.c; files of certificates: test_tls_files.c; a whole neapd:
- * t/sh/tls.t. */
+ * The HTTP server over TLS: who is let in as what, what HTTP needs of it, and changed
+ * certificates. What is no proper handshake: test_http_handshake.c; files of
+ * certificates: test_tls_files.c; a whole neapd: t/sh/tls.t. */
 #include <openssl/err.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -174,7 +174,8 @@ static void test_versions(void **state)
 	SSL_CTX_free(context);
 }
 
-/* The client that asks for another handshake gets none, and whatever it does then, nobody else sees it. */
+/* The client that asks for another handshake gets none, and whatever it does then, nobody
+ * else sees it. */
 static void test_renegotiation(void **state)
 {
 	SSL_CTX *context = tls_context(tls_rig_dir, "bob", TLS1_2_VERSION);
@@ -248,7 +249,8 @@ static void test_reload(void **state)
 	assert_int_equal(
 		tls_ask(ssl, VIEW "\r\n", strlen(VIEW "\r\n"), answer, sizeof(answer)),
 		200);
-	/* Another CA of the clients: who knew the old one is not let in, by no ticket either. */
+	/* Another CA of the clients: who knew the old one is not let in, by no ticket
+	 * either. */
 	tls_copy(tls_rig_dir, "other.crt", "client-ca.crt");
 	assert_true(comes_true(tls_rig_ask(*state, "foreign", VIEW "\r\n", answer,
 					   sizeof(answer)) == 200));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A part of the address space with ways of its own: how its refusals look, how large its bodies and how many
- * its streams may be, for those who are known; and that strangers have no more than elsewhere. */
+ * A part of the address space with ways of its own: how its refusals look, how large its
+ * bodies and how many its streams may be, for those who are known; and that strangers
+ * have no more than elsewhere. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -250,7 +251,8 @@ static void test_bodies(void **state)
 	}
 }
 
-/* A request of size bytes in all, with close behind its answer or not. Returns its length. */
+/* A request of size bytes in all, with close behind its answer or not. Returns its
+ * length. */
 static size_t make_sum(char *to, size_t size, bool is_last, char *want, size_t want_size)
 {
 	size_t len = size, head;
@@ -272,8 +274,9 @@ static size_t make_sum(char *to, size_t size, bool is_last, char *want, size_t w
 	return head + len;
 }
 
-/* Requests around the sizes that are read at a time, a small one right behind each: nothing of one is lost, nor in the
- * other. In one piece and in pieces, the end of the connection behind the last byte or not. */
+/* Requests around the sizes that are read at a time, a small one right behind each:
+ * nothing of one is lost, nor in the other. In one piece and in pieces, the end of the
+ * connection behind the last byte or not. */
 static void test_bodies_behind_each_other(void **state)
 {
 	static const size_t sizes[] = {4095,   4096,   4097,   8191,  8192,
@@ -392,8 +395,8 @@ static bool is_served(int fd, const char *request)
 	return http_read(fd, answer, sizeof(answer), &status, &len) && status == 200;
 }
 
-/* Those who are known fill what there is for them, and no more; strangers neither drive them out nor are kept
- * out by them. */
+/* Those who are known fill what there is for them, and no more; strangers neither drive
+ * them out nor are kept out by them. */
 static void test_connections(void **state)
 {
 	enum { KNOWN = 264, STRANGERS = 80 };

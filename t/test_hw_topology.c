@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Topologies loaded through hwloc: case folders (t/cases/topology), refusals, this machine, and
- * recorded machines where they are at hand ($NEAP_TOPOLOGIES or ../shared/topologies).
- * NEAP_UPDATE=1 rewrites the wanted side of the cases, CASE=name runs one. */
+ * Topologies loaded through hwloc: case folders (t/cases/topology), refusals, this
+ * machine, and recorded machines where they are at hand ($NEAP_TOPOLOGIES or
+ * ../shared/topologies). NEAP_UPDATE=1 rewrites the wanted side of the cases, CASE=name
+ * runs one. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -233,7 +234,8 @@ static void test_refusals(void **state)
 	assert_null(t);
 }
 
-/* A variable left in a shell must not become the machine; and it must still be there afterwards. */
+/* A variable left in a shell must not become the machine; and it must still be there
+ * afterwards. */
 static void test_environment(void **state)
 {
 	static const char *const names[] = {"HWLOC_SYNTHETIC", "HWLOC_XMLFILE",

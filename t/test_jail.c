@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is given up is gone: each row is tried in a child that entered the jail of the loop or of the hand.
- * Calls that only an attacker makes end the process, from any of its threads; others fail. */
+ * What is given up is gone: each row is tried in a child that entered the jail of the
+ * loop or of the hand. Calls that only an attacker makes end the process, from any of its
+ * threads; others fail. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>

@@ -93,9 +93,10 @@ static void index_random(void **state)
 
 /* --- plans --- */
 
-/* Pods, a word each: a active, r running and ready, s succeeded, f failed, i failed and to be ignored, x failed
- * and fails the job, y failed and fails its index, t being ended, T ended; then "-" when it is not tracked, "+" when its uid is listed; ":3" its
- * index; "^2" failures of that before it; "@20" ended so many seconds ago. */
+/* Pods, a word each: a active, r running and ready, s succeeded, f failed, i failed and
+ * to be ignored, x failed and fails the job, y failed and fails its index, t being ended,
+ * T ended; then "-" when it is not tracked, "+" when its uid is listed; ":3" its index;
+ * "^2" failures of that before it; "@20" ended so many seconds ago. */
 static void make_pod(const char *word, struct neap_job_pod *pod)
 {
 	*pod = (struct neap_job_pod){.is_tracked = true,
@@ -146,8 +147,9 @@ static void make_pod(const char *word, struct neap_job_pod *pod)
 	}
 }
 
-/* What is to be done, as text: for each pod its letters (L listed, R released, D deleted, "." nothing), then
- * "+N" pods to be made or "+0,3" their indexes, then the end and why. */
+/* What is to be done, as text: for each pod its letters (L listed, R released, D deleted,
+ * "." nothing), then "+N" pods to be made or "+0,3" their indexes, then the end and
+ * why. */
 static void describe(const struct neap_job_pod *pods, size_t count,
 		     const struct neap_job_plan *plan, bool is_indexed, char *to,
 		     size_t size)

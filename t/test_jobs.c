@@ -118,7 +118,8 @@ static void test_indexed(void **state)
 	      "status.conditions.0.type=Complete");
 }
 
-/* One pod after the other fails: 10, 20 s between them, and after the second time the job has failed. */
+/* One pod after the other fails: 10, 20 s between them, and after the second time the job
+ * has failed. */
 static void test_backoff(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -235,8 +236,8 @@ static void test_ttl(void **state)
 	}
 }
 
-/* A pod that goes before it ended is replaced; one that has succeeded and goes still counts, also when nobody
- * was there to see it. */
+/* A pod that goes before it ended is replaced; one that has succeeded and goes still
+ * counts, also when nobody was there to see it. */
 static void test_deleted_pods(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -355,7 +356,8 @@ static const char *failures_of(const json_t *pod)
 				"batch.kubernetes.io/job-index-failure-count"));
 }
 
-/* An index has failures of its own, which its pods remember, also over a start of the controller. */
+/* An index has failures of its own, which its pods remember, also over a start of the
+ * controller. */
 static void test_per_index(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -441,8 +443,8 @@ static void test_others(void **state)
 	UNTIL(rig, "GET " JOBS "/m", "!status.startTime");
 }
 
-/* The disk is slow, and the job is due again meanwhile, by its deadline: what is asked for already is not asked for
- * again. */
+/* The disk is slow, and the job is due again meanwhile, by its deadline: what is asked
+ * for already is not asked for again. */
 static void test_slow_disk(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -461,7 +463,8 @@ static void test_slow_disk(void **state)
 	json_decref(pods);
 }
 
-/* Pods of long texts are made, read, found to be those of another job and let go in pieces, and all in the end. */
+/* Pods of long texts are made, read, found to be those of another job and let go in
+ * pieces, and all in the end. */
 static void test_long_texts(void **state)
 {
 	enum { FILLING = 20000, MANY = NEAP_FEED_STEPS / (FILLING / 4) + 10 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs whose pods start, fail, succeed and are deleted at random, while the controller is started anew and time
- * passes: nothing is counted twice or lost, there are never too many pods, and it ends well. */
+ * Jobs whose pods start, fail, succeed and are deleted at random, while the controller is
+ * started anew and time passes: nothing is counted twice or lost, there are never too
+ * many pods, and it ends well. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

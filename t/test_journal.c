@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hand's journal: what was noted is there again after any end, torn and corrupt lines cost only
- * themselves, another boot makes it void, it does not grow without end, and every failed allocation
- * leaves it whole. */
+ * The hand's journal: what was noted is there again after any end, torn and corrupt lines
+ * cost only themselves, another boot makes it void, it does not grow without end, and
+ * every failed allocation leaves it whole. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -137,8 +137,8 @@ static void torn_anywhere(void **state)
 	}
 }
 
-/* Without room for a new file the old one goes on, torn line or not, and of this boot or not; what is
- * no journal of ours is left alone. */
+/* Without room for a new file the old one goes on, torn line or not, and of this boot or
+ * not; what is no journal of ours is left alone. */
 static void full_disk_at_start(void **state)
 {
 	static const char *const boots[] = {BOOT, "another"};
@@ -154,7 +154,8 @@ static void full_disk_at_start(void **state)
 		journal_add(journal, "neap/two", NEAP_KEY_CPU_SHARES, "222", NULL), 0);
 	neap_journal_free(journal);
 	len = journal_file_read(text, sizeof(text));
-	/* What takes the place of the new file stands in for a disk that has no room for it. */
+	/* What takes the place of the new file stands in for a disk that has no room for
+	 * it. */
 	assert_int_equal(mkdirat(journal_dir_fd, "hand.journal.new", 0700), 0);
 	for (i = 0; i < NEAP_ARRAY_LEN(boots); i++) {
 		journal_file_write(text, len - 3);
@@ -179,7 +180,8 @@ static void full_disk_at_start(void **state)
 	assert_int_equal(unlinkat(journal_dir_fd, "hand.journal.new", AT_REMOVEDIR), 0);
 }
 
-/* Any changed byte loses the line it is in (the head: everything) and never yields another value. */
+/* Any changed byte loses the line it is in (the head: everything) and never yields
+ * another value. */
 static void flipped_anywhere(void **state)
 {
 	struct neap_journal *journal = journal_open(BOOT);
@@ -322,7 +324,8 @@ static void newer_is_refused(void **state)
 	}
 }
 
-/* A newer head whose check sum is made in another way, or is damaged: nobody can tell which. */
+/* A newer head whose check sum is made in another way, or is damaged: nobody can tell
+ * which. */
 static void newer_with_another_sum(void **state)
 {
 	static const char text[] = "neap-hand-journal\t3\t" BOOT "\t!abcdef\n";
@@ -425,7 +428,8 @@ static void unsafe_files(void **state)
 	}
 }
 
-/* Each allocation fails once: either the call fails and nothing is noted, or it is there again. */
+/* Each allocation fails once: either the call fails and nothing is noted, or it is there
+ * again. */
 static void torture(void **state)
 {
 	uint64_t n;

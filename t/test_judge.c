@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The checks of an upload: what is refused, with which line and words, and what comes out. */
+ * The checks of an upload: what is refused, with which line and words, and what comes
+ * out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -534,7 +535,8 @@ static void test_replay(void **state)
 	(void)neap_tape_unref(tape);
 }
 
-/* Every allocation may fail. Those of Lua are among them, so not each single one is tried. */
+/* Every allocation may fail. Those of Lua are among them, so not each single one is
+ * tried. */
 static void test_torture(void **state)
 {
 	static const char text[] =

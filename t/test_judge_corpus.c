@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hostile corpus as uploads: every script of t/sandbox is judged on the policy thread, as a chunk
- * and as the tick of a policy with an example. All end and are refused, the memory in use comes back,
- * and the loop goes on meanwhile: the largest gap of its 10 ms timer is printed. */
+ * The hostile corpus as uploads: every script of t/sandbox is judged on the policy
+ * thread, as a chunk and as the tick of a policy with an example. All end and are
+ * refused, the memory in use comes back, and the loop goes on meanwhile: the largest gap
+ * of its 10 ms timer is printed. */
 #include <dirent.h>
 #include <malloc.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A policy that nothing ran yet, as its name is new or it has no examples: what is recorded of this node is played to it,
- * or an input is made up for its kind. */
+ * A policy that nothing ran yet, as its name is new or it has no examples: what is
+ * recorded of this node is played to it, or an input is made up for its kind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -130,7 +130,8 @@ static void expect_seen(const char *needs)
 	neap_verdict_done(&verdict);
 }
 
-/* Nothing that a policy can ask for is missing: it would be skipped, and that proves nothing. */
+/* Nothing that a policy can ask for is missing: it would be skipped, and that proves
+ * nothing. */
 static void test_nothing_is_missing(void **state)
 {
 	(void)state;

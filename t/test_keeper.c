@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Commands that the keeper starts: how they end, what is told and kept of them, and with what they run.
- * Everything is real; the commands are small scripts of the shell. */
+ * Commands that the keeper starts: how they end, what is told and kept of them, and with
+ * what they run. Everything is real; the commands are small scripts of the shell. */
 #include <errno.h>
 #include <grp.h>
 #include <setjmp.h>

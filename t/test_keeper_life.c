@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who outlives whom: loops and keepers that are killed while commands run, commands that leave others behind or
- * fork without end, and a loop that has given up all that a real one gives up. */
+ * Who outlives whom: loops and keepers that are killed while commands run, commands that
+ * leave others behind or fork without end, and a loop that has given up all that a real
+ * one gives up. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -154,10 +155,12 @@ static void end_without_a_loop_is_recorded(void **state)
 		    seen.event.ended_usec >= seen.event.started_usec);
 }
 
-/* A disk that stands still until this file is there, or for half a minute; "": it does not. */
+/* A disk that stands still until this file is there, or for half a minute; "": it does
+ * not. */
 static char disk_waits_for[256];
 
-/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the system's are reserved words */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the system's are
+ * reserved words */
 int fdatasync(int fd)
 {
 	for (int i = 0; *disk_waits_for && i < 30000; i++) {
@@ -168,7 +171,8 @@ int fdatasync(int fd)
 	return (int)syscall(SYS_fdatasync, fd);
 }
 
-/* Its shim can be spoken to before it waits for the disk: the next loop does not take it for lost meanwhile. */
+/* Its shim can be spoken to before it waits for the disk: the next loop does not take it
+ * for lost meanwhile. */
 static void speaks_before_it_writes(void **state)
 {
 	struct keeper_rig *rig = rig_of(state);
@@ -218,7 +222,8 @@ static void waits_for_the_next_loop(void **state)
 
 		(void)poll(&p, 1, 100);
 	}
-	/* The connection names the process that is to be moved, as the hand asks for it. */
+	/* The connection names the process that is to be moved, as the hand asks for
+	 * it. */
 	assert_int_equal(event.what, NEAP_KEEPER_WAITING);
 	assert_int_equal(getsockopt(event.fd, SOL_SOCKET, SO_PEERCRED, &cred, &len), 0);
 	assert_int_equal(cred.pid, event.pid);
@@ -399,7 +404,8 @@ static void all_is_killed_at_once(void **state)
 
 /* --- with the hand --- */
 
-/* The process that waits is moved by the connection of WAITING; all that it forks lies in its group. */
+/* The process that waits is moved by the connection of WAITING; all that it forks lies in
+ * its group. */
 static void hand_moves_what_waits(void **state)
 {
 	struct keeper_rig *rig = rig_of(state);

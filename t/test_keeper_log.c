@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What commands print: in files of a bounded size and number, whole lines only, and never so that a command is
- * stuck, whether it prints without end or the disk is full. */
+ * What commands print: in files of a bounded size and number, whole lines only, and never
+ * so that a command is stuck, whether it prints without end or the disk is full. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -97,7 +97,8 @@ static void logs_are_bounded(void **state)
 	}
 }
 
-/* Without end, until it is killed: the command is never stuck, the files never grow over their bounds. */
+/* Without end, until it is killed: the command is never stuck, the files never grow over
+ * their bounds. */
 static void flood_is_bounded(void **state)
 {
 	struct keeper_rig *rig = rig_of(state);

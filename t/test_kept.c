@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What reservations keep, counted: against a plain recount, while pods, owners and reservations come, change, move, are
- * lifted off and go at random. */
+ * What reservations keep, counted: against a plain recount, while pods, owners and
+ * reservations come, change, move, are lifted off and go at random. */
 #include "engine/cluster/kept.h"
 
 #include <setjmp.h>

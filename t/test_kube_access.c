@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a reader, an editor, a node and nobody may do with objects over HTTP. t/test_kube_matrix.c has all that is
- * served. */
+ * What a reader, an editor, a node and nobody may do with objects over HTTP.
+ * t/test_kube_matrix.c has all that is served. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

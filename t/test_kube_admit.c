@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a cluster has from its start, and what the server adds and refuses because of other objects. */
+ * What a cluster has from its start, and what the server adds and refuses because of
+ * other objects. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

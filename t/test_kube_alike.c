@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Answers in which neapd once differed from a kube-apiserver (t/peers), a row each, in the order in which they are asked. */
+ * Answers in which neapd once differed from a kube-apiserver (t/peers), a row each, in
+ * the order in which they are asked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

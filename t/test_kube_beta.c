@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Definitions in apiextensions.k8s.io/v1beta1: they are stored, shown and served as those of v1. */
+ * Definitions in apiextensions.k8s.io/v1beta1: they are stored, shown and served as those
+ * of v1. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A CPU that a pod has by its annotation resource-status is given to no other pod of its node. */
+ * A CPU that a pod has by its annotation resource-status is given to no other pod of its
+ * node. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -225,7 +226,8 @@ static void test_both_at_once(void **state)
 	assert_int_equal(answered[0], 201);
 }
 
-/* Those that were there before anybody asked for CPUs count, and what is missed is read again. */
+/* Those that were there before anybody asked for CPUs count, and what is missed is read
+ * again. */
 static void test_many_that_were_there(void **state)
 {
 	struct kube_rig *rig = *state;

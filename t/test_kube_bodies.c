@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bodies as they come: JSON with what Go's decoders take and others do not, YAML, and media types. */
+ * Bodies as they come: JSON with what Go's decoders take and others do not, YAML, and
+ * media types. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -314,7 +314,8 @@ static void put_pods(struct kube_rig *rig, int count, bool is_chain)
 
 /* --- in pieces --- */
 
-/* Steps that a question takes until it is answered; every piece is as long as it may be, and no longer. */
+/* Steps that a question takes until it is answered; every piece is as long as it may be,
+ * and no longer. */
 static bool ask_through(struct kube_rig *rig, const char *name, int *ret_pieces,
 			void (*between)(struct kube_rig *rig, int piece))
 {
@@ -339,7 +340,8 @@ static bool ask_through(struct kube_rig *rig, const char *name, int *ret_pieces,
 
 #define READY 2000
 
-/* Pods that were never read, as at the start, are read in pieces; the question after that has one. */
+/* Pods that were never read, as at the start, are read in pieces; the question after that
+ * has one. */
 static void test_first_count(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -356,7 +358,8 @@ static void test_first_count(void **state)
 	assert_int_equal(pieces, 1);
 }
 
-/* What happens meanwhile counts: in each of the first pieces some that were counted are not ready any more. */
+/* What happens meanwhile counts: in each of the first pieces some that were counted are
+ * not ready any more. */
 static void fall(struct kube_rig *rig, int piece)
 {
 	char ask[128];
@@ -456,8 +459,8 @@ static void test_changes_between(void **state)
 	}
 }
 
-/* Over HTTP: somebody whose requests all take long, and others who have them at the same time; none evicts more than
- * the budget allows. */
+/* Over HTTP: somebody whose requests all take long, and others who have them at the same
+ * time; none evicts more than the budget allows. */
 static void test_at_once(void **state)
 {
 	enum { ASKED = 8 };

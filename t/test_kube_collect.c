@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What goes when something else has gone: owners and their dependents, namespaces and what is in them. */
+ * What goes when something else has gone: owners and their dependents, namespaces and
+ * what is in them. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,7 +68,8 @@ static void must_stay(struct kube_rig *rig, const char *path)
 	assert_int_equal(kube_ask(rig, ask, NULL), 200);
 }
 
-/* Background: children and theirs go; who has another owner stays and loses the reference. */
+/* Background: children and theirs go; who has another owner stays and loses the
+ * reference. */
 static void test_background(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -139,8 +141,8 @@ static void test_missing_owner(void **state)
 	must_stay(rig, MAPS "/d");
 }
 
-/* A reference to what is in a namespace, from what is in none: it says nothing, and an event tells so. From
- * elsewhere it names nobody. */
+/* A reference to what is in a namespace, from what is in none: it says nothing, and an
+ * event tells so. From elsewhere it names nobody. */
 static void test_scope(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -287,7 +289,8 @@ static void test_namespace(void **state)
 	assert_int_equal(neap_store_count(rig->store.store, "configmaps"), 1);
 }
 
-/* One of many owners, and so of a long text, is as much as several others: so many slices more. */
+/* One of many owners, and so of a long text, is as much as several others: so many slices
+ * more. */
 static void test_many_owners(void **state)
 {
 	enum {

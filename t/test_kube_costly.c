@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bodies that are made to cost: patterns that go back and forth, alternatives of alternatives, patches of many steps,
- * copies of copies, numbers of a megabyte. Each ends within the time that wide_rig.h says, whatever the answer. */
+ * Bodies that are made to cost: patterns that go back and forth, alternatives of
+ * alternatives, patches of many steps, copies of copies, numbers of a megabyte. Each ends
+ * within the time that wide_rig.h says, whatever the answer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

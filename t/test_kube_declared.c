@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kinds that are declared while the server runs: made, changed, in each other's way, deleted with their
- * objects, and what of a definition is refused. */
+ * Kinds that are declared while the server runs: made, changed, in each other's way,
+ * deleted with their objects, and what of a definition is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -361,8 +361,8 @@ static void test_users(void **state)
 	assert_int_equal(kube_ask(rig, "GET " WIDGETS, NULL), 404);
 }
 
-/* Its user ends a definition without waiting for the objects: they are there again with the next one, as in a
- * cluster. */
+/* Its user ends a definition without waiting for the objects: they are there again with
+ * the next one, as in a cluster. */
 static void test_forced(void **state)
 {
 	struct kube_rig *rig = *state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Definitions that are in each other's way, in any order. NEAP_DECLARED_SEED=n NEAP_DECLARED_STEPS=n for others. */
+ * Definitions that are in each other's way, in any order. NEAP_DECLARED_SEED=n
+ * NEAP_DECLARED_STEPS=n for others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,7 +92,8 @@ static unsigned next_random(unsigned *seed, unsigned below)
 	return (*seed >> 16) % below;
 }
 
-/* After every few of them, who is established is served and nobody else; in the end nobody is left. */
+/* After every few of them, who is established is served and nobody else; in the end
+ * nobody is left. */
 static void test_any_order(void **state)
 {
 	const char *given = getenv("NEAP_DECLARED_SEED");

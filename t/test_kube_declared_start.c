@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The start of kinds that are declared: those that are stored, right or broken, and the definitions that come
- * with neap as files. */
+ * The start of kinds that are declared: those that are stored, right or broken, and the
+ * definitions that come with neap as files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -394,7 +394,8 @@ static void test_age(void **state)
 	struct neap_kube_expire *expire;
 	struct kube_watch watch;
 
-	/* One that was there at the start, one that says that it happened again, one that lies. */
+	/* One that was there at the start, one that says that it happened again, one that
+	 * lies. */
 	add(rig, "old", "");
 	add(rig, "series",
 	    ",'lastTimestamp':'2026-09-21T15:03:20Z'"); /* 50 minutes later */

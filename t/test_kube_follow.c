@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Followers of pods/NAME/log: files that grow and are renamed, ends, slow clients, ones that go, and too many. */
+ * Followers of pods/NAME/log: files that grow and are renamed, ends, slow clients, ones
+ * that go, and too many. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -83,8 +84,8 @@ static void ends(void **state)
 	}
 }
 
-/* A client that reads nothing for a while gets all of it afterwards, though the files were renamed; meanwhile others
- * are served. */
+/* A client that reads nothing for a while gets all of it afterwards, though the files
+ * were renamed; meanwhile others are served. */
 static void slow(void **state)
 {
 	struct kube_rig *rig = *state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The small texts of a request: paths, selectors of labels and of fields, continue tokens. */
+ * The small texts of a request: paths, selectors of labels and of fields, continue
+ * tokens. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,7 +100,8 @@ static void test_paths(void **state)
 
 static void test_labels(void **state)
 {
-	/* Against {"app":"web","tier":"a","empty":"","size":"5"}: 1, 0; -1: no selector. */
+	/* Against {"app":"web","tier":"a","empty":"","size":"5"}: 1, 0; -1: no
+	 * selector. */
 	static const struct {
 		const char *text;
 		int want;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pods/NAME/log over HTTP, as "kubectl logs" asks: which container, which attempt, what of it, who may. */
+ * pods/NAME/log over HTTP, as "kubectl logs" asks: which container, which attempt, what
+ * of it, who may. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

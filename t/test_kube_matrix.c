@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who may do what with everything that is served: all resources and parts that discovery tells of, by all their verbs,
- * as every role. What is wanted stands in one table; what is not in it fails, so that a new kind or part is not served
- * before somebody has said whose it is. A request and a review ("kubectl auth can-i") must both say so. */
+ * Who may do what with everything that is served: all resources and parts that discovery
+ * tells of, by all their verbs, as every role. What is wanted stands in one table; what
+ * is not in it fails, so that a new kind or part is not served before somebody has said
+ * whose it is. A request and a review ("kubectl auth can-i") must both say so. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +51,8 @@ static const struct {
 	bool runs_pods;
 } people[WHO] = {
 	[READER] = {"a reader", "rose-token-of-16", false},
-	/* What has the node's name, is bound to it or told by it; and what is another's. */
+	/* What has the node's name, is bound to it or told by it; and what is
+	 * another's. */
 	[OWN] = {"a node with its own", "node-token-of-16", false},
 	[OTHER] = {"a node with another's", "node-token-of-16", false},
 	[EDITOR] = {"an editor", "eddy-token-of-16", false},
@@ -58,7 +60,8 @@ static const struct {
 	[ADMIN] = {"an admin", "secret", true},
 };
 
-/* Letters of verbs that may be done, beside reading, which everybody may. An admin may everything. */
+/* Letters of verbs that may be done, beside reading, which everybody may. An admin may
+ * everything. */
 struct row {
 	const char *group, *resource;
 	const char *may[ADMIN];

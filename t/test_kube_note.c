@@ -203,7 +203,8 @@ static void test_spam(void **state)
 	}
 }
 
-/* More objects than are remembered, names and messages as long as can be, and memory that is short. */
+/* More objects than are remembered, names and messages as long as can be, and memory that
+ * is short. */
 static void test_bounds(void **state)
 {
 	static const char *const spaces[] = {"default", "", "nowhere"};

@@ -155,8 +155,8 @@ static void test_evict(void **state)
 	STEPS(*state, steps);
 }
 
-/* Nothing new comes into a namespace that ends, neither a binding nor an eviction; kubectl
- * drain knows by the cause that it is to wait. */
+/* Nothing new comes into a namespace that ends, neither a binding nor an eviction;
+ * kubectl drain knows by the cause that it is to wait. */
 #define ENDING "/api/v1/namespaces/ending"
 #define ENDED(what)                                                                      \
 	"reason=Forbidden",                                                              \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How much may be stored: objects, bytes, objects of one owner. What is refused when it is full, what goes on all the
- * same, and what controllers make of it. */
+ * How much may be stored: objects, bytes, objects of one owner. What is refused when it
+ * is full, what goes on all the same, and what controllers make of it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -182,7 +182,8 @@ static size_t count(struct kube_rig *rig, const char *resource)
 	return size;
 }
 
-/* A set of more pods than one owner may have gets as many as that, says so, and gets more when it may. */
+/* A set of more pods than one owner may have gets as many as that, says so, and gets more
+ * when it may. */
 static void test_replicaset(void **state)
 {
 	static const struct kube_step says = {

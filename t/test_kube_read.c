@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading over HTTP: discovery, single objects, lists, pages, selectors, Tables, and what is refused. */
+ * Reading over HTTP: discovery, single objects, lists, pages, selectors, Tables, and what
+ * is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -227,8 +228,8 @@ static void test_bad_places(void **state)
 		 NULL,
 		 200,
 		 {"#items=3"}},
-		/* 999999/default/a, 1/default/a: of a store that was another, and with a choice of its
-		 * own. */
+		/* 999999/default/a, 1/default/a: of a store that was another, and with a
+		 * choice of its own. */
 		{"GET " MAPS "?continue=OTk5OTk5L2RlZmF1bHQvYQ",
 		 NULL,
 		 410,

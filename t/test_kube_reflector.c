@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Watches against a model: writers make thousands of changes at once (create, change, delete, labels and
- * phases that move objects in and out of selectors); watch clients of every kind follow, read slowly, are
- * cut at any byte, stay away, and meet versions that are forgotten. What each saw must be what happened, from
- * where it was: nothing lost, nothing doubled, in order; and every list must be the state of its version.
+ * Watches against a model: writers make thousands of changes at once (create, change,
+ * delete, labels and phases that move objects in and out of selectors); watch clients of
+ * every kind follow, read slowly, are cut at any byte, stay away, and meet versions that
+ * are forgotten. What each saw must be what happened, from where it was: nothing lost,
+ * nothing doubled, in order; and every list must be the state of its version.
  * REFLECTOR_CHANGES (10000), REFLECTOR_SEED (1). */
 #include <inttypes.h>
 #include <setjmp.h>

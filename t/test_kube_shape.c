@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests as a kube-apiserver reads them: options in the query, versions and names in bodies, what a word that is not
- * understood does. The rows are what kube-apiserver 1.20.2 answered, or what doc/api.md says instead. */
+ * Requests as a kube-apiserver reads them: options in the query, versions and names in
+ * bodies, what a word that is not understood does. The rows are what kube-apiserver
+ * 1.20.2 answered, or what doc/api.md says instead. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -188,8 +189,8 @@ static void test_options(void **state)
 	"'selector':{'matchLabels':{'a':'b'}},'template':{'metadata':{'labels':"         \
 	"{'a':'b'}},'spec':{'containers':[{'name':'c','image':'i'}]}}"
 
-/* An update that says no version, version "0", and one of what is not there; whether a deletion answers with the
- * object. */
+/* An update that says no version, version "0", and one of what is not there; whether a
+ * deletion answers with the object. */
 static void test_kinds(void **state)
 {
 	static const struct {
@@ -535,7 +536,8 @@ static void test_meaning(void **state)
 		  "status.conditions.0.status=True",
 		  "status.conditions.0.reason=EvictionByEvictionAPI",
 		  "status.conditions.0.lastTransitionTime=2026-09-21T14:13:20Z"}},
-		/* Of a namespace that comes back through /finalize its finalizers count. */
+		/* Of a namespace that comes back through /finalize its finalizers
+		 * count. */
 		{"POST /api/v1/namespaces",
 		 "{'metadata':{'name':'f'},'spec':{'finalizers':['kubernetes']}}",
 		 201,

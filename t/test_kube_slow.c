@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests about many objects go on in slices, in which they do no more than they have time for; and deletions that the
- * store does not take at once are asked for again. */
+ * Requests about many objects go on in slices, in which they do no more than they have
+ * time for; and deletions that the store does not take at once are asked for again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -146,8 +146,8 @@ static void test_forgotten(void **state)
 
 /* --- requests --- */
 
-/* Where the loop is busy each waits for its turn, with its body. A client that goes before it comes looks like
- * one that has said all: what it asked for is done. */
+/* Where the loop is busy each waits for its turn, with its body. A client that goes
+ * before it comes looks like one that has said all: what it asked for is done. */
 static void test_requests_wait(void **state)
 {
 	static const struct kube_step steps[] = {
@@ -178,7 +178,8 @@ static void test_requests_wait(void **state)
 
 #define LARGE_BYTES ((size_t)1000 * 1000)
 
-/* So much waits for the disk that nothing more is taken, for as long as it needs for that. */
+/* So much waits for the disk that nothing more is taken, for as long as it needs for
+ * that. */
 static void fill_queue(struct kube_rig *rig)
 {
 	char *text = neap_alloc(LARGE_BYTES + 1), name[32];
@@ -201,7 +202,8 @@ static void fill_queue(struct kube_rig *rig)
 	free(text);
 }
 
-/* As kube_until, for as long as a slow disk needs for what fills the queue, and the pauses between tries after it. */
+/* As kube_until, for as long as a slow disk needs for what fills the queue, and the
+ * pauses between tries after it. */
 static void wait_for(struct kube_rig *rig, const struct kube_step *step)
 {
 	for (int i = 0; i < 6000; i++) {

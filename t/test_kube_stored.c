@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How objects are stored: amounts as canonical texts, and compared by value; objects of declared kinds that a later
- * definition would refuse, and of several versions. */
+ * How objects are stored: amounts as canonical texts, and compared by value; objects of
+ * declared kinds that a later definition would refuse, and of several versions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

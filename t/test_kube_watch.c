@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Watches over HTTP: from nothing, from a version, through selectors, as Tables, with bookmarks, too old,
- * and read slowly. */
+ * Watches over HTTP: from nothing, from a version, through selectors, as Tables, with
+ * bookmarks, too old, and read slowly. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -331,8 +331,8 @@ static void test_too_old(void **state)
 	kube_watch_close(&watch);
 }
 
-/* One that reads nothing holds what its connection took and no more; when it reads on it hears that it
- * was too slow. One that reads misses nothing. */
+/* One that reads nothing holds what its connection took and no more; when it reads on it
+ * hears that it was too slow. One that reads misses nothing. */
 static void test_slow(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -365,7 +365,8 @@ static void test_slow(void **state)
 	kube_watch_close(&quick);
 }
 
-/* More objects than one piece holds, and changes meanwhile: everything comes once, in its order. */
+/* More objects than one piece holds, and changes meanwhile: everything comes once, in its
+ * order. */
 static void test_long_listing(void **state)
 {
 	struct kube_rig *rig = *state;

@@ -30,7 +30,8 @@
 
 /* --- bodies --- */
 
-/* What each kind needs; a declared kind, and one that needs nothing, is made by its schema. */
+/* What each kind needs; a declared kind, and one that needs nothing, is made by its
+ * schema. */
 static const struct {
 	const char *kind, *body;
 } seeds[] = {
@@ -465,8 +466,8 @@ static void test_values_of_text(void **state)
 	}
 }
 
-/* What was stored before there were bounds can be read, changed, become shorter, and go; and costs no more than its
- * length. */
+/* What was stored before there were bounds can be read, changed, become shorter, and go;
+ * and costs no more than its length. */
 static void test_stored_above(void **state)
 {
 	enum { MANY = 60000 };

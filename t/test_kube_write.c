@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writing over HTTP: creating, replacing, patching, status, generation, dry runs, deleting, and what is refused. */
+ * Writing over HTTP: creating, replacing, patching, status, generation, dry runs,
+ * deleting, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Zero values of built-in kinds, as a kube-apiserver stores them: "", 0, false, [] and {} stay where Go has a pointer,
- * and are as good as missing elsewhere. */
+ * Zero values of built-in kinds, as a kube-apiserver stores them: "", 0, false, [] and {}
+ * stay where Go has a pointer, and are as good as missing elsewhere. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -237,7 +237,8 @@ static void stored(void *arg, struct neap_object *object, const struct neap_erro
 	*(bool *)arg = object != NULL;
 }
 
-/* As an older version stored them: what is fixed in a pod is not changed by their going. */
+/* As an older version stored them: what is fixed in a pod is not changed by their
+ * going. */
 static void test_older(void **state)
 {
 	static const struct kube_step before[] = {

@@ -48,7 +48,8 @@ static const struct {
 	{"no text", "", NULL, 422, 0},
 };
 
-/* A refused text leaves registry, disk and wishes, and is told in the row without its file name. */
+/* A refused text leaves registry, disk and wishes, and is told in the row without its
+ * file name. */
 static void test_refused(void **state)
 {
 	struct live_rig *rig = live_open(state);
@@ -366,7 +367,8 @@ static void test_params(void **state)
 	live_teardown(state);
 }
 
-/* A state that a busy machine killed comes back, and its text does not run on the loop. */
+/* A state that a busy machine killed comes back, and its text does not run on the
+ * loop. */
 static void test_renewed(void **state)
 {
 	static const char text[] =

@@ -118,8 +118,8 @@ static struct live_rig *open_rig(void **state, bool has_dir)
 	return rig;
 }
 
-/* A file that names another policy from now on gives the first one back, and the file that waited for
- * that has it. */
+/* A file that names another policy from now on gives the first one back, and the file
+ * that waited for that has it. */
 static void test_other_name(void **state)
 {
 	struct live_rig *rig = open_rig(state, true);
@@ -239,8 +239,8 @@ static void test_many_names(void **state)
 	live_teardown(state);
 }
 
-/* Two versions that do not pass any more and name each other as the one before: neither is asked again,
- * by itself or by a rollback without a name. */
+/* Two versions that do not pass any more and name each other as the one before: neither
+ * is asked again, by itself or by a rollback without a name. */
 static void test_circle(void **state)
 {
 	struct live_rig *rig = open_rig(state, false);
@@ -300,7 +300,8 @@ static void test_late_failure(void **state)
 	live_teardown(state);
 }
 
-/* A policy is configured: its state is kept where only parameters differ, its place follows. */
+/* A policy is configured: its state is kept where only parameters differ, its place
+ * follows. */
 static void test_reconfigure(void **state)
 {
 	struct live_rig *rig = open_rig(state, false);

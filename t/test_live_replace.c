@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Live policies of kind reservation: those that decide in place of the owners are loaded by admins, one at a time; what
- * is kept of any of them. */
+ * Live policies of kind reservation: those that decide in place of the owners are loaded
+ * by admins, one at a time; what is kept of any of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,7 +76,8 @@ static void test_admins_alone(void **state)
 	assert_false(is_in_service(rig, "a"));
 	assert_int_equal(put(rig, "a", REPLACE, 1, true), 201);
 	assert_true(is_in_service(rig, "a"));
-	/* It is an admin's who takes it out; what was there before does not come back by others. */
+	/* It is an admin's who takes it out; what was there before does not come back by
+	 * others. */
 	assert_int_equal(put(rig, "a", NARROW, 1, false), 403);
 	assert_int_equal(put(rig, "a", NARROW, 1, true), 200);
 	assert_int_equal(roll_back(rig, "a", false), 403);

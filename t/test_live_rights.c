@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What only an admin may load comes live, is changed and goes by an admin's act alone: role by verb by what is in
- * service, and the ways on which it could come back by itself. */
+ * What only an admin may load comes live, is changed and goes by an admin's act alone:
+ * role by verb by what is in service, and the ways on which it could come back by
+ * itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -198,7 +199,8 @@ static void test_passed_over(void **state)
 	live_teardown(state);
 }
 
-/* An admin's next version of the same sort failed: the one before it is his as well. But not one that he deleted. */
+/* An admin's next version of the same sort failed: the one before it is his as well. But
+ * not one that he deleted. */
 static void test_among_admins(void **state)
 {
 	struct live_rig *rig = live_open(state);

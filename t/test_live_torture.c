@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Live policies where disk or memory fail at each step in turn, on the loop and on the policy
- * thread. */
+ * Live policies where disk or memory fail at each step in turn, on the loop and on the
+ * policy thread. */
 #include <errno.h>
 #include <event2/event.h>
 #include <setjmp.h>
@@ -49,7 +49,8 @@ static void fail_disk(struct live_rig *rig, uint64_t at)
 	assert_true(comes_true_in(rig->base, neap_thread_count(rig->live->thread) == 0));
 }
 
-/* Each step of each change in turn: what acts is what is on disk, or it says that it is not. */
+/* Each step of each change in turn: what acts is what is on disk, or it says that it is
+ * not. */
 static void test_disk(void **state)
 {
 	static const char *const changes[] = {"+B", "x", "<", "p500"};
@@ -122,8 +123,8 @@ static void fail_memory(struct live_rig *rig, bool is_thread, uint64_t n)
 	assert_true(comes_true_in(rig->base, neap_thread_count(rig->live->thread) == 0));
 }
 
-/* On either thread every allocation fails in turn: the old or the new acts, and the next change goes
- * through. */
+/* On either thread every allocation fails in turn: the old or the new acts, and the next
+ * change goes through. */
 static void torture(void **state, const char *word, bool is_thread)
 {
 	uint64_t n, step = 1;
@@ -208,7 +209,8 @@ static void test_torture(void **state)
 	torture_file(state, true);
 }
 
-/* The start itself: what is there afterwards is whole, or the start says what it lacks. */
+/* The start itself: what is there afterwards is whole, or the start says what it
+ * lacks. */
 static void test_torture_start(void **state)
 {
 	uint64_t n, step = 1;

@@ -95,7 +95,8 @@ static void test_names(void **state)
 	assert_int_equal(args.limits.usage[1], 0); /* the default is replaced, wholly */
 }
 
-/* Whatever a report says, it is read; amounts at the end of the range do not turn round. */
+/* Whatever a report says, it is read; amounts at the end of the range do not turn
+ * round. */
 static void test_reports(void **state)
 {
 	static const char *const rows[] = {

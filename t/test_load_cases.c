@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Load-aware filter and estimate, case by case: odd reports, annotations that cannot be read. */
+ * Load-aware filter and estimate, case by case: odd reports, annotations that cannot be
+ * read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,7 +34,8 @@
 #define OVER(cpu) "'usage':{'p95':{'resources':{'cpu':'" cpu "'}}}"
 #define LONG_AGO  SCHEDULED("00:00:00")
 
-/* A node of 96 CPUs with a pod p of 20, and the pod that is to be placed. A limit is 65 % if args have none. */
+/* A node of 96 CPUs with a pod p of 20, and the pod that is to be placed. A limit is 65 %
+ * if args have none. */
 struct row {
 	const char *name, *args;
 	const char *node;  /* annotations */
@@ -314,7 +316,8 @@ static void test_estimate(void **state)
 			 "\\'g\\':1,\\'h\\':1,\\'i\\':1,\\'j\\':1,\\'k\\':1,\\'l\\':1,"
 			 "\\'m\\':1,\\'n\\':1,\\'o\\':1,\\'cpu\\':1,\\'memory\\':1}"),
 		 850, SHARE_OF_1GI},
-		/* Less than nothing is nothing, and more than a number holds is the largest. */
+		/* Less than nothing is nothing, and more than a number holds is the
+		 * largest. */
 		{FACTORS("{\\'cpu\\':-50}"), 0, SHARE_OF_1GI},
 		{FACTORS("{\\'cpu\\':-9223372036854775808,"
 			 "\\'memory\\':9223372036854775807}"),

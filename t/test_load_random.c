@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Load-aware filter and score over random clusters, against a second computation that goes by what the test told the
- * cluster, pod by pod and without columns. */
+ * Load-aware filter and score over random clusters, against a second computation that
+ * goes by what the test told the cluster, pod by pod and without columns. */
 #include "engine/decide/load.h"
 
 #include <math.h>

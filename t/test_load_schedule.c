@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Load-aware scheduling on the real API: NodeMetric objects come over HTTP, pods are placed by them. */
+ * Load-aware scheduling on the real API: NodeMetric objects come over HTTP, pods are
+ * placed by them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -116,7 +117,8 @@ static void test_limits_of_a_node(void **state)
 	}
 }
 
-/* A node that is as full as can be takes pods: nobody set a limit, or its report is gone. */
+/* A node that is as full as can be takes pods: nobody set a limit, or its report is
+ * gone. */
 static void test_nothing_without_limits(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -128,7 +130,8 @@ static void test_nothing_without_limits(void **state)
 	start_with(rig, "{\"nodeMetricExpirationSeconds\":1}");
 	kube_now += 10000000;
 	schedule_add_pod(rig, "b", "", "'cpu':'1'", "");
-	/* As koord-scheduler has it: preemption is tried, which a node of which none can help is not. */
+	/* As koord-scheduler has it: preemption is tried, which a node of which none can
+	 * help is not. */
 	schedule_wait_message(
 		rig, "b",
 		"0/1 nodes are available: 1 node(s) nodeMetric expired. preemption: 0/1 "
@@ -141,7 +144,8 @@ static void test_nothing_without_limits(void **state)
 	assert_string_equal(schedule_wait_node(rig, "b"), "n");
 }
 
-/* The calmer node is taken, though it is promised away; pods that no report shows count. */
+/* The calmer node is taken, though it is promised away; pods that no report shows
+ * count. */
 static void test_score(void **state)
 {
 	struct kube_rig *rig = *state;

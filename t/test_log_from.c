@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lines that somebody else brings about: one that repeats is said once and counted, and a source has so many a minute. */
+ * Lines that somebody else brings about: one that repeats is said once and counted, and a
+ * source has so many a minute. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -130,7 +131,8 @@ static void test_a_minute(void **state)
 	assert_string_equal(said, "again");
 }
 
-/* Whoever brings them about, and however they differ: a kind of line has so many a minute. */
+/* Whoever brings them about, and however they differ: a kind of line has so many a
+ * minute. */
 static void test_a_kind(void **state)
 {
 	static char said[256 * 1024];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Readers of what containers printed beside who writes it: at random in one thread, and as fast as it goes in another
- * process. They must neither lose, double nor cut a line. */
+ * Readers of what containers printed beside who writes it: at random in one thread, and
+ * as fast as it goes in another process. They must neither lose, double nor cut a
+ * line. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -125,7 +126,8 @@ static void at_random(void **state)
 				if (i >= 2)
 					(void)log_read_drain(reads[i], &outs[i]);
 			}
-			/* One step or all that there is. Nobody may fall behind by all files. */
+			/* One step or all that there is. Nobody may fall behind by all
+			 * files. */
 			for (int k = 0; k < READERS; k++) {
 				if (!reads[k])
 					continue;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What containers printed, read back from files as their shims write them: lines and parts of lines, the last ones, by
- * time, up to a limit, through renamed and removed files. */
+ * What containers printed, read back from files as their shims write them: lines and
+ * parts of lines, the last ones, by time, up to a limit, through renamed and removed
+ * files. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -188,7 +189,8 @@ static void follow(void **state)
 	log_file_write(dir, "log", "lf\n", true);
 	assert_int_equal(log_read_drain(read, &out), NEAP_LOG_WAITS);
 	assert_string_equal(out.data, "a\nhalf\n");
-	/* Written just before it was renamed, twice while nobody looked, once without a newest file. */
+	/* Written just before it was renamed, twice while nobody looked, once without a
+	 * newest file. */
 	log_file_write(dir, "log", F(3, "b"), true);
 	log_file_move(dir, "log", "log.1");
 	log_file_write(dir, "log", F(4, "c"), true);
@@ -252,7 +254,8 @@ static void snapshot(void **state)
 	}
 }
 
-/* Lines longer than what is looked at are none, forwards and backwards, and files of many blocks. */
+/* Lines longer than what is looked at are none, forwards and backwards, and files of many
+ * blocks. */
 static void large(void **state)
 {
 	static const struct neap_log_wish all = ALL, last = {3, -1, 0, false, false};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the control API tells of the scheduler: CPUs of nodes, and why a pod goes where it goes. */
+ * What the control API tells of the scheduler: CPUs of nodes, and why a pod goes where it
+ * goes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -305,7 +306,8 @@ static void test_claims(void **state)
 				 "request"}});
 }
 
-/* Which one a pod has or would use, why not the others, and why a Reservation has no place. */
+/* Which one a pod has or would use, why not the others, and why a Reservation has no
+ * place. */
 static void test_reservations(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -388,7 +390,8 @@ static void test_reservations(void **state)
 	kube_steps(rig, steps, sizeof(steps) / sizeof(steps[0]));
 }
 
-/* CPUs that are kept have the Reservation as their holder, and the pod that uses them beside it. */
+/* CPUs that are kept have the Reservation as their holder, and the pod that uses them
+ * beside it. */
 static void test_kept_cpus(void **state)
 {
 	struct kube_rig *rig = *state;

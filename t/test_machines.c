@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes of one kind of machine share its topology and layout: whatever differs is another kind, and what was shared
- * lives as long as anybody has it. */
+ * Nodes of one kind of machine share its topology and layout: whatever differs is another
+ * kind, and what was shared lives as long as anybody has it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,7 +71,8 @@ static void test_kinds(void **state)
 		same = share(&machines, plain, 4);
 		if (other.topology == same.topology || other.layout == same.layout)
 			fail_msg("%zu is another machine", i);
-		/* The first kind goes when it is the oldest of too many, and is there anew. */
+		/* The first kind goes when it is the oldest of too many, and is there
+		 * anew. */
 		if (i + 1 < NEAP_MACHINES_MAX) {
 			assert_ptr_equal(same.topology, first.topology);
 			assert_ptr_equal(same.layout, first.layout);

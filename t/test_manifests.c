@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Manifests as people and controllers write them, against the tables of the built-in kinds: case folders
- * (t/cases/manifests) with what goes in and, of each, what comes out: unknown fields, the first type that
- * does not fit, causes, and the object with its defaults where nothing is wrong. Rules (check) are not asked.
- * NEAP_UPDATE=1 rewrites the wanted side, CASE=name runs one. */
+ * Manifests as people and controllers write them, against the tables of the built-in
+ * kinds: case folders (t/cases/manifests) with what goes in and, of each, what comes out:
+ * unknown fields, the first type that does not fit, causes, and the object with its
+ * defaults where nothing is wrong. Rules (check) are not asked. NEAP_UPDATE=1 rewrites
+ * the wanted side, CASE=name runs one. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>

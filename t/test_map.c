@@ -50,7 +50,8 @@ static void test_against_array(void **state)
 	neap_map_free(map);
 }
 
-/* As full as it gets, so that runs of slots are long and go round the end; emptied in three orders. */
+/* As full as it gets, so that runs of slots are long and go round the end; emptied in
+ * three orders. */
 static void test_removal_keeps_the_rest(void **state)
 {
 	(void)state;

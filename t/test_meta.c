@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The declarations in lua/meta against what is really there, both ways. The one side is parsed, the
- * other found by walking the state of a loaded policy: its globals, its ctx, the metatables of
- * neap's objects, the field tables of C, and what C answers to a field that it does not know. Every
- * difference is told by name. Runs in the root of the repository.
+ * The declarations in lua/meta against what is really there, both ways. The one side is
+ * parsed, the other found by walking the state of a loaded policy: its globals, its ctx,
+ * the metatables of neap's objects, the field tables of C, and what C answers to a field
+ * that it does not know. Every difference is told by name. Runs in the root of the
+ * repository.
  *
- * Names are "assert", "string.byte", "neap.Ctx.log", "neap.CpuSet:has", "neap.CpuSet operator add". */
+ * Names are "assert", "string.byte", "neap.Ctx.log", "neap.CpuSet:has", "neap.CpuSet
+ * operator add". */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -289,7 +291,8 @@ static void check_inline(lua_State *L, const char *name, const char *type)
 	}
 }
 
-/* A key that may be missing just now: it is known to the metatable that refuses unknown ones. */
+/* A key that may be missing just now: it is known to the metatable that refuses unknown
+ * ones. */
 static void walk_strict(lua_State *L, const char *class)
 {
 	if (!luaL_getmetafield(L, -1, "__index"))
@@ -413,7 +416,8 @@ static void walk_fields(const char *class, const struct neap_field *fields)
 	}
 }
 
-/* Tables that policies give: an unknown field is refused with a list of those that are known. */
+/* Tables that policies give: an unknown field is refused with a list of those that are
+ * known. */
 static const struct {
 	const char *class, *kind, *text;
 } probes[] = {
@@ -480,8 +484,8 @@ static bool starts_with_class(const char *name, const char *class)
 	       name[len] != '\0';
 }
 
-/* A plain table that goes in or out of a function: nothing of it can be found, but it has to be
- * the type of something. */
+/* A plain table that goes in or out of a function: nothing of it can be found, but it has
+ * to be the type of something. */
 static bool is_shape(const char *class)
 {
 	static const char *const ends[] = {" ", "|", "[", ",", ")", "?", ">", "}", NULL};
@@ -538,7 +542,8 @@ static void test_both_ways(void **state)
 	walk_fields("neap.Class", neap_class_fields);
 	walk_probes();
 
-	/* What is there now is all of it: a walk that finds little is a walk that went wrong. */
+	/* What is there now is all of it: a walk that finds little is a walk that went
+	 * wrong. */
 	assert_true(live.count > 170);
 	for (size_t i = 0; i < live.count; i++)
 		if (find(&declared, live.row[i].text) == NULL)

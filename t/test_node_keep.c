@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The Node, the Lease and the NodeMetric of this machine, as clients see them. The node is a real one that only
- * watches, over a tree of plain files with one pod in it. */
+ * The Node, the Lease and the NodeMetric of this machine, as clients see them. The node
+ * is a real one that only watches, over a tree of plain files with one pod in it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -286,8 +286,9 @@ static void test_reservation(void **arg)
 
 /* --- what is used --- */
 
-/* Pods of little memory beside the first one, in the order in which they are listed. What a pod counts as is told of
- * those that say nothing, too: the scheduler goes by what is told of a prod pod alone. */
+/* Pods of little memory beside the first one, in the order in which they are listed. What
+ * a pod counts as is told of those that say nothing, too: the scheduler goes by what is
+ * told of a prod pod alone. */
 static const struct {
 	const char *name, *labels, *more, *containers, *group; /* NULL: by its uid */
 	const char *priority, *qos;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the node does with results: it is bounded, charged to the policy, and beyond a bound the policy is taken out of
- * service like after any other fault. Over a tree of files with a hundred pods, in a dry run. */
+ * What the node does with results: it is bounded, charged to the policy, and beyond a
+ * bound the policy is taken out of service like after any other fault. Over a tree of
+ * files with a hundred pods, in a dry run. */
 #include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -245,8 +246,8 @@ static void put(struct neap_registry *registry, int order, const char *body)
 		fail_msg("%s", err.msg);
 }
 
-/* Each could have what it wants, all of them together cannot: the later ones are put off, and none is at fault. A list of
- * few files is held beside them. */
+/* Each could have what it wants, all of them together cannot: the later ones are put off,
+ * and none is at fault. A list of few files is held beside them. */
 static void test_many(void **state)
 {
 	struct rig *rig = *state;

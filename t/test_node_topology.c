@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The NodeResourceTopology of this machine, as clients see it, with a made-up kubelet. The node is a real one that
- * only watches, over a tree of plain files. */
+ * The NodeResourceTopology of this machine, as clients see it, with a made-up kubelet.
+ * The node is a real one that only watches, over a tree of plain files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

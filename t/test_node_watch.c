@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes that fall silent, and what becomes of their pods. The clock is the test's: it goes on in steps that are
- * shorter than what counts as having been away. */
+ * Nodes that fall silent, and what becomes of their pods. The clock is the test's: it
+ * goes on in steps that are shorter than what counts as having been away. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -358,7 +358,8 @@ static void test_evicted(void **arg)
 	      NULL);
 }
 
-/* Of a node that is lost: after the time that the pod tolerates it, and not right after a start. */
+/* Of a node that is lost: after the time that the pod tolerates it, and not right after a
+ * start. */
 static void test_evicted_from_lost(void **arg)
 {
 	struct state *state = *arg;

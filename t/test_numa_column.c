@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Columns of NUMA nodes: what they are, once more and slowly, and that the shipped policy places by them. */
+ * Columns of NUMA nodes: what they are, once more and slowly, and that the shipped policy
+ * places by them. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +41,8 @@ static void give(struct neap_cluster *cluster, const char *node, const char *cpu
 		       "'annotations':{'scheduling.koordinator.sh/resource-status':"
 		       "'{\\'cpuset\\':\\'%s\\',\\'numaNodeResources\\':[%s]}'}",
 		       cpus, amounts);
-	/* The rig makes " of every ', also of those that a text has behind a backslash. */
+	/* The rig makes " of every ', also of those that a text has behind a
+	 * backslash. */
 	(void)snprintf(spec, sizeof(spec), "{'nodeName':'%s','containers':[]}", node);
 	(void)cluster_set_pod(cluster, "there", meta, spec, "{}");
 }
@@ -245,7 +247,8 @@ static void test_shipped(void **state)
 		fail_msg("%s", err.msg);
 	assert_int_equal(neap_registry_put_take(rig->registry, policy, 0, 0, &err), 0);
 	assert_string_equal(place_decide(rig, ""), "tight");
-	/* For a pod with CPUs of its own the free half of a core is no place; among others it has to be a whole one. */
+	/* For a pod with CPUs of its own the free half of a core is no place; among
+	 * others it has to be a whole one. */
 	assert_string_equal(place_decide(rig, "'koordinator.sh/qosClass':'LSR'"),
 			    "empty");
 	give(rig->cluster, "tight", "0-5", "");

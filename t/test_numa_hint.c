@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Merging of hints: questions at random, answered a second time by all combinations one after the other. */
+ * Merging of hints: questions at random, answered a second time by all combinations one
+ * after the other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -168,7 +169,8 @@ static void test_merge_at_random(void **state)
 	assert_in_range(unsatisfied, ROUNDS / 100, ROUNDS);
 }
 
-/* Many resources with many hints: preferred ones are found at once, and the rest has an end. */
+/* Many resources with many hints: preferred ones are found at once, and the rest has an
+ * end. */
 static void test_merge_has_an_end(void **state)
 {
 	static struct neap_numa_hint hints[255];

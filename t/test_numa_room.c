@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * NUMA nodes and CPUs of a node: what is held comes back, what is taken is free and exactly what was asked for,
- * annotations of any form, and no memory. */
+ * NUMA nodes and CPUs of a node: what is held comes back, what is taken is free and
+ * exactly what was asked for, annotations of any form, and no memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -365,7 +365,8 @@ static void test_objects(void **state)
 	}
 }
 
-/* Zones and resources beside those that count, more than there is room for: those that count are there. */
+/* Zones and resources beside those that count, more than there is room for: those that
+ * count are there. */
 static void test_many(void **state)
 {
 	struct neap_topology *topology = machine();
@@ -529,7 +530,8 @@ static void test_without_memory(void **state)
 	(void)neap_topology_unref(topology);
 }
 
-/* The same as in whole numbers, just below and at each whole point, where rounding would show. */
+/* The same as in whole numbers, just below and at each whole point, where rounding would
+ * show. */
 static void test_score_of_one(void **state)
 {
 	uint64_t dice = 5;

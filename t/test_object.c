@@ -193,7 +193,8 @@ static void test_restore(void **state)
 			 0);
 	check_pod(back);
 	neap_object_unref(back);
-	/* Cut anywhere, and with any byte of its numbers changed, it is refused or still sound. */
+	/* Cut anywhere, and with any byte of its numbers changed, it is refused or still
+	 * sound. */
 	for (i = 0; i < object->meta_len; i++)
 		assert_int_equal(neap_object_restore(meta, i, object->text,
 						     object->text_len, 41, &back, NULL),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Machines as firmware and kernels tell them: numbers of NUMA nodes far above how many there are, more of them than a set
- * has room for. What is told of one is read again, and given out. */
+ * Machines as firmware and kernels tell them: numbers of NUMA nodes far above how many
+ * there are, more of them than a set has room for. What is told of one is read again, and
+ * given out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

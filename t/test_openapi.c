@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The OpenAPI document, read back by a small reader of protobuf: definitions, references, extensions, paths. */
+ * The OpenAPI document, read back by a small protobuf reader. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -522,7 +522,7 @@ static void test_limits(void **state)
 		" '[{\\'group\\':\\'\\',\\'kind\\':\\'Big\\',\\'version\\':\\'v1\\'}]'}}}");
 	assert_non_null(at(json, "definitions", "all", "io.k8s.api.core.v1.Pod", NULL));
 	json_decref(json);
-	/* Forty of just under the bound: the later ones are open; of built-in kinds it is an error. */
+	/* Forty just below the bound: later ones open; for built-in kinds an error. */
 	schema.field_count = 2400;
 	many = neap_alloc_array(NEAP_ARRAY_LEN(list), sizeof(*many));
 	assert_non_null(many);

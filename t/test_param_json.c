@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parameters that hold others (list, map, selector), and all parameters set from JSON: what is taken,
- * what is refused and how, what scripts see, all or none. */
+ * Parameters that hold others (list, map, selector), and all parameters set from JSON:
+ * what is taken, what is refused and how, what scripts see, all or none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,8 @@ static const char text[] = "local held\n" POLICY(
 		RULES);
 
 /* clang-format off */
-/* Values that are set (NULL: reset), what is then in force of them, or the field and the error. */
+/* Values that are set (NULL: reset), what is then in force of them, or the field and the
+ * error. */
 static const struct {
 	const char *set, *in_force, *field, *error;
 } rows[] = {
@@ -290,7 +291,8 @@ static void test_schema(void **state)
 	neap_policy_free(policy);
 }
 
-/* A row has its own parameters over the defaults, whatever was set; afterwards that is back. */
+/* A row has its own parameters over the defaults, whatever was set; afterwards that is
+ * back. */
 static void test_examples(void **state)
 {
 	struct neap_policy *policy = load(POLICY(

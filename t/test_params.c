@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parameters: every type from text, what is refused, and what scripts, JSON and the schema show. */
+ * Parameters: every type from text, what is refused, and what scripts, JSON and the
+ * schema show. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * JSON patches (RFC 6902, with all examples of its appendix), JSON merge patches (RFC 7386, likewise),
- * media types, and what hostile patches of all kinds may cost. */
+ * JSON patches (RFC 6902, with all examples of its appendix), JSON merge patches (RFC
+ * 7386, likewise), media types, and what hostile patches of all kinds may cost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,9 +18,11 @@
 #include "t/lib/patch_tables.h"
 
 #define SECONDS_MAX                                                                      \
-	20 /* of CPU for one hostile patch: many times what it takes, also under sanitizers */
+/* of CPU for one hostile patch: many times what it takes, also under
+	 * sanitizers */
+20
 
-/* clang-format off */
+	/* clang-format off */
 static const struct patch_case json_rows[] = {
 	/* RFC 6902, appendix A */
 	{"A.1 adding an object member", NULL, "{'foo':'bar'}", "[{'op':'add','path':'/baz','value':'qux'}]", "{'baz':'qux','foo':'bar'}"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Strategic merge patches: what kubectl sends, each directive, orders of lists, what is refused. Lists
- * are compared with their order, which is that of a kube-apiserver. */
+ * Strategic merge patches: what kubectl sends, each directive, orders of lists, what is
+ * refused. Lists are compared with their order, which is that of a kube-apiserver. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The bounded pattern matcher against Lua's own string library: thousands of random small patterns
- * and texts must give the same results, and fail where Lua's fails. */
+ * The bounded pattern matcher against Lua's own string library: thousands of random small
+ * patterns and texts must give the same results, and fail where Lua's fails. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

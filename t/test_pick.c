@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The order in which CPUs are picked for best-effort work: rows, and random machines against the
- * rule written down plainly. */
+ * The order in which CPUs are picked for best-effort work: rows, and random machines
+ * against the rule written down plainly. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -124,8 +124,9 @@ static const struct {
 	 "1-3",
 	 3,
 	 "2 3 1"},
-	/* After a round without a pair the singles begin at the first bucket, as the round ended
-	 * there; when one CPU was left to take they begin where the pairs stopped. */
+	/* After a round without a pair the singles begin at the first bucket, as the
+	 * round ended there; when one CPU was left to take they begin where the pairs
+	 * stopped. */
 	{"singles begin at the first bucket",
 	 {{0, 0, 0, 0}, {1, 1, 0, 0}, {2, 2, 0, 0}, {3, 0, 1, 1}, {4, 0, 1, 1}},
 	 5,

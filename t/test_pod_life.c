@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lives of pods: short stories with what is to be done after each turn, and random ones, held against a second,
- * obvious view of what may never happen. */
+ * Lives of pods: short stories with what is to be done after each turn, and random ones,
+ * held against a second, obvious view of what may never happen. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,11 +20,14 @@
 #define BEGIN  (INT64_C(1790000000) * SECOND)
 
 /* A story, word by word; containers have names of one letter, capitals come first ("I").
- *   @5 it is 5 s after the beginning; ?x,y this is to be done now: P prepare, Sa0 start a's attempt 0, Ta ask it to end,
- *   Ka kill it, Ba it pauses, R release; ?- nothing. +P, -P the groups are made, are not. a^ it runs; a:3 it ended so;
- *   a! could not start; a* is lost; a=2 attempt 2 is taken over; aw that waits; au is not well, 5 s to end;
- *   ax put off for 10 s; D7 deleted with 7 s to end; G gone; L9 deadline of 9 s; N nobody can start anything, Y again
- *   &F the stored phase begins so; #P the phase begins so; a~text: its state, with its reason; %True: Ready; >20: next to be asked at 20 s, >-: never */
+ *   @5 it is 5 s after the beginning; ?x,y this is to be done now: P prepare, Sa0 start
+ *   a's attempt 0, Ta ask it to end, Ka kill it, Ba it pauses, R release; ?- nothing. +P,
+ *   -P the groups are made, are not. a^ it runs; a:3 it ended so; a! could not start; a*
+ *   is lost; a=2 attempt 2 is taken over; aw that waits; au is not well, 5 s to end; ax
+ *   put off for 10 s; D7 deleted with 7 s to end; G gone; L9 deadline of 9 s; N nobody
+ *   can start anything, Y again &F the stored phase begins so; #P the phase begins so;
+ *   a~text: its state, with its reason; %True: Ready; >20: next to be asked at 20 s, >-:
+ *   never */
 /* clang-format off */
 static const struct {
 	const char *name;
@@ -346,11 +349,13 @@ static void check_start(struct world *world, size_t i, unsigned attempt)
 	assert_int_equal(attempt, one->is_ever ? one->attempt + 1 : 0);
 	assert_false(life->is_deleting || life->is_gone || world->was_terminal);
 	assert_true(life->groups == NEAP_POD_GROUPS_MADE);
-	/* No two starts after a start that follow each other in less than the shortest pause. */
+	/* No two starts after a start that follow each other in less than the shortest
+	 * pause. */
 	if (one->is_ever && one->attempt > 0 &&
 	    one->ended - one->started <= NEAP_POD_CALM_S * SECOND)
 		assert_true(world->stage.now - one->ended >= NEAP_POD_BACKOFF_S * SECOND);
-	/* Those that come first have ended well before any other starts, one at a time. */
+	/* Those that come first have ended well before any other starts, one at a
+	 * time. */
 	for (size_t k = 0; k < life->count; k++) {
 		if (k == i || !life->containers[k].is_init)
 			continue;
@@ -455,7 +460,8 @@ static void random_event(struct world *world)
 	assert_true(one->attempt == world->ones[i].attempt);
 }
 
-/* A daemon is replaced: all that the next one knows is the status and what left a trace. */
+/* A daemon is replaced: all that the next one knows is the status and what left a
+ * trace. */
 static void replace(struct world *world)
 {
 	struct neap_pod_life *old = &world->stage.life, *life;

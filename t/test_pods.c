@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods of neap's own: groups and values, what is refused, processes, the end, and another neapd. Over the
- * groups of this machine, and over files as cgroup v1 and v2 have them. */
+ * Pods of neap's own: groups and values, what is refused, processes, the end, and another
+ * neapd. Over the groups of this machine, and over files as cgroup v1 and v2 have
+ * them. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -256,7 +257,8 @@ static void processes(void **state)
 	assert_int_equal(outcome.err.code, NEAP_ENOTFOUND);
 	pods_process_end(rig, other, NULL);
 
-	/* It goes when the process has ended, not before; meanwhile nothing else is done with it. */
+	/* It goes when the process has ended, not before; meanwhile nothing else is done
+	 * with it. */
 	neap_node_pod_remove(rig->node, "u-e", pods_done, &end);
 	neap_node_pod_remove(rig->node, "u-e", NULL, NULL);
 	for (int i = 0; i < 3; i++)
@@ -500,7 +502,7 @@ static void states(void **state)
 	rig->node = acting;
 }
 
-/* A kernel takes no quota above that of a group over it (v1), and nothing of the pod remains. */
+/* A v1 kernel refuses a quota above that of a parent, and nothing of the pod remains. */
 static void refused_value(void **state)
 {
 	struct pods_rig *rig = rig_of(state);
@@ -536,7 +538,8 @@ static void no_pids(void **state)
 		pods_log_count(rig, "number of processes of pods is not limited"), 1);
 }
 
-/* Every allocation of an add and a removal fails once: each is told once, and nothing is left over. */
+/* Every allocation of an add and a removal fails once: each is told once, and nothing is
+ * left over. */
 static void without_memory(void **state)
 {
 	struct pods_rig *rig = rig_of(state);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The shipped policies: their examples pass, no sample makes them fail, and none of them puts a
- * group of a kubelet in a state that the kubelet's own writes cannot leave (cpu.idle never on a
- * class directory). Runs in the root of the repository. */
+ * The shipped policies: their examples pass, no sample makes them fail, and none of them
+ * puts a group of a kubelet in a state that the kubelet's own writes cannot leave
+ * (cpu.idle never on a class directory). Runs in the root of the repository. */
 #include <glob.h>
 #include <math.h>
 #include <setjmp.h>

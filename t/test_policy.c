@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loading policies: what is refused and how it is said, what is known of a loaded one, rules. */
+ * Loading policies: what is refused and how it is said, what is known of a loaded one,
+ * rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

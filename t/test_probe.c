@@ -43,8 +43,9 @@ static void command_waits(evutil_socket_t fd, short what, void *arg)
 	hear(NEAP_KEEPER_WAITING, 0, false, "");
 }
 
-/* What becomes of the attempts: s ends with 0, f with 1, t for its time, x cannot be started, l is lost, m cannot be
- * moved, g cannot go, w waits for its move, r runs without an end, k there is no keeper. */
+/* What becomes of the attempts: s ends with 0, f with 1, t for its time, x cannot be
+ * started, l is lost, m cannot be moved, g cannot go, w waits for its move, r runs
+ * without an end, k there is no keeper. */
 static char attempt_now(void)
 {
 	return probe_world.script[probe_world.attempts - 1];

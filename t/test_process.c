@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a forked process does first: which descriptors stay, and which signals it reads. And
- * packets with descriptors. */
+ * What a forked process does first: which descriptors stay, and which signals it reads.
+ * And packets with descriptors. */
 #include "hw/process.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Protobuf bodies as kubectl writes them (Go's encoder writes empty texts, too), and as nobody should. */
+ * Protobuf bodies as kubectl writes them (Go's encoder writes empty texts, too), and as
+ * nobody should. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

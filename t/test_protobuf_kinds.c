@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Protobuf bodies by the schemas of their kinds: what lies on the wire otherwise than in JSON, and that each field has a
- * number. */
+ * Protobuf bodies by the schemas of their kinds: what lies on the wire otherwise than in
+ * JSON, and that each field has a number. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

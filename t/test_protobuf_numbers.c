@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Protobuf numbers of the fields that came to Kubernetes after 1.20, which no part
- * that the other tests run sends. Nothing else would notice a wrong number in the .types
- * of api/kube/types. They are those of the descriptors that kubectl 1.31 to 1.33 carry. */
+ * Protobuf numbers of the fields that came to Kubernetes after 1.20, which no part that
+ * the other tests run sends. Nothing else would notice a wrong number in the .types of
+ * api/kube/types. They are those of the descriptors that kubectl 1.31 to 1.33 carry. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

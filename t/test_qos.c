@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ticks: what a script sees of a sample, what its result may be, and what each end is called. */
+ * Ticks: what a script sees of a sample, what its result may be, and what each end is
+ * called. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Quantities, durations, integers and times: rows, round trips, the calendar day by day. */
+ * Quantities, durations, integers and times: rows, round trips, the calendar day by
+ * day. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,7 +111,8 @@ static void quantity_rows(void **state)
 	}
 }
 
-/* As a kube-apiserver shows what it was sent, and another text of the same amount; NULL: refused. */
+/* As a kube-apiserver shows what it was sent, and another text of the same amount; NULL:
+ * refused. */
 static const struct {
 	const char *text, *want, *same;
 } canonical[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Readings of the node and of groups, from kernel text in a scratch tree (v1 and v2) and from real
- * groups, which may vanish or run out of descriptors between two reads. */
+ * Readings of the node and of groups, from kernel text in a scratch tree (v1 and v2) and
+ * from real groups, which may vanish or run out of descriptors between two reads. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The recorder: every field of every table comes back, bounds hold, tapes live on, other threads may
- * read them, and adding a frame is cheap. */
+ * The recorder: every field of every table comes back, bounds hold, tapes live on, other
+ * threads may read them, and adding a frame is cheap. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>

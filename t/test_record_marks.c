@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The recorder and the marks of texts: frames in which no text changed share one list of them, and each
- * frame gives back the texts that it was made of. */
+ * The recorder and the marks of texts: frames in which no text changed share one list of
+ * them, and each frame gives back the texts that it was made of. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

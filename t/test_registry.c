@@ -79,7 +79,8 @@ static void test_order(void **state)
 	neap_registry_free(NULL);
 }
 
-/* A version that takes over holds what the one before it wanted, under that one's name. */
+/* A version that takes over holds what the one before it wanted, under that one's
+ * name. */
 static void test_wishes_are_held(void **state)
 {
 	struct neap_registry *registry = neap_registry_new();
@@ -136,7 +137,8 @@ static void test_probation(void **state)
 	neap_registry_free(registry);
 }
 
-/* w wishes, h hold, s skipped, e error, b budget, t starved, p put off, x wrong; '!' after the one that fails it. */
+/* w wishes, h hold, s skipped, e error, b budget, t starved, p put off, x wrong; '!'
+ * after the one that fails it. */
 static const struct {
 	const char *verdicts;
 	uint64_t calls, errors, skipped;
@@ -222,7 +224,8 @@ static void renew(void *arg, const char *kind, const char *name)
 		neap_registry_renew_take(slot, fresh);
 }
 
-/* A script that got no CPU is not punished: a state anew is asked for, which has its parameters. */
+/* A script that got no CPU is not punished: a state anew is asked for, which has its
+ * parameters. */
 static void test_starved(void **state)
 {
 	static const char text[] =

@@ -180,7 +180,8 @@ static void test_adopt_and_release(void **state)
 					   {"status.availableReplicas=1"}});
 	workload_settle(rig->kube, NULL, NULL);
 	assert_int_equal(sets_count_pods(rig), 2);
-	/* Of another label it is let go, and made up for; with the label again it is one too many. */
+	/* Of another label it is let go, and made up for; with the label again it is one
+	 * too many. */
 	sets_must(rig, "MERGE " PODS "/bare", "{'metadata':{'labels':{'a':'z'}}}", 200);
 	sets_until(rig, (struct kube_step){"GET " PODS "/bare",
 					   NULL,

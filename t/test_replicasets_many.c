@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ReplicaSets beside very many pods, labels and other sets: what takes long comes in pieces, counted in the steps of a
- * turn of the loop, and what is done in the end is the same. */
+ * ReplicaSets beside very many pods, labels and other sets: what takes long comes in
+ * pieces, counted in the steps of a turn of the loop, and what is done in the end is the
+ * same. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,7 +93,8 @@ static void test_adopt_many(void **state)
 	ends_well(rig, pods);
 }
 
-/* The most steps that a turn may take: what it did last was no more than half as much as all it may. */
+/* The most steps that a turn may take: what it did last was no more than half as much as
+ * all it may. */
 #define MOST (NEAP_FEED_STEPS * 3 / 2)
 
 /* No turn reads so many pods that others wait for it; the next one knows them. */
@@ -108,8 +110,8 @@ static void test_read_many(void **state)
 	assert_in_range(neap_feed_most_steps(rig->sets->feed), 1, MOST);
 }
 
-/* A selector of as many rules as there may be, over pods of as many labels: the first found pods wait for the last ones.
- * The last rule alone fails, of all pods but one. */
+/* A selector of as many rules as there may be, over pods of as many labels: the first
+ * found pods wait for the last ones. The last rule alone fails, of all pods but one. */
 static void test_select_many(void **state)
 {
 	enum { MANY = NEAP_FEED_STEPS / (RULES * 10) + 20 };
@@ -152,7 +154,8 @@ static void add_rules(struct neap_buf *body, const char *format)
 		neap_buf_addf(body, format, i);
 }
 
-/* Whose a pod may be is asked of so many sets that it takes several turns; none is left out. */
+/* Whose a pod may be is asked of so many sets that it takes several turns; none is left
+ * out. */
 static void test_many_sets_ask(void **state)
 {
 	enum { SETS_MANY = NEAP_FEED_STEPS / (RULES * 10) + 20, PODS_MANY = 3 };

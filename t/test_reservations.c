@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reservations after somebody has placed them: who uses them, when they end, when they go away, and that all of it is
- * right again after a restart at any moment. */
+ * Reservations after somebody has placed them: who uses them, when they end, when they go
+ * away, and that all of it is right again after a restart at any moment. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -120,7 +120,8 @@ static void test_deleting(void **state)
 	reservations_until(rig, "r", WANT("#status.currentOwners=0"));
 }
 
-/* From one to the other; another pod of the same name; a uid that nobody has; what is no JSON. */
+/* From one to the other; another pod of the same name; a uid that nobody has; what is no
+ * JSON. */
 static void test_moves(void **state)
 {
 	struct reservations_rig *rig = *state;
@@ -174,8 +175,8 @@ static void test_same_name(void **state)
 	reservations_until(rig, "r", WANT("#status.currentOwners=1"));
 }
 
-/* Whatever the status says, and whatever happened while nobody looked: bound and not told, told and gone, given to two,
- * other amounts. */
+/* Whatever the status says, and whatever happened while nobody looked: bound and not
+ * told, told and gone, given to two, other amounts. */
 static void test_repaired(void **state)
 {
 	static const struct {
@@ -237,7 +238,8 @@ static void test_repaired(void **state)
 		WANT("#status.currentOwners=1", "status.currentOwners.0.name=c"));
 }
 
-/* What changes nothing is not written: pods that only report, the reservation that is looked at again and again. */
+/* What changes nothing is not written: pods that only report, the reservation that is
+ * looked at again and again. */
 static void test_quiet(void **state)
 {
 	struct reservations_rig *rig = *state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reservations, pods and nodes that come, change, end and go at random, while the controller is stopped and started,
- * and others write into the statuses: whenever all is at rest, each status is what a plain recount of the objects says. */
+ * Reservations, pods and nodes that come, change, end and go at random, while the
+ * controller is stopped and started, and others write into the statuses: whenever all is
+ * at rest, each status is what a plain recount of the objects says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

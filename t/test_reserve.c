@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What t/vectors/reservation-*.json do not say of Reservations: bad input, the pod that stands for one, statuses, memory
- * that is short, and room counted a second way. */
+ * What t/vectors/reservation-*.json do not say of Reservations: bad input, the pod that
+ * stands for one, statuses, memory that is short, and room counted a second way. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -62,7 +62,8 @@ static void test_reading(void **state)
 	assert_false(neap_reserve_is_usable(reserve, 0));
 	(void)neap_reserve_unref(reserve);
 
-	/* Labels and annotations of its own go before those of the template; a label is its priority. */
+	/* Labels and annotations of its own go before those of the template; a label is
+	 * its priority. */
 	reserve = new_reserve(resources,
 			      "'labels':{'a':'own','koordinator.sh/priority':'7'}", SPEC,
 			      PLACED);
@@ -296,7 +297,8 @@ static void test_owners_of_a_status(void **state)
 	assert_int_equal(json_object_size(json_object_get(again, "allocated")), 0);
 	assert_int_equal(json_array_size(json_object_get(again, "currentOwners")), 0);
 	json_decref(again);
-	/* One for one owner that has it stays as it is, too, while nothing else changes. */
+	/* One for one owner that has it stays as it is, too, while nothing else
+	 * changes. */
 	reserve->is_once = true;
 	assert_int_equal(neap_reserve_status_owned(tree, reserve, users, 2, resources, 0,
 						   &again, NULL),
@@ -412,7 +414,8 @@ static void test_room_random(void **state)
 	neap_resources_free(resources);
 }
 
-/* By itself: what the pod need not use it does not, and what is for one pod is for one. */
+/* By itself: what the pod need not use it does not, and what is for one pod is for
+ * one. */
 static void test_alone(void **state)
 {
 	static const struct {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reservations found by whom they are for: against a plain scan over all of them, while they come, change and go at
- * random; that a miss finds nothing; and that a failure leaves everything as it was. */
+ * Reservations found by whom they are for: against a plain scan over all of them, while
+ * they come, change and go at random; that a miss finds nothing; and that a failure
+ * leaves everything as it was. */
 #include "engine/reserve/book.h"
 
 #include <setjmp.h>

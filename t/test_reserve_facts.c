@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Policies of kind reservation that look at owners: of many reservations, more than are kept, and larger than are shown. */
+ * Policies of kind reservation that look at owners: of many reservations, more than are
+ * kept, and larger than are shown. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +60,8 @@ static void test_many_reservations(void **state)
 	assert_int_equal(offer_slot(rig, "owner-match")->stats.faults, 0);
 }
 
-/* More in one decision than are kept: those that find no room are seen as well, each as it is. */
+/* More in one decision than are kept: those that find no room are seen as well, each as
+ * it is. */
 static void test_more_than_are_kept(void **state)
 {
 	enum { COUNT = 5000 };
@@ -142,7 +144,8 @@ static void check_dump(struct offer_rig *rig, const struct neap_reserve *reserve
 		fail_msg("'%s', want '%s' %s", text, want, rig->last_failed);
 }
 
-/* The tables are the same ones: nothing of one reservation is left when the next is shown. */
+/* The tables are the same ones: nothing of one reservation is left when the next is
+ * shown. */
 static void test_one_after_the_other(void **state)
 {
 	struct neap_reserve *reserves[NEAP_ARRAY_LEN(shapes)];
@@ -279,7 +282,8 @@ static void test_short_of_memory(void **state)
 	(void)neap_reserve_unref(other);
 }
 
-/* The same where a script has used up what its state may have: one that could not be shown is not taken for shown. */
+/* The same where a script has used up what its state may have: one that could not be
+ * shown is not taken for shown. */
 static void test_full_state(void **state)
 {
 	static char name[100000];

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nothing is ever promised twice: Reservations, pods, and pods in operating mode, which act as Reservations, come, use
- * one another, are resized, finish, expire and go at random, with nodes that are lost and come back, schedulers and the
- * controller of statuses killed at any moment, others who write without looking, and a disk that refuses. Whoever checks
- * (the books, cluster_book.h) reads objects alone: after every turn of the loop, what pods use and what is kept and not
- * in use fits, and no CPU has two owners; at each rest every status says truly who uses it, and what the scheduler has
- * counted equals a plain recount.
- * NEAP_HISTORY_STEPS: so many steps of each history; NEAP_HISTORY_SEED: others, by a number. */
+ * Nothing is ever promised twice: Reservations, pods, and pods in operating mode, which
+ * act as Reservations, come, use one another, are resized, finish, expire and go at
+ * random, with nodes that are lost and come back, schedulers and the controller of
+ * statuses killed at any moment, others who write without looking, and a disk that
+ * refuses. Whoever checks (the books, cluster_book.h) reads objects alone: after every
+ * turn of the loop, what pods use and what is kept and not in use fits, and no CPU has
+ * two owners; at each rest every status says truly who uses it, and what the scheduler
+ * has counted equals a plain recount. NEAP_HISTORY_STEPS: so many steps of each history;
+ * NEAP_HISTORY_SEED: others, by a number. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -75,7 +77,8 @@ static void restart_controller(struct history *history)
 
 /* --- steps --- */
 
-/* Pods in operating mode are as Reservations when they are Ready, which nobody here makes them but this. */
+/* Pods in operating mode are as Reservations when they are Ready, which nobody here makes
+ * them but this. */
 static void move_room(struct history *history)
 {
 	struct trace *trace = &history->trace;

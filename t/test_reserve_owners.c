@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * policies/reservation/owner-match.lua says what the owners say in C: in all vectors about them, and at random. */
+ * policies/reservation/owner-match.lua says what the owners say in C: in all vectors
+ * about them, and at random. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Policies of kind reservation: what they are told, what they answer, and what becomes of those that are no good. */
+ * Policies of kind reservation: what they are told, what they answer, and what becomes of
+ * those that are no good. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -361,7 +362,8 @@ static void test_bad_ones(void **state)
 			slot = offer_slot(rig, "bad");
 			if (rig->failed == before && !slot->stats.is_failed)
 				fail_msg("%s: it did not fail", bad[i].body);
-			/* Once it has failed nobody is asked any more, and nobody is told again. */
+			/* Once it has failed nobody is asked any more, and nobody is told
+			 * again. */
 			if (rig->failed > before)
 				assert_string_equal(offer_ask(rig, "{}"), "failed");
 			assert_true(rig->failed <= before + 1);
@@ -381,7 +383,8 @@ static void test_bad_ones(void **state)
 	}
 }
 
-/* One that is slow, but never too slow in one call, comes to an end with the decision's budget. */
+/* One that is slow, but never too slow in one call, comes to an end with the decision's
+ * budget. */
 static void test_slow_one(void **state)
 {
 	struct offer_rig *rig = *state;

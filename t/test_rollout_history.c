@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Random histories of a Deployment: it is changed, its pods are killed, what they need is not there, memory is short,
- * and the controllers begin anew, all at any moment. After each turn of the loop somebody who knows nothing of the controllers
- * counts: never too many pods, never too few through them, nobody doubled; in the end what was wanted last is there. */
+ * Random histories of a Deployment: it is changed, its pods are killed, what they need is
+ * not there, memory is short, and the controllers begin anew, all at any moment. After
+ * each turn of the loop somebody who knows nothing of the controllers counts: never too
+ * many pods, never too few through them, nobody doubled; in the end what was wanted last
+ * is there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rounds of writes: nobody looks at a key while something of it is on its way, whoever asked for it. */
+ * Rounds of writes: nobody looks at a key while something of it is on its way, whoever
+ * asked for it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -183,7 +184,8 @@ static void test_refused(void **state)
 	assert_int_equal(neap_rounds_end(rig->rounds, 5), 5);
 }
 
-/* What another life has asked for is there before this one looks; that one hears of nothing any more. */
+/* What another life has asked for is there before this one looks; that one hears of
+ * nothing any more. */
 static void test_another_life(void **state)
 {
 	struct rounds_rig *rig = *state;

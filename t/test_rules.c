@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rules for pods: each kept and broken, with what is told exactly; and without memory. */
+ * The rules for pods: each kept and broken, with what is told exactly; and without
+ * memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

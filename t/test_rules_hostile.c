@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rules and what nobody would write: values of wrong types, lists of thousands, a ConfigMap at its
- * bound; and manifests of others, which break none. */
+ * The rules and what nobody would write: values of wrong types, lists of thousands, a
+ * ConfigMap at its bound; and manifests of others, which break none. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,8 @@ static struct neap_causes causes;
 
 /* --- wrong types --- */
 
-/* Puts value in place of the n-th value below at, counted from *n down; false when there are fewer. */
+/* Puts value in place of the n-th value below at, counted from *n down; false when there
+ * are fewer. */
 static bool replace(json_t *at, size_t *n, json_t *value)
 {
 	const char *key;
@@ -51,7 +52,8 @@ static bool replace(json_t *at, size_t *n, json_t *value)
 	return false;
 }
 
-/* Each value of each manifest as a value of another type, new and as what was there before. */
+/* Each value of each manifest as a value of another type, new and as what was there
+ * before. */
 static void test_types(void **state)
 {
 	static const char *const values[] = {

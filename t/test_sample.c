@@ -101,8 +101,8 @@ static void field_rows(void **state)
 	assert_false(neap_sample_field_is_missing(&s, "kubelet_cpu_policy"));
 }
 
-/* Workloads: kind 'c' critical pod, 'h' critical host application, 'b' best-effort pod, 'H'
- * best-effort host application; NAN use is missing. Wanted -1 is missing. */
+/* Workloads: kind 'c' critical pod, 'h' critical host application, 'b' best-effort pod,
+ * 'H' best-effort host application; NAN use is missing. Wanted -1 is missing. */
 static const struct {
 	const char *name;
 	const char *kinds;

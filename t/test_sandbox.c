@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hostile corpus: every script of t/sandbox runs in a forked child with an alarm, and must end
- * as its first lines say: "-- want: budget|memory|ok|error part of the message" (alternatives with
- * |), "-- within: N ms" of CPU time, and optionally "-- budget: MS", "-- memory: MIB"; with "-- ctx" it
- * is the body of a function of a policy, with ctx, and has the budget of loading. Also: what a
- * script can reach is exactly the allow-list, and the order of pairs is the same in every process. */
+ * The hostile corpus: every script of t/sandbox runs in a forked child with an alarm, and
+ * must end as its first lines say: "-- want: budget|memory|ok|error part of the message"
+ * (alternatives with
+ * |), "-- within: N ms" of CPU time, and optionally "-- budget: MS", "-- memory: MIB";
+ * with "-- ctx" it
+ * is the body of a function of a policy, with ctx, and has the budget of loading. Also:
+ * what a script can reach is exactly the allow-list, and the order of pairs is the same
+ * in every process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -191,8 +191,8 @@ static void test_look(void **state)
 	neap_scan_free(NULL);
 }
 
-/* On the kernel's own groups: with a watch for each directory, with descriptors alone (no inotify
- * instance is left), with few of both, and with none. */
+/* On the kernel's own groups: with a watch for each directory, with descriptors alone (no
+ * inotify instance is left), with few of both, and with none. */
 
 #define INSTANCES_MAX 1024
 

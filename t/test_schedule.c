@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scheduler on the real API: nodes and pods come over HTTP, and are looked at there. */
+ * The scheduler on the real API: nodes and pods come over HTTP, and are looked at
+ * there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

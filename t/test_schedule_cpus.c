@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPUs that go with a place: in one write, never twice, and free again when the binding fails. */
+ * CPUs that go with a place: one write, never twice, free again when binding fails. */
 #include <event2/event.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@
 #define NRT     "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 #define TOO_FEW "0/1 nodes are available: 1 not enough cpus available to satisfy request."
 
-/* cores of two threads, in two NUMA nodes; reserved: CPUs that the kubelet has, "" for none. */
+/* cores of two threads, in two NUMA nodes; reserved: the kubelet's CPUs, "": none. */
 static void put_topology(struct kube_rig *rig, const char *name, int cores,
 			 const char *reserved)
 {
@@ -296,7 +296,7 @@ static void test_waits_for_cpus(void **state)
 	assert_string_equal(cpus_of(rig, "r"), "2-3");
 }
 
-/* The best nodes have room, but not the CPUs; one that a first look does not come to has. */
+/* The best nodes have room, but not the CPUs; a node beyond the first look has. */
 static void test_next_best(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -446,7 +446,7 @@ static bool is_placed(struct kube_rig *rig)
 	return *neap_object_field(object, "spec.nodeName") != '\0';
 }
 
-/* Accepted, and not shown yet: the new scheduler sees the pod without a place, and its CPUs free. */
+/* Accepted, not shown yet: the new scheduler sees the pod unplaced and its CPUs free. */
 static void test_restart(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -490,8 +490,8 @@ static void create_pod(struct kube_rig *rig, const char *name, const char *spec,
 			  "resources", "requests", "cpu", cpus, "limits", "cpu", cpus));
 }
 
-/* Room is made for one, and at once somebody else comes who would fit into what is free: as amounts go, into all of it.
- */
+/* Room is made for one, and at once somebody else comes who would fit into what is free:
+ * as amounts go, into all of it. */
 static void test_kept_for_whom_room_is_made(void **state)
 {
 	static const char full[] = "{\"requiredCPUBindPolicy\":\"FullPCPUs\"}";
@@ -532,7 +532,7 @@ static void told(void *arg, const char *trouble)
 	refused_count += trouble != NULL;
 }
 
-/* A kube-scheduler binds through the extender what is its own, while the loop places its own. */
+/* A kube-scheduler binds its pods through the extender while the loop places its own. */
 static void test_extender_beside(void **state)
 {
 	struct kube_rig *rig = *state;

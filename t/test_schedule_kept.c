@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reservations placed and used over the API: a place, CPUs with it, and whom they go to. */
+ * Reservations placed and used over the API: a place, CPUs with it, and whom they go
+ * to. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -198,7 +199,8 @@ static void set_reserved(struct kube_rig *rig, const char *node, const char *cpu
 	must(rig, ask, body, 200);
 }
 
-/* Where something is kept for the pod there are too few CPUs: it gets them on another node. */
+/* Where something is kept for the pod there are too few CPUs: it gets them on another
+ * node. */
 static void test_next_best(void **state)
 {
 	struct kube_rig *rig = *state;

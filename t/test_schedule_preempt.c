@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Room is made for a pod of higher priority: its victims are deleted with their grace, and what they leave is its own. */
+ * Room is made for a pod of higher priority: its victims are deleted with their grace,
+ * and what they leave is its own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -90,7 +91,8 @@ static void test_makes_room(void **state)
 	assert_null(kube_differs(rig->body, "!spec.nodeName"));
 }
 
-/* A budget that allows nothing is kept as long as somebody else can go, be it a more important one. */
+/* A budget that allows nothing is kept as long as somebody else can go, be it a more
+ * important one. */
 static void test_budget(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -135,7 +137,8 @@ static void test_never(void **state)
 	assert_null(kube_differs(rig->body, "!metadata.deletionTimestamp"));
 }
 
-/* Of a pod with affinities ten nodes are tried at once, and the others soon, without anything having moved. */
+/* Of a pod with affinities ten nodes are tried at once, and the others soon, without
+ * anything having moved. */
 static void test_in_turns(void **state)
 {
 	static const char apart[] =
@@ -199,7 +202,8 @@ static int teardown_reservations(void **state)
 	return ret;
 }
 
-/* Room is made and locked before the pod is there that it is for: nobody gets in between, however important. */
+/* Room is made and locked before the pod is there that it is for: nobody gets in between,
+ * however important. */
 static void test_locks_the_room(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -278,7 +282,8 @@ static void test_spares(void **state)
 	schedule_wait_phase(rig, "first", "Available", "");
 }
 
-/* Of two pods the one goes that no budget is about, though it is the more important one. */
+/* Of two pods the one goes that no budget is about, though it is the more important
+ * one. */
 static void test_budgets(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -373,7 +378,8 @@ static int teardown_policies(void **state)
 	return ret;
 }
 
-/* A reservation is full of a less important owner: that one goes when the policy opens it, and not before. */
+/* A reservation is full of a less important owner: that one goes when the policy opens
+ * it, and not before. */
 static void test_full_reservation(void **state)
 {
 	struct kube_rig *rig = *state;

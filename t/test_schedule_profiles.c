@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Several profiles over one cluster, on the real API: each pod goes by that of its schedulerName; other settings for a
- * running scheduler; volumes that come while a pod waits. */
+ * Several profiles over one cluster, on the real API: each pod goes by that of its
+ * schedulerName; other settings for a running scheduler; volumes that come while a pod
+ * waits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -141,7 +141,8 @@ static void test_pod_goes(void **state)
 	assert_int_equal(kube_ask(rig, "GET " PODS "/p", NULL), 404);
 }
 
-/* The scheduler goes while its binding is on its way; the next one finds what was done. */
+/* The scheduler goes while its binding is on its way; the next one finds what was
+ * done. */
 static void test_restart(void **state)
 {
 	struct kube_rig *rig = *state;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * More than one who binds: two schedulers on one store, somebody who binds without looking, pods and nodes that go
- * between decision and binding, schedulers that are killed. No pod gets a second place; a node is too full only where
- * two did not know of each other, and nothing more comes to it then; what was refused is free again. */
+ * More than one who binds: two schedulers on one store, somebody who binds without
+ * looking, pods and nodes that go between decision and binding, schedulers that are
+ * killed. No pod gets a second place; a node is too full only where two did not know of
+ * each other, and nothing more comes to it then; what was refused is free again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -76,8 +77,8 @@ static void test_blind_client(void **state)
 	end(&trace, 300);
 }
 
-/* What was decided for a pod or a node does not fit what there is when it is written: pods that are others of the same
- * name, or have changed, and nodes that went. */
+/* What was decided for a pod or a node does not fit what there is when it is written:
+ * pods that are others of the same name, or have changed, and nodes that went. */
 static void test_conflicts(void **state)
 {
 	struct trace trace;

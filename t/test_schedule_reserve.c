@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reservations in the scheduling loop: placed, used by those that they are for, kept from others; those that take running
- * pods over, and those that wait until these are gone. */
+ * Reservations in the scheduling loop: placed, used by those that they are for, kept from
+ * others; those that take running pods over, and those that wait until these are gone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -131,7 +131,8 @@ static void test_waits_for_a_node(void **state)
 	schedule_wait_phase(rig, "big", "Available", "b");
 }
 
-/* Placed where the least is in the way, used by nobody, and Available when the pods are gone. */
+/* Placed where the least is in the way, used by nobody, and Available when the pods are
+ * gone. */
 static void test_waiting(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -273,7 +274,8 @@ static void test_told_before(void **state)
 	assert_true(uses(rig, "web-1", NULL));
 }
 
-/* Who was told of a place is told otherwise when somebody changed the reservation meanwhile. */
+/* Who was told of a place is told otherwise when somebody changed the reservation
+ * meanwhile. */
 static void test_told_in_vain(void **state)
 {
 	const struct neap_client_ask ask = {
@@ -322,7 +324,8 @@ static void test_may_not_take(void **state)
 	     "pre-allocation which is disabled.");
 }
 
-/* As if its binding to that node had been asked for; it is somebody else's pod, so that nobody else asks. */
+/* As if its binding to that node had been asked for; it is somebody else's pod, so that
+ * nobody else asks. */
 static struct bind *decide(struct neap_scheduler *scheduler, const char *name)
 {
 	struct neap_pod *pod = neap_cluster_find_pod(scheduler->cluster, "default", name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Room that is made for a pod is kept for it until it has a place; and then it is everybody's. */
+ * Room that is made for a pod is kept for it until it has a place; and then it is
+ * everybody's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -155,7 +156,8 @@ static void test_user_deletes(void **state)
 		       "metadata.deletionGracePeriodSeconds=30", NULL);
 }
 
-/* A victim is known by its condition, also to the next scheduler: nobody else has to go while it ends. */
+/* A victim is known by its condition, also to the next scheduler: nobody else has to go
+ * while it ends. */
 static void test_waits_for_victim(void **state)
 {
 	struct kube_rig *rig = *state;

@@ -26,7 +26,8 @@ static int pods_wanted(int otherwise)
 	return pods < PODS_SMALL || pods > TRACE_PODS_MAX ? otherwise : (int)pods;
 }
 
-/* Nodes that are gone at the moment; some come back with what stood on them, of others the pods are deleted. */
+/* Nodes that are gone at the moment; some come back with what stood on them, of others
+ * the pods are deleted. */
 struct gone {
 	int nodes[8];
 	int count;

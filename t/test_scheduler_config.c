@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files of --scheduler-config: what is read from good ones, and what is said of bad ones. */
+ * Files of --scheduler-config: what is read from good ones, and what is said of bad
+ * ones. */
 #include "api/schedule/config.h"
 
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a configuration says acts: with each argument a pod goes elsewhere than without it, or not at all. */
+ * What a configuration says acts: with each argument a pod goes elsewhere than without
+ * it, or not at all. */
 #include "api/schedule/config.h"
 
 #include <setjmp.h>
@@ -320,8 +321,8 @@ static void test_percentage(void **state)
 	}
 }
 
-/* Three nodes where one pod would have to go, more important from node to node: the best is found when all are compared,
- * else the first that is looked at. */
+/* Three nodes where one pod would have to go, more important from node to node: the best
+ * is found when all are compared, else the first that is looked at. */
 static int32_t victim_of(const char *profile)
 {
 	struct neap_schedule_config *config = config_of(profile);

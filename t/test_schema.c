@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Schemas as tables of C: looking up, pruning, defaults, checks in the words of built-in kinds, types that
- * Go would not decode. Declared ones: test_schema_crd.c. */
+ * Schemas as tables of C: looking up, pruning, defaults, checks in the words of built-in
+ * kinds, types that Go would not decode. Declared ones: test_schema_crd.c. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hostile schemas and hostile objects: what is too large, what would take too long, and what becomes of it
- * without memory. */
+ * Hostile schemas and hostile objects: what is too large, what would take too long, and
+ * what becomes of it without memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -133,7 +133,8 @@ static void test_time(void **state)
 		 "takes too long"},
 		{"{'type': 'string', 'pattern': '^(a|aa)*[^ab]$'}",
 		 "'aaaaaaaaaaaaaaaaab'", 10, "should match"},
-		/* looks through all from each place anew, which PCRE2 does not count as steps */
+		/* looks through all from each place anew, which PCRE2 does not count as
+		 * steps */
 		{"{'type': 'string', 'pattern': '[^bc]*[bc]'}", NULL, 1,
 		 "takes too long"},
 		/* usual ones, and many of them */

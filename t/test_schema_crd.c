@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Schemas of CustomResourceDefinitions: what is read, what is refused and in which words, objects of such
- * kinds. */
+ * Schemas of CustomResourceDefinitions: what is read, what is refused and in which words,
+ * objects of such kinds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -491,7 +491,8 @@ static void test_metadata(void **state)
 	neap_schema_free(schema);
 }
 
-/* Of the root kind and apiVersion may be missing, whatever is required; metadata may not. */
+/* Of the root kind and apiVersion may be missing, whatever is required; metadata may
+ * not. */
 static void test_route(void **state)
 {
 	struct neap_schema *schema = rig_schema(

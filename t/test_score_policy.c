@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Policies of the kind score: what they return, what is made of it, and that none of them can keep a pod from its place. */
+ * Policies of the kind score: what they return, what is made of it, and that none of them
+ * can keep a pod from its place. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +56,8 @@ static void test_points_decide(void **state)
 	assert_int_equal(rig->failed, 0);
 }
 
-/* Another version is asked of the same decisions: what counts is the points that a node gets by it. */
+/* Another version is asked of the same decisions: what counts is the points that a node
+ * gets by it. */
 static void test_shadow(void **state)
 {
 	static const struct {
@@ -255,7 +257,8 @@ static void test_bad_ones(void **state)
 		}
 		if (!strstr(stats->last_error, bad[i].error))
 			fail_msg("%s: %s", bad[i].body, stats->last_error);
-		/* And after three faults nobody asks it any more. A memory that is full may be told both ways. */
+		/* And after three faults nobody asks it any more. A memory that is full
+		 * may be told both ways. */
 		assert_true(stats->is_failed);
 		assert_int_equal(rig->failed, 1);
 		assert_true(stats->calls <= 3);

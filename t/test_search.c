@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Searches in pieces: what is found is as it is at the end, whatever changed before and behind the place on the way. */
+ * Searches in pieces: what is found is as it is at the end, whatever changed before and
+ * behind the place on the way. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +48,8 @@ static void heard(void *arg, const char *resource, const struct neap_client_even
 	neap_search_hear(rig->search, event);
 }
 
-/* All that a turn may do for one object; the number of its spec is what it is wanted for. */
+/* All that a turn may do for one object; the number of its spec is what it is wanted
+ * for. */
 static unsigned wants(void *arg, const char *uid, const struct neap_object *object)
 {
 	struct search_rig *rig = arg;
@@ -188,7 +190,8 @@ static void test_changes(void **state)
 	finds(rig, "u1", "a1 aa3 d2 e1 f1 g1 j6 z7 ");
 }
 
-/* Found is what there is when the look takes it, not when the search had come to its end. */
+/* Found is what there is when the look takes it, not when the search had come to its
+ * end. */
 static void test_changes_at_the_end(void **state)
 {
 	struct search_rig *rig = *state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Label selectors: what they match, what is refused and how Kubernetes would say it, label syntax. */
+ * Label selectors: what they match, what is refused and how Kubernetes would say it,
+ * label syntax. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

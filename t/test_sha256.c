@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * SHA-256 against the published answers, and at the lengths around the block borders against
- * those of sha256sum(1). */
+ * SHA-256 against the published answers, and at the lengths around the block borders
+ * against those of sha256sum(1). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

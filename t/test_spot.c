@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where it went wrong: every way in which a script can fail is told with file, line and function, wherever it is
- * shown: in service (the log and the status), in an example, in a replay, in the answer to an upload. */
+ * Where it went wrong: every way in which a script can fail is told with file, line and
+ * function, wherever it is shown: in service (the log and the status), in an example, in
+ * a replay, in the answer to an upload. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The embedded store: what a write may do, what is seen when, and a model that random writes, watches,
- * lists of the past and new starts are compared with. */
+ * The embedded store: what a write may do, what is seen when, and a model that random
+ * writes, watches, lists of the past and new starts are compared with. */
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -263,7 +263,8 @@ static void test_one_process_has_it(void **state)
 	assert_non_null(strstr(err.msg, rig->file));
 }
 
-/* A link to the folder is the operator's way to put it elsewhere; one in place of the file is none. */
+/* A link to the folder is the operator's way to put it elsewhere; one in place of the
+ * file is none. */
 static void test_links(void **state)
 {
 	struct store_rig *rig = *state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Backup and restore: a state comes back as it was, with new versions, in one commit; a file that is not
- * wholly sound changes nothing; and a restore that is cut off anywhere is all there or not at all.
- * NEAP_STORE_OBJECTS (2000) for the large one. */
+ * Backup and restore: a state comes back as it was, with new versions, in one commit; a
+ * file that is not wholly sound changes nothing; and a restore that is cut off anywhere
+ * is all there or not at all. NEAP_STORE_OBJECTS (2000) for the large one. */
 #include <poll.h>
 #include <setjmp.h>
 #include <sqlite3.h>
@@ -243,7 +243,8 @@ static void test_damaged(void **state)
 	for (i = 0; i + 1 < len; i++) {
 		memcpy(copy, text, len);
 		copy[i] = (char)(copy[i] ^ (1 << (i % 7)));
-		/* With the line that it is on; the sum of the head may be missed on the next one. */
+		/* With the line that it is on; the sum of the head may be missed on the
+		 * next one. */
 		(void)snprintf(where, sizeof(where), "line %d:", line_at(text, i));
 		refused(rig, copy, len, NEAP_EINVAL, i < head ? "" : where, "a bit");
 		refused(rig, text, i, NEAP_EINVAL,

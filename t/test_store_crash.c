@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The embedded store on a disk that loses power at any call, and on one whose calls fail. After each cut the
- * file opens and is the state after some number of the accepted writes, not fewer than were answered.
- * NEAP_STORE_CUTS (300) rounds, NEAP_STORE_SEED (1). */
+ * The embedded store on a disk that loses power at any call, and on one whose calls fail.
+ * After each cut the file opens and is the state after some number of the accepted
+ * writes, not fewer than were answered. NEAP_STORE_CUTS (300) rounds, NEAP_STORE_SEED
+ * (1). */
 #include <setjmp.h>
 #include <sqlite3.h>
 #include <stdarg.h>
@@ -217,7 +218,8 @@ static void look(struct world *world, struct found *found)
 	assert_int_equal(place.version, neap_store_version(world->rig.store));
 }
 
-/* How many of the steps are there: the first so many, and no fewer than were answered. -1: none fits. */
+/* How many of the steps are there: the first so many, and no fewer than were answered.
+ * -1: none fits. */
 static int fits(struct world *world, const struct found *found)
 {
 	struct found state;
@@ -305,7 +307,8 @@ static void test_cut(void **state)
 	assert_true(rounds < 100 || (world->opens_cut > 0 && world->kept > 0));
 }
 
-/* The disk itself lies about what it has: then this test finds losses, or it could not find any. */
+/* The disk itself lies about what it has: then this test finds losses, or it could not
+ * find any. */
 static void test_cut_of_a_liar(void **state)
 {
 	struct world *world = *state;
@@ -437,7 +440,8 @@ static void test_faults(void **state)
 	print_message("# %zu faults\n", hit);
 }
 
-/* An open that fails leaves everything as it is, and takes nothing for damage that is none. */
+/* An open that fails leaves everything as it is, and takes nothing for damage that is
+ * none. */
 static void test_open_fails(void **state)
 {
 	static const struct {

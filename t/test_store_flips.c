@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One byte of a store's file is another: the store is refused with the file's name, or it has every object as it was
- * stored; and what is written into it then is there afterwards, or refused. NEAP_STORE_FLIPS=all takes every byte of
- * the file, else all of the header and some of each page. And rows that are sound, but not those that were
+ * One byte of a store's file is another: the store is refused with the file's name, or it
+ * has every object as it was stored; and what is written into it then is there
+ * afterwards, or refused. NEAP_STORE_FLIPS=all takes every byte of the file, else all of
+ * the header and some of each page. And rows that are sound, but not those that were
  * stored last. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,9 +25,10 @@
 #define DELETED 5 /* of them, so that there are free pages */
 #define BIG     9000
 #define STEP                                                                             \
-	61 /* of the bytes that are taken by default; meets every offset of a page in turn */
+/* of the bytes that are taken by default; meets every offset of a page in turn */
+61
 
-static unsigned char sound[64 * PAGE];
+	static unsigned char sound[64 * PAGE];
 static size_t len;
 /* What is there; NULL: nothing. */
 static json_t *wanted[OBJECTS];
@@ -217,8 +219,8 @@ static void change_file(const char *file, const char *sql)
 	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* As of a disk that lost a write, or has it twice: each row is sound, and they are not those
- * of the last commit. */
+/* As of a disk that lost a write, or has it twice: each row is sound, and they are not
+ * those of the last commit. */
 static void test_sound_rows(void **state)
 {
 	static const struct {

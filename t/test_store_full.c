@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A full disk, over HTTP: a file system of 3 MB of the test's own in place of /tmp, in a mount namespace of
- * its own. Writes are refused with 429 and what to do about it, reads and watches go on, and so do writes
- * when there is room again. */
+ * A full disk, over HTTP: a file system of 3 MB of the test's own in place of /tmp, in a
+ * mount namespace of its own. Writes are refused with 429 and what to do about it, reads
+ * and watches go on, and so do writes when there is room again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -84,7 +84,8 @@ static void test_full(void **state)
 	for (i = 0; i < 3; i++) {
 		int status = 201;
 
-		/* So that it fills in the middle of a group as well as at its beginning. */
+		/* So that it fills in the middle of a group as well as at its
+		 * beginning. */
 		fill(rig, 6);
 		for (refused = 0; refused < 20;) {
 			(void)snprintf(name, sizeof(name), "c-%d", made);
@@ -132,8 +133,8 @@ static void test_full_collection(void **state)
 		(void)snprintf(ask, sizeof(ask), "c-%d", i);
 		assert_int_equal(ask_config(rig, ask, 0, 100), 201);
 	}
-	/* With a page left, a larger write that is refused leaves the log longer, and the deletions
-	 * may fit in there. */
+	/* With a page left, a larger write that is refused leaves the log longer, and the
+	 * deletions may fit in there. */
 	fill(rig, 0);
 	assert_int_equal(ask_config(rig, "c-0", 1, 100), 429);
 	(void)snprintf(ask, sizeof(ask), "DELETE %s", all);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The log beside the file of a store that nobody closed: what a kill or a power cut leaves of it is taken, and has all
- * writes but the torn one; what is damaged otherwise is refused, and so is a log that went away. NEAP_STORE_FLIPS=all
- * takes every byte. */
+ * The log beside the file of a store that nobody closed: what a kill or a power cut
+ * leaves of it is taken, and has all writes but the torn one; what is damaged otherwise
+ * is refused, and so is a log that went away. NEAP_STORE_FLIPS=all takes every byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -151,7 +151,8 @@ static int start(const char *what, size_t at, const char *said)
 	return count;
 }
 
-/* A byte is another: refused, or no more than the last writes are missing, which could have been torn. */
+/* A byte is another: refused, or no more than the last writes are missing, which could
+ * have been torn. */
 static void test_flips(void **state)
 {
 	const bool is_all = getenv("NEAP_STORE_FLIPS") != NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A store that is lost is not taken for one that was never there: which folders are refused, and with what to do; what
- * the marker says; `neapd --new-store`. */
+ * A store that is lost is not taken for one that was never there: which folders are
+ * refused, and with what to do; what the marker says; `neapd --new-store`. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

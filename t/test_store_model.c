@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The embedded store against a model: random writes by several writers at once, a disk that takes
- * nothing at times, new starts; and what every watch was told, and every list of a state that has
- * passed, must be the model's. */
+ * The embedded store against a model: random writes by several writers at once, a disk
+ * that takes nothing at times, new starts; and what every watch was told, and every list
+ * of a state that has passed, must be the model's. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

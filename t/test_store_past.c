@@ -96,7 +96,8 @@ static void test_forgotten(void **state)
 	assert_int_equal(
 		neap_store_list(rig->store, "pods", NULL, &place, NULL, NULL, &err),
 		-NEAP_EGONE);
-	/* What was before a start is not known either, also of what is not there any more. */
+	/* What was before a start is not known either, also of what is not there any
+	 * more. */
 	from = neap_store_version(rig->store);
 	(void)store_rig_put(rig, NEAP_STORE_DELETE, "n", "a", 0);
 	store_rig_close(rig);
@@ -152,7 +153,8 @@ static bool take_paged(void *arg, struct neap_object *object)
 	return true;
 }
 
-/* One object a page, while thousands of changes are remembered: each page costs what stands on it. */
+/* One object a page, while thousands of changes are remembered: each page costs what
+ * stands on it. */
 static void test_many_pages(void **state)
 {
 	enum { COUNT = 10000 };
@@ -199,8 +201,8 @@ static void count_one(void *arg)
 	(*(int *)arg)++;
 }
 
-/* Many watches are not called all at once, but all are called, also when what they were called for has been
- * taken together with what came later. */
+/* Many watches are not called all at once, but all are called, also when what they were
+ * called for has been taken together with what came later. */
 static void test_many_watches(void **state)
 {
 	struct store_rig *rig = *state;

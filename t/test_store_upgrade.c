@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A store of an older neapd (t/cases/store/format-1: its neap.db, and a backup that it made of it): nothing is lost on
- * the way to the present format, whenever the power goes, and the file of before stays beside. */
+ * A store of an older neapd (t/cases/store/format-1: its neap.db, and a backup that it
+ * made of it): nothing is lost on the way to the present format, whenever the power goes,
+ * and the file of before stays beside. */
 #include <setjmp.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -47,8 +48,8 @@ static int read_backup(void **state)
 	return 0;
 }
 
-/* On whatever disk is SQLite's default one, synced with its folder as those that SQLite opens as a log; then with a
- * change. */
+/* On whatever disk is SQLite's default one, synced with its folder as those that SQLite
+ * opens as a log; then with a change. */
 static void put_old(const struct store_rig *rig, const char *change)
 {
 	static char bytes[64 * 1024];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rows of the built-in kinds: objects as they are in a cluster, objects that lack something or have
- * something else in its place, and rows for which memory is short. */
+ * Rows of the built-in kinds: objects as they are in a cluster, objects that lack
+ * something or have something else in its place, and rows for which memory is short. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -343,7 +343,8 @@ static void check_row(const struct neap_kube_kind *kind, const json_t *object,
 	json_decref(cells);
 }
 
-/* Puts another value in the place of the n-th one, counted from the root; n is then what is left. */
+/* Puts another value in the place of the n-th one, counted from the root; n is then what
+ * is left. */
 static void replace(json_t *in, int *n, json_t *by)
 {
 	const char *key;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * JSONPaths of columns: what they lead to, what is none, and what is made to cost much. */
+ * JSONPaths of columns: what they lead to, what is none, and what is made to cost
+ * much. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

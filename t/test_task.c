@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Work in slices: who has the next one, what goes on at once, and what may happen to a task within its step. */
+ * Work in slices: who has the next one, what goes on at once, and what may happen to a
+ * task within its step. */
 #include <event2/event.h>
 #include <setjmp.h>
 #include <stdarg.h>

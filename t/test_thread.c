@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The policy thread: order, limits, ends, signals, and scripts under their budget on it. */
+ * The policy thread: order, limits, ends, signals, and scripts under their budget on
+ * it. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The files of TLS: what is taken, what is refused and how that is said, and what becomes of files that
- * change in all the ways in which they are changed. */
+ * The files of TLS: what is taken, what is refused and how that is said, and what becomes
+ * of files that change in all the ways in which they are changed. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -233,7 +233,8 @@ static void expect_subject(const struct neap_tls *tls, const char *want)
 	assert_string_equal(neap_tls_facts_get(tls)->subject, want);
 }
 
-/* The certificate comes first, its key a moment later: nothing is said of the time between. */
+/* The certificate comes first, its key a moment later: nothing is said of the time
+ * between. */
 static void test_one_after_the_other(void **state)
 {
 	struct neap_tls *tls = NULL;
@@ -252,7 +253,8 @@ static void test_one_after_the_other(void **state)
 	neap_tls_free(tls);
 }
 
-/* What stays wrong is told once, and again when asked, and again when it is wrong in another way. */
+/* What stays wrong is told once, and again when asked, and again when it is wrong in
+ * another way. */
 static void test_wrong_for_long(void **state)
 {
 	struct neap_tls *tls = NULL;
@@ -315,7 +317,8 @@ static void link_to(const char *target)
 	assert_int_equal(rename(fresh, data), 0);
 }
 
-/* As a kubelet puts a secret there: links to files in a folder behind a link, which is swapped. */
+/* As a kubelet puts a secret there: links to files in a folder behind a link, which is
+ * swapped. */
 static void test_swapped_link(void **state)
 {
 	static const char *const versions[] = {"one", "two"};
@@ -442,7 +445,8 @@ static void test_make(void **state)
 	assert_int_equal(neap_tls_make(cert_file, key_file, few, &err), 0);
 	read_file(cert_file, first, sizeof(first));
 	assert_string_equal(now, first);
-	/* A key that is not its own, one that is torn, and a certificate that ends too soon. */
+	/* A key that is not its own, one that is torn, and a certificate that ends too
+	 * soon. */
 	tls_copy(dir, "one.key", "tls.key");
 	assert_int_equal(neap_tls_make(cert_file, key_file, few, &err), 0);
 	read_file(cert_file, now, sizeof(now));

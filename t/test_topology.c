@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Topologies from lists of processors: uneven machines, bad rows, running out of memory. */
+ * Topologies from lists of processors: uneven machines, bad rows, running out of
+ * memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +18,8 @@
 
 #define ROWS 16
 
-/* A machine as one line: per CPU "core/socket/node/thread" by neap's own indexes, then the CPU lists
- * of cores, nodes, sockets. */
+/* A machine as one line: per CPU "core/socket/node/thread" by neap's own indexes, then
+ * the CPU lists of cores, nodes, sockets. */
 static const struct machine {
 	const char *name;
 	struct neap_processor rows[ROWS]; /* cpu, core, socket, node */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a node tells of its machine, and that what reads it finds the same machine: made-up machines, random ones, and
- * recorded ones where they are at hand ($NEAP_TOPOLOGIES or ../shared/topologies). */
+ * What a node tells of its machine, and that what reads it finds the same machine:
+ * made-up machines, random ones, and recorded ones where they are at hand
+ * ($NEAP_TOPOLOGIES or ../shared/topologies). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -164,7 +165,8 @@ static void reserved_by_amount_is_packed(void **state)
 	neap_topology_unref(topology);
 }
 
-/* The label enable-numa-reservation: what is kept back is taken off each zone, its part rounded up. */
+/* The label enable-numa-reservation: what is kept back is taken off each zone, its part
+ * rounded up. */
 static void what_is_kept_is_taken_off_zones(void **state)
 {
 	static const struct {

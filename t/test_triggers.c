@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `triggers` of a policy: what is read and refused; and the set that is kept open: who is asked for,
- * what an answer, an event, a vanished group do. */
+ * `triggers` of a policy: what is read and refused; and the set that is kept open: who is
+ * asked for, what an answer, an event, a vanished group do. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,8 @@
 
 /* clang-format off */
 static const struct {
-	const char *name, *text, *want; /* want: NULL when it loads, else a part of the error */
+	/* want: NULL when it loads, else a part of the error */
+	const char *name, *text, *want;
 	size_t count;
 } loads[] = {
 	{"one", POLICY("{ { " ONE " } }"), NULL, 1},
@@ -338,7 +339,8 @@ static void test_fires(void **state)
 	assert_false(neap_triggers_has_fired(fake.set));
 }
 
-/* The end of a group is an error on the descriptor: it is let go and asked for again later. */
+/* The end of a group is an error on the descriptor: it is let go and asked for again
+ * later. */
 static void test_group_goes(void **state)
 {
 	int pair[2];
@@ -379,7 +381,8 @@ static void test_bounds(void **state)
 	assert_int_equal(json_integer_value(json_object_get(row, "left_out")), 70);
 	assert_string_equal(state_of("p5", 0), "no group");
 	(void)report_row("none", 0);
-	/* The same ones again, in another order: whoever has an arm keeps it, the others are left out. */
+	/* The same ones again, in another order: whoever has an arm keeps it, the others
+	 * are left out. */
 	neap_triggers_begin(fake.set);
 	for (int i = 69; i >= 0; i--) {
 		snprintf(group, sizeof(group), "g%d", i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One file on disk that others could have made: whose it must be, who may write it, which links are
- * followed; each refusal names the file and what would be right. */
+ * One file on disk that others could have made: whose it must be, who may write it, which
+ * links are followed; each refusal names the file and what would be right. */
 #include <pwd.h>
 #include <setjmp.h>
 #include <stdarg.h>

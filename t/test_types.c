@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The tables of the built-in kinds: every row and every field is walked, what Kubernetes users rely on is
- * listed here once more, and manifests as people write them go through. */
+ * The tables of the built-in kinds: every row and every field is walked, what Kubernetes
+ * users rely on is listed here once more, and manifests as people write them go
+ * through. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +64,8 @@ static const struct neap_schema_field *field_of(const struct neap_schema *schema
 	return NULL;
 }
 
-/* The field that a path as "spec.containers.name" leads to; lists and maps are stepped into. */
+/* The field that a path as "spec.containers.name" leads to; lists and maps are stepped
+ * into. */
 static const struct neap_schema_field *find(const struct neap_schema *schema,
 					    const char *path)
 {
@@ -376,7 +378,8 @@ static void test_columns(void **state)
 	}
 }
 
-/* What strategic patches and clients go by: the key of a list ("+": a set), a default, required. */
+/* What strategic patches and clients go by: the key of a list ("+": a set), a default,
+ * required. */
 static const struct {
 	const char *group, *plural, *path, *key, *fallback;
 	bool is_required;

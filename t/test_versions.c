@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Uploaded policies on disk: what is put is read, listed, pruned and found again.
- * (t/test_versions_kill.c: changes that are cut off; t/test_versions_tricks.c: what others do.) */
+ * (t/test_versions_kill.c: changes that are cut off; t/test_versions_tricks.c: what
+ * others do.) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

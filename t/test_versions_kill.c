@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A change of a policy's files that is cut off: at every step on disk, by a kill and by an error, at
- * random moments by SIGKILL, by a full disk, and by failing allocations. Afterwards there is the
- * state before or the state after, whole. */
+ * A change of a policy's files that is cut off: at every step on disk, by a kill and by
+ * an error, at random moments by SIGKILL, by a full disk, and by failing allocations.
+ * Afterwards there is the state before or the state after, whole. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -104,7 +104,8 @@ static int save_params(int value, struct neap_error *err)
 	return rc;
 }
 
-/* Active version, parameters and history as one text; the text of the active one is checked. */
+/* Active version, parameters and history as one text; the text of the active one is
+ * checked. */
 static char *snapshot(void)
 {
 	json_t *list = NULL, *params = NULL, *all;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Uploaded policies on disk: what others could have put there is refused by its name, whoever the
- * daemon runs as. */
+ * Uploaded policies on disk: what others could have put there is refused by its name,
+ * whoever the daemon runs as. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -186,7 +186,8 @@ static void test_kill(void **state)
 	neap_vm_free(vm);
 }
 
-/* Many calls in close succession, each with its own budget: together they take longer than one. */
+/* Many calls in close succession, each with its own budget: together they take longer
+ * than one. */
 static void test_budget_is_per_call(void **state)
 {
 	struct neap_vm *vm = new_vm(0);
@@ -452,7 +453,8 @@ static void test_freeze(void **state)
 	neap_vm_free(vm);
 }
 
-/* Every allocation of a life fails once: no crash, no leak, no panic, and a sensible code. */
+/* Every allocation of a life fails once: no crash, no leak, no panic, and a sensible
+ * code. */
 static void test_torture(void **state)
 {
 	uint64_t n;

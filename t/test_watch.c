@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The watch of --policy-dir: what editors, kubelets and people do to a directory is one change
- * each, told within a second, and never half of a file. */
+ * The watch of --policy-dir: what editors, kubelets and people do to a directory is one
+ * change each, told within a second, and never half of a file. */
 #include <event2/event.h>
 #include <fcntl.h>
 #include <setjmp.h>

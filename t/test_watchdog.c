@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The last watchdog: who is ended by it, and who is not. Each row runs in a child of its own. */
+ * The last watchdog: who is ended by it, and who is not. Each row runs in a child of its
+ * own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

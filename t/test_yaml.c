@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * YAML of manifests to JSON: scalars as kubectl reads them, structure, errors with their lines, and texts
- * that are made to cost much. */
+ * YAML of manifests to JSON: scalars as kubectl reads them, structure, errors with their
+ * lines, and texts that are made to cost much. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -329,7 +329,8 @@ static void test_large(void **state)
 		large_check(&rows[i]);
 }
 
-/* Texts short, what they stand for long: by values, by text, by keys, by depth, by merging. */
+/* Texts short, what they stand for long: by values, by text, by keys, by depth, by
+ * merging. */
 static void test_bombs(void **state)
 {
 	neap_auto_buf struct neap_buf text = {0};
@@ -383,7 +384,8 @@ static void test_bombs(void **state)
 	assert_non_null(strstr(err.msg, "over 160 levels"));
 }
 
-/* Each allocation of ours, and of jansson, fails once: an error, no leak, no half result. */
+/* Each allocation of ours, and of jansson, fails once: an error, no leak, no half
+ * result. */
 static void test_no_memory(void **state)
 {
 	static const char text[] =

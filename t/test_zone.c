@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Time zones: clocks and next times against values from another implementation, rules, hostile files,
- * and ctx.time as a script sees it. What needs zone files skips without them (package tzdata). */
+ * Time zones: clocks and next times against values from another implementation, rules,
+ * hostile files, and ctx.time as a script sees it. What needs zone files skips without
+ * them (package tzdata). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +94,8 @@ static const struct {
 	{"IST-1GMT0,M10.5.0,M3.5.0/1", 2855862000, 3600},
 	{"<-02>2<-01>,M3.5.0/-1,M10.5.0/0", 2540250000, -3600},
 	{"XXX3EDT4,0/0,J365/23", 1700000000, -14400},
-	{"XXX3EDT4,0/0,J365/23", 1704078000, -14400}, /* 2024-01-01T03:00Z: both changes at once */
+	/* 2024-01-01T03:00Z: both changes at once */
+	{"XXX3EDT4,0/0,J365/23", 1704078000, -14400},
 	{"AAA0BBB,J60/0,J61/0", 1709251200, 3600}, /* 2024-03-01 */
 	{"AAA0BBB,J60/0,J61/0", 1709164800, 0}, /* 2024-02-29 is no Julian day */
 	{"AAA0BBB,59/0,60/0", 1709164800, 3600},

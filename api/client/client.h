@@ -24,7 +24,8 @@ struct neap_client_watch;
 
 /* Sequence number of the newest change that reads show. */
 int64_t neap_client_version(const struct neap_client *client);
-/* What reads and watches show. Borrowed until the loop's next turn; NULL: there is none. */
+/* What reads and watches show. Borrowed until the loop's next turn; NULL: there is
+ * none. */
 struct neap_object *neap_client_find(struct neap_client *client, const char *resource,
 				     const char *ns, const char *name);
 /* The same, with the writes of this process that were accepted and are not shown yet: a
@@ -58,7 +59,8 @@ enum neap_client_what { NEAP_CLIENT_ADDED, NEAP_CLIENT_MODIFIED, NEAP_CLIENT_DEL
 struct neap_client_event {
 	enum neap_client_what what;
 	int64_t version;
-	/* As it became; of a deletion its last state, with the version of the deletion. */
+	/* As it became; of a deletion its last state, with the version of the
+	 * deletion. */
 	struct neap_object *object;
 	struct neap_object *before; /* NULL when it was added */
 };
@@ -119,8 +121,8 @@ struct neap_client_ask {
 	const char *resource;
 	const char *ns;   /* "" for an object of the whole cluster */
 	const char *name; /* not needed to create one: the object says it */
-	/* Called once, before the function returns (refused at once) or from the loop, also
-	 * after the asker has gone. May ask again. NULL: nobody. */
+	/* Called once, before the function returns (refused at once) or from the loop,
+	 * also after the asker has gone. May ask again. NULL: nobody. */
 	neap_client_told *told;
 	void *arg;
 };

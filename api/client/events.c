@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * As the correlator of client-go does it, in its order: what is alike but for its message becomes one event from
- * the tenth message on; what was told before is counted; then who tells too much is not heard, while the count
- * goes on. What it remembers is bounded, the least recently used goes first; what is forgotten is told as new. */
+ * As the correlator of client-go does it, in its order: what is alike but for its message
+ * becomes one event from the tenth message on; what was told before is counted; then who
+ * tells too much is not heard, while the count goes on. What it remembers is bounded, the
+ * least recently used goes first; what is forgotten is told as new. */
 #include "api/client/events.h"
 
 #include <inttypes.h>
@@ -35,7 +36,8 @@ struct key {
 #define SLOTS 2048
 #define NONE  UINT16_MAX
 
-/* Which entries of a table there are: found by their key, the least recently used given again. */
+/* Which entries of a table there are: found by their key, the least recently used given
+ * again. */
 struct shelf {
 	size_t count;
 	uint16_t newest, oldest;
@@ -143,7 +145,8 @@ static uint16_t give_up(struct shelf *shelf, const struct key *key)
 	return at;
 }
 
-/* The entry of key, or an empty one with it in place of the least recently used. Entries begin with their key. */
+/* The entry of key, or an empty one with it in place of the least recently used. Entries
+ * begin with their key. */
 static void *keep(struct shelf *shelf, void *table, size_t size, const struct key *key)
 {
 	char *entries = table;

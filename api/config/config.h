@@ -29,8 +29,8 @@ enum neap_role {
 	NEAP_ROLE_NODE = 2,      /* governs this machine */
 	NEAP_ROLE_SCHEDULER = 4, /* places pods */
 	NEAP_ROLE_MANAGER = 8,   /* objects of koord-manager; nothing yet */
-	/* ReplicaSets, Deployments, Jobs, lost nodes: with the embedded server alone, as a
-	 * cluster has its kube-controller-manager */
+	/* ReplicaSets, Deployments, Jobs, lost nodes: with the embedded server alone, as
+	 * a cluster has its kube-controller-manager */
 	NEAP_ROLE_CONTROLLERS = 16,
 };
 
@@ -43,7 +43,8 @@ struct neap_node_label {
 struct neap_config {
 	char config_file[256]; /* --config */
 	char listen[64];       /* --listen, "127.0.0.1:6327"; "off" */
-	/* --tls-listen; "off" without the role api and with --tls-cert, where --listen is TLS */
+	/* --tls-listen; "off" without the role api and with --tls-cert, where --listen is
+	 * TLS */
 	char tls_listen[64];
 	bool has_tls_listen;  /* it was named */
 	bool insecure_listen; /* --insecure-listen: plain HTTP beyond this machine */

@@ -30,8 +30,8 @@ static int find_node_name(struct neap_config *config, struct neap_error *err)
 	return 0;
 }
 
-/* Which of the TLS options goes with which, and that nothing leaves the machine unless it is
- * encrypted or asked for. */
+/* Which of the TLS options goes with which, and that nothing leaves the machine unless it
+ * is encrypted or asked for. */
 static int check_tls(const struct neap_config *config, struct neap_error *err)
 {
 	bool has_tls = *config->tls_cert != '\0';
@@ -174,7 +174,8 @@ static int finish_host_names(struct neap_config *config, struct neap_error *err)
 }
 
 /* Checks that need the whole configuration. */
-/* Neither of neap's two groups may hold the other one: its weight would then count among neighbours only. */
+/* Neither of neap's two groups may hold the other one: its weight would then count among
+ * neighbours only. */
 static int finish_groups(struct neap_config *config, struct neap_error *err)
 {
 	const char *group = config->group, *other = config->best_effort_group;

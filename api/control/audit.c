@@ -196,8 +196,8 @@ static bool speak(struct stream *stream, const struct neap_audit *audit,
 		neap_buf_adds(&out, ":\n\n");
 	if (out.len == 0 || neap_buf_failed(&out))
 		return false;
-	/* Over the limit of what waits unread nothing is taken: the same again next time. A client
-	 * that never reads is closed, and with it goes the stream. */
+	/* Over the limit of what waits unread nothing is taken: the same again next time.
+	 * A client that never reads is closed, and with it goes the stream. */
 	stream->full_usec = mono_usec;
 	if (neap_http_stream_send(stream->http, out.data, out.len) != 1)
 		return false;

@@ -165,7 +165,8 @@ static int by_count(const void *a, const void *b)
 		      json_string_value(json_object_get(*y, "reason")));
 }
 
-/* Different reasons with the number of nodes that they hold of, the most frequent first. */
+/* Different reasons with the number of nodes that they hold of, the most frequent
+ * first. */
 static json_t *summary_json(const struct maker *maker)
 {
 	size_t count = maker->report->reason_count, kinds = 0;

@@ -82,7 +82,8 @@ static void begin(struct neap_control_store *control, struct session *session)
 				    .used_usec = neap_clock_usec(CLOCK_MONOTONIC)};
 }
 
-/* Checks that the request names the session and, with is_placed, continues where it is. */
+/* Checks that the request names the session and, with is_placed, continues where it
+ * is. */
 static int find(struct neap_http_request *request, struct session *session,
 		bool is_placed, struct neap_error *err)
 {

@@ -60,8 +60,8 @@ static bool can_execute(const char *path, int *ret_errno)
 	return false;
 }
 
-/* The file that execvp would take. Without one its errno, of which EACCES says that there was a
- * file at least. */
+/* The file that execvp would take. Without one its errno, of which EACCES says that there
+ * was a file at least. */
 static int program_find(const char *name, char *path, size_t size)
 {
 	const char *list = getenv("PATH"), *end;

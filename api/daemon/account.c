@@ -138,7 +138,8 @@ void neap_account_favour(const struct neap_log *log)
 	if (fd < 0 || write(fd, "-900", 4) < 0)
 		neap_log_line(log, NEAP_LOG_DEBUG, "oom_score_adj -900: %s",
 			      strerror(errno));
-	/* Nine times the weight of an ordinary process: enough to be heard beside burners. */
+	/* Nine times the weight of an ordinary process: enough to be heard beside
+	 * burners. */
 	if (setpriority(PRIO_PROCESS, 0, -10) < 0)
 		neap_log_line(log, NEAP_LOG_DEBUG, "nice -10: %s", strerror(errno));
 	session_own(log);

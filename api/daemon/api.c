@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The role api of a running neapd: the store, the kinds, and what serves and keeps the objects. */
+ * The role api of a running neapd: the store, the kinds, and what serves and keeps the
+ * objects. */
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +79,8 @@ static int store_open(struct neap_daemon_api *api,
 
 	(void)snprintf(file, sizeof(file), "%s/neap.db", dir);
 	(void)snprintf(marker, sizeof(marker), "%s/store", dir);
-	/* It is written when there is a store, also by neapds of before there was a marker. */
+	/* It is written when there is a store, also by neapds of before there was a
+	 * marker. */
 	(void)snprintf(kubeconfig, sizeof(kubeconfig), "%s/kubeconfig", dir);
 	store.is_used = access(kubeconfig, F_OK) == 0;
 	if (neap_store_sqlite_open(&store, &api->store, err) < 0)

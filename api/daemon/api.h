@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The role api of a running neapd: objects in DATA_DIR/neap.db, served as a kube-apiserver does. */
+ * The role api of a running neapd: objects in DATA_DIR/neap.db, served as a
+ * kube-apiserver does. */
 #ifndef NEAP_API_DAEMON_API_H
 #define NEAP_API_DAEMON_API_H
 
@@ -33,23 +34,27 @@ struct neap_daemon_api_config {
 	struct neap_schedule_config *scheduling;    /* counted; NULL: without */
 };
 
-/* Opens the store, loads every object, and puts the routes on the server; as the loop's user. After an error
- * *ret is to be freed all the same. */
+/* Opens the store, loads every object, and puts the routes on the server; as the loop's
+ * user. After an error *ret is to be freed all the same. */
 int neap_daemon_api_start(const struct neap_daemon_api_config *config,
 			  struct neap_daemon_api **ret, struct neap_error *err);
 /* The kinds that are served; NULL without api. */
 const struct neap_kube_registry *
 neap_daemon_api_registry(const struct neap_daemon_api *api);
-/* What serves the objects, and where they are kept; borrowed until it stops. NULL without api. */
+/* What serves the objects, and where they are kept; borrowed until it stops. NULL without
+ * api. */
 struct neap_kube *neap_daemon_api_kube(const struct neap_daemon_api *api);
 /* What the loops see the cluster through. */
 struct neap_client *neap_daemon_api_client(const struct neap_daemon_api *api);
 struct neap_store *neap_daemon_api_store(const struct neap_daemon_api *api);
-/* Ends watches and everything that works by itself; before the server is freed. api may be NULL. */
+/* Ends watches and everything that works by itself; before the server is freed. api may
+ * be NULL. */
 void neap_daemon_api_stop(struct neap_daemon_api *api);
-/* After the server: nobody is answered any more, but what was accepted is durable when it returns. */
+/* After the server: nobody is answered any more, but what was accepted is durable when it
+ * returns. */
 void neap_daemon_api_free(struct neap_daemon_api *api);
-/* `neapd --new-store`: sets the store of a folder aside, whose neapd must have ended. The exit status. */
+/* `neapd --new-store`: sets the store of a folder aside, whose neapd must have ended. The
+ * exit status. */
 int neap_daemon_api_new_store(const char *data_dir);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The roles scheduler and controllers of a running neapd: what works on the objects by itself. */
+ * The roles scheduler and controllers of a running neapd: what works on the objects by
+ * itself. */
 #ifndef NEAP_API_DAEMON_CONTROLLERS_H
 #define NEAP_API_DAEMON_CONTROLLERS_H
 
@@ -9,8 +10,8 @@
 struct neap_daemon_controllers;
 struct neap_scheduler;
 
-/* Those of config->roles; after the API has started, whose parts it works with. After an error *ret is to be freed
- * all the same. */
+/* Those of config->roles; after the API has started, whose parts it works with. After an
+ * error *ret is to be freed all the same. */
 int neap_daemon_controllers_start(const struct neap_daemon_api_config *config,
 				  const struct neap_daemon_api *api,
 				  struct neap_daemon_controllers **ret,

@@ -34,7 +34,8 @@ static int check_folder(const char *path, uid_t owner, const char *option,
 	return 0;
 }
 
-/* Never what a link leads to, nor a file in the folder's place: then something else were given away. */
+/* Never what a link leads to, nor a file in the folder's place: then something else were
+ * given away. */
 static int give_folder(const char *path, const struct neap_account *account,
 		       struct neap_error *err)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * DATA_DIR/kubeconfig: what kubectl needs to be let in as admin. It holds the token, and the certificate
- * as the CA, so that it is made anew whenever one of the two changes. kubectl sends no token without TLS,
- * so that there is TLS even where nobody asked for it, with a certificate of neapd's own. */
+ * DATA_DIR/kubeconfig: what kubectl needs to be let in as admin. It holds the token, and
+ * the certificate as the CA, so that it is made anew whenever one of the two changes.
+ * kubectl sends no token without TLS, so that there is TLS even where nobody asked for
+ * it, with a certificate of neapd's own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>

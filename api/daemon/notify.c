@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sd_notify(3) in our own words: the protocol is stable, and libsystemd would be linked for one send. */
+ * sd_notify(3) in our own words: the protocol is stable, and libsystemd would be linked
+ * for one send. */
 #include <errno.h>
 #include <poll.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What loop and hand run with, for operators: not what was meant, but what the kernel says of them. */
+ * What loop and hand run with, for operators: not what was meant, but what the kernel
+ * says of them. */
 #include "api/daemon/start.h"
 #include "engine/json/json.h"
 

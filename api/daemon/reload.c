@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * SIGHUP. The command line and the file are read anew; of what differs, some can be taken over by a
- * running daemon, and the rest is named, so that nobody believes in a setting that does not act. */
+ * SIGHUP. The command line and the file are read anew; of what differs, some can be taken
+ * over by a running daemon, and the rest is named, so that nobody believes in a setting
+ * that does not act. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

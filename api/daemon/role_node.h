@@ -34,8 +34,8 @@ struct neap_role_node {
 	char record_dir[160], freeze_file[160];
 };
 
-/* Looks at cgroups and kubelet, also without the role, and starts the hand. As root, if it
- * is. process is borrowed. */
+/* Looks at cgroups and kubelet, also without the role, and starts the hand. As root, if
+ * it is. process is borrowed. */
 int neap_role_node_find(struct neap_role_node *role, const struct neap_process *process,
 			struct neap_error *err);
 /* Nothing without the role. policies is borrowed. */

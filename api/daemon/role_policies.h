@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The policies of a running neapd: which there are, what they did, and how they come and go. */
+ * The policies of a running neapd: which there are, what they did, and how they come and
+ * go. */
 #ifndef NEAP_API_DAEMON_ROLE_POLICIES_H
 #define NEAP_API_DAEMON_ROLE_POLICIES_H
 

@@ -115,8 +115,8 @@ int neap_role_server_rotate(struct neap_role_server *server, const char *by,
 
 /* --- start, reload, stop --- */
 
-/* A connection is a descriptor: watchers may be thousands, and have half of them. What the
- * limit stays at is what the server makes do with. */
+/* A connection is a descriptor: watchers may be thousands, and have half of them. What
+ * the limit stays at is what the server makes do with. */
 static void descriptors_allow(void)
 {
 	const rlim_t enough =

@@ -65,9 +65,9 @@ void neap_daemon_trail_free(struct neap_daemon_trail *trail);
  * or TCP. */
 int neap_daemon_tls_load(const struct neap_process *process, struct neap_tls **ret,
 			 struct neap_error *err);
-/* Looks after the files from now on, as the loop's user: takes changed ones, and logs what
- * it took, what it could not take, and when the certificate is about to end. Writes the
- * kubeconfig when there is a new one. */
+/* Looks after the files from now on, as the loop's user: takes changed ones, and logs
+ * what it took, what it could not take, and when the certificate is about to end. Writes
+ * the kubeconfig when there is a new one. */
 int neap_daemon_tls_start(struct neap_role_server *server, struct neap_error *err);
 /* Looks now (SIGHUP); watch may be NULL. */
 void neap_daemon_tls_look(struct neap_daemon_tls *watch);

@@ -9,27 +9,32 @@
 #include "api/policy/live/live.h"
 #include "api/run/node.h"
 
-/* The user of --user when root; else whoever started it. The error says how to make the user. */
+/* The user of --user when root; else whoever started it. The error says how to make the
+ * user. */
 int neap_account_find(const char *user, struct neap_account *ret, struct neap_error *err);
-/* The user of --run-pods-user and its home. Root, and the user that the loop is (whose token it could read), are
- * refused. home: 256 bytes. */
+/* The user of --run-pods-user and its home. Root, and the user that the loop is (whose
+ * token it could read), are refused. home: 256 bytes. */
 int neap_account_find_pods(const char *user, const struct neap_account *loop,
 			   struct neap_account *ret, char *home, struct neap_error *err);
-/* Gives up root for good: groups, gid, uid, every capability, no_new_privs; checks that it cannot come
- * back; then the filter of system calls. A kernel without filters gives one warning. Before any thread. */
+/* Gives up root for good: groups, gid, uid, every capability, no_new_privs; checks that
+ * it cannot come back; then the filter of system calls. A kernel without filters gives
+ * one warning. Before any thread. */
 int neap_account_become(const struct neap_account *account, enum neap_jail_kind kind,
 			enum neap_jail_mode mode, const struct neap_log *log,
 			struct neap_error *err);
-/* Nice value, oom_score_adj and, away from a terminal, a session of its own, so that a starved machine
- * still has its governor. Needs root. */
+/* Nice value, oom_score_adj and, away from a terminal, a session of its own, so that a
+ * starved machine still has its governor. Needs root. */
 void neap_account_favour(const struct neap_log *log);
 
-/* Makes run_dir (root's) and data_dir with its folders workloads and policies (the account's) where missing. */
+/* Makes run_dir (root's) and data_dir with its folders workloads and policies (the
+ * account's) where missing. */
 int neap_folders_make(const struct neap_config *config,
 		      const struct neap_account *account, struct neap_error *err);
-/* One neapd per run_dir: holds RUN_DIR/neapd.lock until the process ends. NEAP_ECONFLICT names the other's pid. */
+/* One neapd per run_dir: holds RUN_DIR/neapd.lock until the process ends. NEAP_ECONFLICT
+ * names the other's pid. */
 int neap_folders_lock(const char *run_dir, struct neap_error *err);
-/* DATA_DIR/token: read, or made with mode 0600 for the account. buf of at least 65 bytes. */
+/* DATA_DIR/token: read, or made with mode 0600 for the account. buf of at least 65
+ * bytes. */
 int neap_token_load(const struct neap_config *config, const struct neap_account *account,
 		    char *buf, size_t size, struct neap_error *err);
 
@@ -37,15 +42,17 @@ int neap_token_load(const struct neap_config *config, const struct neap_account 
 int neap_token_rotate(const struct neap_config *config, char *buf, size_t size,
 		      struct neap_error *err);
 
-/* Leaves out what earlier neapds were stuck in (DATA_DIR/stuck-policies), and starts the last
- * watchdog, which adds to it. As the loop's user, before the policies are started. */
+/* Leaves out what earlier neapds were stuck in (DATA_DIR/stuck-policies), and starts the
+ * last watchdog, which adds to it. As the loop's user, before the policies are
+ * started. */
 int neap_stuck_start(const struct neap_config *config, struct neap_live *live,
 		     const struct neap_log *log, struct neap_error *err);
 /* The watchdog's part, inside a signal handler: adds a line. neapd ends after it. */
 void neap_stuck_note(const char *label);
 
-/* SIGHUP: the same command line and its file anew. What can be changed in a running daemon is
- * taken over into config, what cannot is named in the log; wrong settings change nothing. */
+/* SIGHUP: the same command line and its file anew. What can be changed in a running
+ * daemon is taken over into config, what cannot is named in the log; wrong settings
+ * change nothing. */
 void neap_reload(struct neap_process *process, struct neap_live *live);
 
 /* neap's own group and, if there is one, the kubelet's. Returns how many. */
@@ -66,9 +73,9 @@ int neap_hand_config_fill(const struct neap_config *config,
 			  const struct neap_cgroup *cgroup, const struct neap_tree *trees,
 			  int tree_count, const struct neap_log *log,
 			  struct neap_hand_config *ret, struct neap_error *err);
-/* What both processes run with, by the kernel's word: {"loop": {"uid", "capabilities": [names], "seccomp":
- * "on"|"log"|"off", "no_new_privs"}, "hand": the same and "landlock": version}. hand NULL: without it.
- * NULL without memory. */
+/* What both processes run with, by the kernel's word: {"loop": {"uid", "capabilities":
+ * [names], "seccomp": "on"|"log"|"off", "no_new_privs"}, "hand": the same and "landlock":
+ * version}. hand NULL: without it. NULL without memory. */
 json_t *neap_privileges_report(enum neap_jail_mode mode, const struct neap_hand *hand);
 /* --give-back. Returns the program's exit status. */
 int neap_hand_give_back_now(const struct neap_config *config, const struct neap_log *log);

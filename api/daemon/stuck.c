@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The file DATA_DIR/stuck-policies: a line for each version that a neapd was stuck in, written by the
- * last watchdog (lua/vm/budget.h) of the one that ended for it, read by the next. It stays until
- * somebody removes it, as the same text would be stuck again. */
+ * The file DATA_DIR/stuck-policies: a line for each version that a neapd was stuck in,
+ * written by the last watchdog (lua/vm/budget.h) of the one that ended for it, read by
+ * the next. It stays until somebody removes it, as the same text would be stuck again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,7 +41,8 @@ void neap_stuck_note(const char *label)
 
 	memcpy(line, label, len);
 	line[len] = '\n';
-	/* Removed by an operator meanwhile: its descriptor gives the place for another. */
+	/* Removed by an operator meanwhile: its descriptor gives the place for
+	 * another. */
 	if (fstat(stuck_fd, &st) == 0 && st.st_nlink == 0) {
 		(void)close(stuck_fd);
 		stuck_fd = open_file();

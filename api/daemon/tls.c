@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The certificate of a running daemon: taken anew when its files change, and warned about before
- * it ends. The loop does this as its own user. A key that only root can read is read once, at the
- * start; a new certificate for the same key is still taken then. */
+ * The certificate of a running daemon: taken anew when its files change, and warned about
+ * before it ends. The loop does this as its own user. A key that only root can read is
+ * read once, at the start; a new certificate for the same key is still taken then. */
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>

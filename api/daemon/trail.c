@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * --audit-log: a line of JSON for each event, in a file that is the loop's own, so that it can be renamed to
- * FILE.1 when it is full. What cannot be written is told once, and lost; no request waits for it. */
+ * --audit-log: a line of JSON for each event, in a file that is the loop's own, so that
+ * it can be renamed to FILE.1 when it is full. What cannot be written is told once, and
+ * lost; no request waits for it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

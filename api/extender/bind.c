@@ -46,7 +46,8 @@ void bind_leave_all(struct neap_extender *extender)
 		remove_ask(extender->asks);
 }
 
-/* A free place to wait for that very binding; NULL: it is not on its way, or too many wait. */
+/* A free place to wait for that very binding; NULL: it is not on its way, or too many
+ * wait. */
 static struct neap_http_request **find_place(struct neap_extender *extender,
 					     const struct neap_extender_args *args,
 					     const char *node)

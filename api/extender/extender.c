@@ -13,7 +13,8 @@
 
 /* Pods of one node that are tried together. */
 #define VICTIMS_MAX 512
-/* Nodes that are left out of a request, one behind the other, until the next is looked for by name. */
+/* Nodes that are left out of a request, one behind the other, until the next is looked
+ * for by name. */
 #define HOPS_MAX 4
 
 /* --- what was asked --- */
@@ -60,8 +61,8 @@ static bool is_named(const struct neap_text *text, const struct neap_columns *co
 	       !node->name[text->len];
 }
 
-/* The row of a name that comes where it is expected, as names are compared in any case; *place: where the row that
- * comes next is remembered. EXTENDER_NO_ROW: it does not. */
+/* The row of a name that comes where it is expected, as names are compared in any case;
+ * *place: where the row that comes next is remembered. EXTENDER_NO_ROW: it does not. */
 static uint32_t expect_row(const struct neap_extender *extender,
 			   const struct neap_columns *columns,
 			   const struct neap_text *text, uint32_t **place)
@@ -374,7 +375,8 @@ static int try_nodes(const struct question *question, struct neap_buf *out,
 	return 0;
 }
 
-/* The answer has no room for an error either: nobody goes for a pod that cannot be judged. */
+/* The answer has no room for an error either: nobody goes for a pod that cannot be
+ * judged. */
 static void fail_preempt(const struct neap_extender *extender,
 			 const struct neap_error *err, struct neap_buf *out)
 {

@@ -107,8 +107,9 @@ static bool skip_escape(struct neap_scan *scan)
 /* In each byte of a word. */
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* The high bits of the bytes that a string does not simply go on with: quotes, backslashes, control characters. Only
- * the lowest is to be gone by, as subtraction carries into those above. */
+/* The high bits of the bytes that a string does not simply go on with: quotes,
+ * backslashes, control characters. Only the lowest is to be gone by, as subtraction
+ * carries into those above. */
 static uint64_t find_special(uint64_t word)
 {
 	uint64_t quotes = word ^ EACH('"'), slashes = word ^ EACH('\\');
@@ -169,7 +170,8 @@ size_t neap_scan_strings(struct neap_scan *scan, size_t *count, struct neap_text
 	while (n < most) {
 		const char *at = scan->at, *end;
 
-		/* As programs write lists: nothing but a comma between two strings without escapes. */
+		/* As programs write lists: nothing but a comma between two strings
+		 * without escapes. */
 		if (*count && !scan->wrong && at[0] == ',' && at[1] == '"') {
 			end = skip_plain_bytes(at + 2, scan->end);
 			if (*end == '"') {

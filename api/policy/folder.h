@@ -77,9 +77,9 @@ int neap_folder_point(const struct neap_folder *folder, const char *version,
 		      struct neap_error *err);
 int neap_folder_sync(const struct neap_folder *folder, struct neap_error *err);
 
-/* Test builds (NEAP_FAULTS) only: the n-th disk step of this thread from now on fails with
- * errnum, or with 0 ends the process there like a kill (a write half done). n 0: off.
- * Steps are all modifying calls, and opening for reading. */
+/* Test builds (NEAP_FAULTS) only: the n-th disk step of this thread from now on fails
+ * with errnum, or with 0 ends the process there like a kill (a write half done). n 0:
+ * off. Steps are all modifying calls, and opening for reading. */
 void neap_folder_fail_at(uint64_t n, int errnum);
 uint64_t neap_folder_steps(void);
 

@@ -231,8 +231,8 @@ int neap_params_digest(const struct neap_folder *folder, char ret[NEAP_VERSION_S
 	return 0;
 }
 
-/* 1 when the last line of a pending history tells what is the case: then the change that it belongs
- * to took effect, and only the move of the history itself was cut off. */
+/* 1 when the last line of a pending history tells what is the case: then the change that
+ * it belongs to took effect, and only the move of the history itself was cut off. */
 static int is_done(const struct neap_folder *folder, const struct neap_history *pending,
 		   struct neap_error *err)
 {

@@ -91,7 +91,8 @@ int neap_problem_cut(const char *message, const char *origin, const char **ret_r
 			at += strspn(at, " ");
 		*ret_rest = at;
 	}
-	/* Lua shows the end of a long name only: "...policies/qos/cpu-share.lua:12: what". */
+	/* Lua shows the end of a long name only: "...policies/qos/cpu-share.lua:12:
+	 * what". */
 	if (line || strncmp(at, "...", 3) != 0)
 		return line;
 	for (at = strchr(at, ':'); at && !line; at = at ? strchr(at, ':') : NULL) {
@@ -103,9 +104,9 @@ int neap_problem_cut(const char *message, const char *origin, const char **ret_r
 	return line;
 }
 
-/* A row that made the script raise has two lines, its own and that of the script: "example 'x': step
- * 2: p.lua:7: what". Its name is told, so the script's line is worth more. Cuts the latter out of
- * text; 0 when there is none. */
+/* A row that made the script raise has two lines, its own and that of the script:
+ * "example 'x': step 2: p.lua:7: what". Its name is told, so the script's line is worth
+ * more. Cuts the latter out of text; 0 when there is none. */
 static int cut_inner_line(char *text, const char *origin)
 {
 	size_t len = strlen(origin);
@@ -122,7 +123,8 @@ static int cut_inner_line(char *text, const char *origin)
 	return 0;
 }
 
-/* What an error of a script says, and what would be right where Lua's own words do not tell. */
+/* What an error of a script says, and what would be right where Lua's own words do not
+ * tell. */
 static void problem_of(struct judge *judge, const struct neap_error *err,
 		       const char *example, const char *hint)
 {
@@ -179,7 +181,8 @@ static void check_rights(struct judge *judge)
 			"", "%s: only an admin may load it", why);
 }
 
-/* Deciding in place of what owners of reservations say takes what others have reserved. */
+/* Deciding in place of what owners of reservations say takes what others have
+ * reserved. */
 static void check_replaces(struct judge *judge, const char *name)
 {
 	const char *other = judge->input->replacer;
@@ -305,8 +308,9 @@ static bool renew(struct judge *judge, struct neap_policy **trial)
 	return true;
 }
 
-/* The parameters have their defaults, which is what the rows are written for. False when the row was
- * stopped because the time of all of them is spent: its state lives, but no other row would fare better. */
+/* The parameters have their defaults, which is what the rows are written for. False when
+ * the row was stopped because the time of all of them is spent: its state lives, but no
+ * other row would fare better. */
 static bool run_example(struct judge *judge, struct neap_policy *trial, int index)
 {
 	struct neap_error err = {0};
@@ -348,7 +352,8 @@ static void run_examples(struct judge *judge)
 	neap_policy_free(trial);
 }
 
-/* Without examples and recorded inputs nothing has run it yet: it is asked once about an input of its kind. */
+/* Without examples and recorded inputs nothing has run it yet: it is asked once about an
+ * input of its kind. */
 static void run_made(struct judge *judge)
 {
 	const json_t *ran = json_object_get(judge->verdict->replay, "ran");
@@ -366,8 +371,8 @@ static void run_made(struct judge *judge)
 
 /* --- recorded inputs --- */
 
-/* What runs now, in a state of its own; NULL when there is nothing, or it does not load any more. Fails
- * for want of memory only. */
+/* What runs now, in a state of its own; NULL when there is nothing, or it does not load
+ * any more. Fails for want of memory only. */
 static int load_older(const struct neap_judge_side *side, struct neap_policy **ret,
 		      struct neap_error *err)
 {

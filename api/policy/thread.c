@@ -108,8 +108,8 @@ static struct job *wait_for_job(struct neap_thread *thread)
 	return job;
 }
 
-/* The loop goes first: a check has time, an answer and a tick have not. On Linux the nice value is
- * that of a thread. */
+/* The loop goes first: a check has time, an answer and a tick have not. On Linux the nice
+ * value is that of a thread. */
 static void yield_to_loop(void)
 {
 	(void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);

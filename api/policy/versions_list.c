@@ -17,7 +17,8 @@ struct listed {
 	const char *by, *why;
 };
 
-/* The last time it was put, by whom and why; a text that was only saved has the file's time. */
+/* The last time it was put, by whom and why; a text that was only saved has the file's
+ * time. */
 static void describe(const struct neap_history *history, struct listed *one)
 {
 	size_t i;

@@ -78,7 +78,8 @@ static int follow(struct neap_watch *watch, int dir_fd, struct neap_error *err)
 	return 0;
 }
 
-/* Removed and made again between opening and watching, nothing would ever be heard of it. */
+/* Removed and made again between opening and watching, nothing would ever be heard of
+ * it. */
 static bool is_replaced(const struct neap_watch *watch, const struct stat *was)
 {
 	struct stat now;

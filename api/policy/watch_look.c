@@ -18,8 +18,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/utf8.h"
 
-/* Stamps of files move with the kernel's tick (up to 10 ms): a file as fresh as this may be written
- * again without showing. */
+/* Stamps of files move with the kernel's tick (up to 10 ms): a file as fresh as this may
+ * be written again without showing. */
 #define SETTLE_NSEC INT64_C(50000000)
 #define SECOND_NSEC INT64_C(1000000000)
 
@@ -188,7 +188,8 @@ static void not_now(struct look *look, struct neap_watch_file *file,
 		tell_refused(look->dir, file, err);
 }
 
-/* A writer that stopped for so long, or never was one (a link has no close), holds nothing up. */
+/* A writer that stopped for so long, or never was one (a link has no close), holds
+ * nothing up. */
 static bool is_being_written(struct neap_watch_file *file)
 {
 	if (file->writing_ms &&
@@ -368,7 +369,8 @@ int neap_watch_dir_look(struct neap_watch_dir *dir, int dir_fd,
 		look_at_names(&look, &names);
 	} else {
 		again(&look, NEAP_WATCH_AWAY_MS);
-		/* Removed, its files went as well; otherwise they stay as they are known. */
+		/* Removed, its files went as well; otherwise they stay as they are
+		 * known. */
 		if (err.code == NEAP_ENOTFOUND)
 			sweep(&look, &names);
 		if (!is_passing(&err))

@@ -10,7 +10,8 @@
 
 #define PLAN_CYCLES 3
 
-/* Kernel files that a list of writes comes to: more than its rows, as one can be for every container of a class. */
+/* Kernel files that a list of writes comes to: more than its rows, as one can be for
+ * every container of a class. */
 static size_t count_writes(const struct neap_node *node,
 			   const struct neap_policy_wish *wishes, size_t count)
 {
@@ -54,8 +55,8 @@ static size_t count_others(const struct neap_node *node,
 	return sum;
 }
 
-/* Whether a list may be held. What is too much by itself is wrong; what is too much beside the lists of others is put off,
- * so that who has something keeps it. */
+/* Whether a list may be held. What is too much by itself is wrong; what is too much
+ * beside the lists of others is put off, so that who has something keeps it. */
 static enum neap_tick_verdict judge(const struct neap_node *node,
 				    const struct neap_registry_slot *slot,
 				    const struct neap_policy_wish *wishes, size_t count,
@@ -83,8 +84,9 @@ static enum neap_tick_verdict judge(const struct neap_node *node,
 	return NEAP_TICK_PUT_OFF;
 }
 
-/* The last plan of what it wished for took many times what all policies of a tick together may: most of it is reading and
- * opening kernel files, some microseconds each. */
+/* The last plan of what it wished for took many times what all policies of a tick
+ * together may: most of it is reading and opening kernel files, some microseconds
+ * each. */
 static bool is_plan_spent(struct neap_registry_slot *slot, struct neap_error *err)
 {
 	int64_t most = PLAN_CYCLES * neap_kind_cycle_usec(neap_policy_kind(slot->policy));
@@ -100,8 +102,8 @@ static bool is_plan_spent(struct neap_registry_slot *slot, struct neap_error *er
 	return true;
 }
 
-/* One call of one policy. A fault that takes it out of service is told to whoever can put its
- * predecessor in its place. */
+/* One call of one policy. A fault that takes it out of service is told to whoever can put
+ * its predecessor in its place. */
 bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec)
 {
 	struct neap_registry_slot *slot = neap_registry_get(node->registry, index);
@@ -159,7 +161,8 @@ void neap_ask_shadow(struct neap_node *node, size_t index, int64_t *left_usec)
 			slot->wish_count, left_usec);
 }
 
-/* One budget for all policies of a tick, shadows last. Whoever was put off for it is first in the next. */
+/* One budget for all policies of a tick, shadows last. Whoever was put off for it is
+ * first in the next. */
 void neap_ask_policies(struct neap_node *node)
 {
 	size_t count = neap_registry_count(node->registry), i;

@@ -230,7 +230,8 @@ static void values_written(struct neap_node *node)
 		over(node, launch);
 }
 
-/* A plan that holds the values of groups that were just made; what they do not have is refused. */
+/* A plan that holds the values of groups that were just made; what they do not have is
+ * refused. */
 static void write_values(struct neap_node *node)
 {
 	size_t i;

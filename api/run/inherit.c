@@ -9,8 +9,8 @@
 #include "api/run/node_priv.h"
 #include "engine/base/mem.h"
 
-/* The sets that the parent had since the group was made, as far as that can be told: the one it has,
- * and the one before neap's last write. */
+/* The sets that the parent had since the group was made, as far as that can be told: the
+ * one it has, and the one before neap's last write. */
 static bool is_of_parent(struct neap_node *node, const struct node_kept *parent,
 			 const struct neap_cpuset *own)
 {
@@ -85,8 +85,8 @@ static void note(struct neap_node *node, struct node_group *group)
 		node->plan_inflight++;
 }
 
-/* Once for each group, as soon as it can be: later on only neap narrows its parent, and its children
- * with it. */
+/* Once for each group, as soon as it can be: later on only neap narrows its parent, and
+ * its children with it. */
 void neap_inherit_look(struct neap_node *node)
 {
 	bool v2 = false;

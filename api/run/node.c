@@ -53,7 +53,8 @@ static void opened(struct neap_node *node, void *arg,
 			      neap_map_count(node->kept));
 }
 
-/* Its own groups, then the values of the journal: the answer to the last question ends the start. */
+/* Its own groups, then the values of the journal: the answer to the last question ends
+ * the start. */
 static int ask_hand(struct neap_node *node, struct neap_error *err)
 {
 	static const enum neap_kube_qos classes[] = {
@@ -283,7 +284,8 @@ static void operated(struct neap_node *node, void *arg,
 	if (operation->verb == OP_RELEASE) {
 		node->is_given_back = true;
 		neap_kept_clear(node);
-		/* What stays is known still, as at the start; without memory it is restored at the end. */
+		/* What stays is known still, as at the start; without memory it is
+		 * restored at the end. */
 		if (stays > 0)
 			(void)neap_node_send(node, &list, &listed, &err);
 	}
@@ -346,7 +348,8 @@ void neap_node_operate(struct neap_node *node, const char *verb, const char *by,
 		free(operation);
 		return;
 	}
-	/* No plan after this moment may undo it: the state changes before the hand is asked. */
+	/* No plan after this moment may undo it: the state changes before the hand is
+	 * asked. */
 	if (i == OP_RELEASE && neap_node_writes(node)) {
 		node->state = NODE_RELEASED;
 		node->is_given_back = false;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared inside api/run only. The files: node.c (life and tick), find.c (which workloads there are), observe.c (readings to sample), topology.c,
- * react.c and triggers.c (pressure events between ticks), ask.c (policies), wishes.c (their wishes and base values to one plan), writes.c (plan to hand, answers to audit),
- * inherit.c (groups born
- * narrow), trouble.c (what is told of refusals),
- * groups.c (neap's own groups come and go), launch.c (those of `neapctl run`), pods.c and pods_spec.c
- * (those of pods), pins.c (CPUs that were given out), records.c (what is remembered of both), report.c (JSON). */
+ * Shared inside api/run only. The files: node.c (life and tick), find.c (which workloads
+ * there are), observe.c (readings to sample), topology.c, react.c and triggers.c
+ * (pressure events between ticks), ask.c (policies), wishes.c (their wishes and base
+ * values to one plan), writes.c (plan to hand, answers to audit), inherit.c (groups born
+ * narrow), trouble.c (what is told of refusals), groups.c (neap's own groups come and
+ * go), launch.c (those of `neapctl run`), pods.c and pods_spec.c (those of pods), pins.c
+ * (CPUs that were given out), records.c (what is remembered of both), report.c (JSON). */
 #ifndef NEAP_API_RUN_NODE_PRIV_H
 #define NEAP_API_RUN_NODE_PRIV_H
 
@@ -17,22 +18,24 @@
 #include "hw/readings.h"
 
 #define AUDIT_ENTRIES 2048
-/* What changes slowly or costs the kernel much (memory.stat more than all other files of a group
- * together) is read in every tenth tick, groups in turn: memory.stat, pressure of memory and I/O,
- * and limits that neap did not write itself just now. */
+/* What changes slowly or costs the kernel much (memory.stat more than all other files of
+ * a group together) is read in every tenth tick, groups in turn: memory.stat, pressure of
+ * memory and I/O, and limits that neap did not write itself just now. */
 #define SLOW_EVERY 10
 /* Ticks in which a new container is asked for its first process each time. */
 #define UNSETTLED_LOOKS 20
 
-/* A cgroup directory that neap looks at: a tree's root and class directories, pods, containers,
- * host applications. Kept in node->groups by its path. A tick comes to each when the kernel's reads have taken it out
- * of the CPU's caches, so what every tick needs lies together, on few pages. */
+/* A cgroup directory that neap looks at: a tree's root and class directories, pods,
+ * containers, host applications. Kept in node->groups by its path. A tick comes to each
+ * when the kernel's reads have taken it out of the CPU's caches, so what every tick needs
+ * lies together, on few pages. */
 struct node_group {
 	struct neap_group *files;
 	unsigned parts;
 	unsigned turn; /* what is slow is read when ticks % SLOW_EVERY is this */
 	bool has_now, has_before;
-	/* A container in which a process was seen: whoever made the group has set it up. */
+	/* A container in which a process was seen: whoever made the group has set it
+	 * up. */
 	bool is_settled;
 	bool is_birth_noted; /* what it was made with was looked at */
 	uint64_t born, seen; /* ticks of the first and the last look at it */
@@ -40,8 +43,8 @@ struct node_group {
 	const char *dir; /* of files */
 };
 
-/* A pod, a run or a host application, kept from tick to tick; what policies see of it lies in
- * node->views, in the same order. */
+/* A pod, a run or a host application, kept from tick to tick; what policies see of it
+ * lies in node->views, in the same order. */
 struct node_workload {
 	struct node_group *group;
 	struct node_group **containers;
@@ -55,15 +58,16 @@ struct node_workload {
 	enum neap_kube_qos kube_qos;
 	bool is_host_app, is_own;
 	bool is_settled; /* one of its containers is */
-	uint64_t
-		young_until; /* tick: until then one of its containers is asked every time */
+	/* tick: until then one of its containers is asked every time */
+	uint64_t young_until;
 	bool is_named;       /* of a pod: name is NAMESPACE/NAME */
 	bool is_run, is_pod; /* which of both, where neap made it and knows */
 	/* What `neapctl run` or the pod asked for; missing where it did not. */
 	int64_t cpu_request_milli, cpu_limit_milli, memory_limit_bytes;
 	bool is_removing;
 	int64_t processes;
-	int64_t asked_usage_usec; /* of the pod when it was last asked for first processes */
+	/* of the pod when it was last asked for first processes */
+	int64_t asked_usage_usec;
 	int64_t max_milli;
 	uint64_t seen;
 	char id[128], name[128];
@@ -75,7 +79,8 @@ struct node_kept {
 	char group[NEAP_PATH_MAX];
 	enum neap_key key;
 	char *found; /* kernel text before neap's first write */
-	char *previous; /* before the last write that changed it; of CPU sets only, or NULL */
+	/* before the last write that changed it; of CPU sets only, or NULL */
+	char *previous;
 	char policy[64];
 	char why[160];
 	uint64_t wished_tick; /* the last tick in which somebody wanted it */
@@ -84,7 +89,8 @@ struct node_kept {
 	 * it had some. */
 	char own[32];
 	uint64_t own_tick;
-	bool is_taken_over; /* an earlier neapd set it, and nobody has asked for it since */
+	/* an earlier neapd set it, and nobody has asked for it since */
+	bool is_taken_over;
 };
 
 enum node_state { NODE_ACTING, NODE_WATCHING, NODE_DRY_RUN, NODE_RELEASED };
@@ -93,7 +99,8 @@ enum node_state { NODE_ACTING, NODE_WATCHING, NODE_DRY_RUN, NODE_RELEASED };
 struct node_kubelet {
 	json_t *state;                   /* NULL: not there */
 	struct neap_kubelet_facts facts; /* of the state alone */
-	/* CPUs that it gave to pods, for the plan at hand. Those that a scheduler named are not its own. */
+	/* CPUs that it gave to pods, for the plan at hand. Those that a scheduler named
+	 * are not its own. */
 	struct neap_cpuset given;
 	struct neap_buf config;
 	bool has_config;
@@ -122,8 +129,8 @@ struct node_pending {
 /* MADE: an ordinary plan is to write their values. WRITING: it was sent. */
 enum launch_step { LAUNCH_MAKING, LAUNCH_MADE, LAUNCH_WRITING, LAUNCH_READY };
 
-/* Groups that come into being: in node->launches until neap_launch_end. Part of a larger struct that the
- * launch does not outlive. */
+/* Groups that come into being: in node->launches until neap_launch_end. Part of a larger
+ * struct that the launch does not outlive. */
 struct node_launch {
 	enum launch_step step;
 	char id[128]; /* of the workload */
@@ -133,7 +140,8 @@ struct node_launch {
 	bool is_strict; /* fails when one of its own values is refused */
 	bool is_pod; /* the hand gives its groups back only when nothing runs in them */
 	struct neap_error err;
-	/* Once: all is done, or err tells why not. The launch is then in the map still. */
+	/* Once: all is done, or err tells why not. The launch is then in the map
+	 * still. */
 	void (*ready)(struct neap_node *node, struct node_launch *launch);
 	void (*drop)(struct node_launch *launch); /* the node ends; may be NULL */
 };
@@ -156,7 +164,8 @@ struct node_trouble {
 	size_t untold;      /* refusals beside them */
 	bool is_summed;     /* the number of those was told in this span */
 	bool is_end_told;   /* and the end of all */
-	int64_t asked_usec; /* when a tick first saw the hand owe an answer; it gave none since */
+	/* when a tick first saw the hand owe an answer; it gave none since */
+	int64_t asked_usec;
 	bool is_silent; /* that it gives none was told */
 };
 
@@ -219,8 +228,10 @@ struct neap_node {
 	bool was_reaction;   /* the last look was one: before is still the last tick's */
 	bool is_plan_owed;   /* the hand was busy when a reaction wanted to write */
 	int64_t looked_usec; /* of the sample */
-	int64_t paced_usec; /* when reactions evenly spaced would have got to the next one */
-	int64_t waked_usec; /* of the reaction whose writes are not all answered, 0: none */
+	/* when reactions evenly spaced would have got to the next one */
+	int64_t paced_usec;
+	/* of the reaction whose writes are not all answered, 0: none */
+	int64_t waked_usec;
 
 	size_t ask_first; /* slot that the next tick asks first: it was put off */
 	uint64_t ticks;   /* looks: ticks and reactions */
@@ -247,8 +258,8 @@ void neap_react_written(struct neap_node *node);
 void neap_react_report(const struct neap_node *node, json_t *out);
 /* wishes.c */
 void neap_ask_policies(struct neap_node *node);
-/* The one of this registry slot. left_usec: of the cycle's budget. False when it was put off for want
- * of that. */
+/* The one of this registry slot. left_usec: of the cycle's budget. False when it was put
+ * off for want of that. */
 bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec);
 /* The version beside it, after it was asked itself. */
 void neap_ask_shadow(struct neap_node *node, size_t index, int64_t *left_usec);
@@ -308,11 +319,13 @@ void neap_names_look(struct neap_node *node);
 void neap_names_pod(const struct neap_node *node, const char *group, char *buf,
 		    size_t size);
 /* inherit.c */
-/* What a group that was made while its parent was narrowed should get back one day: what the parent
- * had at first, and what it has now. NULL: it was not; the hand notes what it finds. */
+/* What a group that was made while its parent was narrowed should get back one day: what
+ * the parent had at first, and what it has now. NULL: it was not; the hand notes what it
+ * finds. */
 const char *neap_inherited_found(struct neap_node *node, const char *dir,
 				 enum neap_key key, struct neap_value *ret_own);
-/* Has the hand note groups that were made so since the last look. Before a plan is sent. */
+/* Has the hand note groups that were made so since the last look. Before a plan is
+ * sent. */
 void neap_inherit_look(struct neap_node *node);
 /* trouble.c */
 /* Notes a refusal; whether it is another one than that of the plan before. */
@@ -332,8 +345,9 @@ void neap_trouble_answered(struct neap_node *node);
 /* Whether groups may be made at all now. */
 int neap_launch_check(const struct neap_node *node, struct neap_error *err);
 bool neap_launch_has_id(const struct neap_node *node, const char *id);
-/* With ready, dir and id set. Containers are names of directories; none: the pod's own group alone. On
- * an error nothing is under way; else ready is called, never before this returns. */
+/* With ready, dir and id set. Containers are names of directories; none: the pod's own
+ * group alone. On an error nothing is under way; else ready is called, never before this
+ * returns. */
 int neap_launch_start(struct neap_node *node, struct node_launch *launch,
 		      const char *const *containers, size_t count,
 		      struct neap_error *err);
@@ -348,7 +362,8 @@ void neap_launch_refused(struct neap_node *node, const struct node_pending *pend
 /* The next step of all of them, as far as one can be made. */
 void neap_launch_go(struct neap_node *node);
 void neap_launch_free(struct neap_node *node);
-/* 0 when the hand was asked to remove it; then answered, which may be NULL, is called with arg. */
+/* 0 when the hand was asked to remove it; then answered, which may be NULL, is called
+ * with arg. */
 int neap_group_drop(struct neap_node *node, const char *dir,
 		    void (*answered)(struct neap_node *, void *,
 				     const struct neap_hand_answer *),
@@ -376,13 +391,15 @@ bool neap_pins_is_apart(const struct neap_node *node,
 /* Adds the CPUs of those below the directory; false: there are none. */
 bool neap_pins_add_below(const struct neap_node *node, const char *dir,
 			 struct neap_cpuset *cpus);
-/* What a policy wishes for, cut to what the workload, or those of the class, may have: never a CPU that a kubelet gave
- * to a pod, whoever knows of that pod. False: nothing is left, or the kubelet alone says what the workload has. */
+/* What a policy wishes for, cut to what the workload, or those of the class, may have:
+ * never a CPU that a kubelet gave to a pod, whoever knows of that pod. False: nothing is
+ * left, or the kubelet alone says what the workload has. */
 bool neap_pins_cut(const struct neap_node *node, const struct node_workload *workload,
 		   struct neap_cpuset *cpus);
 bool neap_pins_cut_class(const struct neap_node *node, enum neap_kube_qos qos,
 			 struct neap_cpuset *cpus);
-/* What the group had at first, without CPUs that a kubelet has given to a pod since. False: nothing is left. */
+/* What the group had at first, without CPUs that a kubelet has given to a pod since.
+ * False: nothing is left. */
 bool neap_pins_cut_back(const struct neap_node *node, const char *dir,
 			struct neap_cpuset *cpus);
 /* Whether directories of classes and pods of that tree may be narrowed. */

@@ -114,7 +114,8 @@ static int64_t read_number(struct node_group *group, enum neap_key key)
 									 : NEAP_MISSING;
 }
 
-/* The directories of a class in all trees as one: uses add up, the narrowest limit counts. */
+/* The directories of a class in all trees as one: uses add up, the narrowest limit
+ * counts. */
 static int observe_class(struct neap_node *node, enum neap_kube_qos qos, double seconds,
 			 struct neap_class_sample *ret)
 {
@@ -167,7 +168,8 @@ static int observe_class(struct neap_node *node, enum neap_kube_qos qos, double 
 	return 0;
 }
 
-/* A look at a group that was still being made may have found it in some hierarchies only. */
+/* A look at a group that was still being made may have found it in some hierarchies
+ * only. */
 static void settle(const struct neap_node *node, const struct node_workload *workload,
 		   struct node_group *container)
 {
@@ -178,9 +180,10 @@ static void settle(const struct neap_node *node, const struct node_workload *wor
 	container->is_settled = true;
 }
 
-/* Own workloads are counted every time, as their groups go with the last process; of others only
- * the first process matters. An empty container seldom fills up later: after its first ticks it is
- * asked less often, as this file costs an open, and seldom while the whole pod uses no CPU time. */
+/* Own workloads are counted every time, as their groups go with the last process; of
+ * others only the first process matters. An empty container seldom fills up later: after
+ * its first ticks it is asked less often, as this file costs an open, and seldom while
+ * the whole pod uses no CPU time. */
 static void count_processes(const struct neap_node *node, struct node_workload *workload)
 {
 	const struct node_group *pod = workload->group;
@@ -252,7 +255,8 @@ static void observe_texts(struct neap_node *node, struct node_workload *workload
 	workload->view = view;
 }
 
-/* Fills every field of view. A set of CPUs has room for thousands, so nothing is cleared first. */
+/* Fills every field of view. A set of CPUs has room for thousands, so nothing is cleared
+ * first. */
 static void observe_workload(struct neap_node *node, struct node_workload *workload,
 			     double seconds, struct neap_workload *view)
 {
@@ -271,8 +275,8 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 			   seconds);
 	if (!isnan(view->used_cores) && !node->is_reaction)
 		neap_window_add(workload->used, node->mono_usec, (float)view->used_cores);
-	/* A percentile costs as much as reading a file, so most are of the slow turn; the 95th is what
-	 * decisions are made on. */
+	/* A percentile costs as much as reading a file, so most are of the slow turn; the
+	 * 95th is what decisions are made on. */
 	if (is_slow_turn(node, group) || node->ticks - group->born < 2) {
 		workload->used_p50_cores =
 			window_value(node, workload->used, NEAP_AGG_P50);
@@ -298,9 +302,10 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 	view->processes = workload->processes;
 }
 
-/* So that what a tick needs of a workload has come from memory when its turn is there: else it waits longer for that
- * than for all that it computes. Each thing is named by one that has to be there first, so it takes three turns; and a
- * CPU asks for some ten lines at a time, so a turn does it in two halves: these while the kernel reads, */
+/* So that what a tick needs of a workload has come from memory when its turn is there:
+ * else it waits longer for that than for all that it computes. Each thing is named by one
+ * that has to be there first, so it takes three turns; and a CPU asks for some ten lines
+ * at a time, so a turn does it in two halves: these while the kernel reads, */
 static void fetch_next(const struct neap_node *node, size_t next)
 {
 	const struct node_workload *workload;
@@ -333,8 +338,9 @@ static void fetch_later(const struct neap_node *node, size_t later, size_t shown
 	neap_prefetch(&node->views[shown].exclusive_cpus, 1);
 }
 
-/* The files that every tick reads of groups that just came are opened one after the other: the kernel then has what it keeps
- * of them side by side, and not between files that are seldom read. That makes each later tick faster by some percent. */
+/* The files that every tick reads of groups that just came are opened one after the
+ * other: the kernel then has what it keeps of them side by side, and not between files
+ * that are seldom read. That makes each later tick faster by some percent. */
 static void open_new(const struct neap_node *node)
 {
 	struct neap_reading ignored;
@@ -412,8 +418,8 @@ static void fill_node(struct neap_node *node, double seconds)
 	sample->used_p99_cores = window_value(node, node->node_used, NEAP_AGG_P99);
 }
 
-/* Those that have no workload any more and whose values nobody asked for in the tick before. Looked for
- * when something came or went, and now and then. */
+/* Those that have no workload any more and whose values nobody asked for in the tick
+ * before. Looked for when something came or went, and now and then. */
 static void drop_unseen_groups(struct neap_node *node)
 {
 	size_t i, j;

@@ -141,7 +141,8 @@ static const struct node_pin *pin_find(const struct neap_node *node, const char 
 	return node->pins == NULL ? NULL : neap_map_find(node->pins->map, uid);
 }
 
-/* Told by its own file. Until that was read, or where it is another machine's, what the objects tell of it counts. */
+/* Told by its own file. Until that was read, or where it is another machine's, what the
+ * objects tell of it counts. */
 static void look_given(struct neap_node *node)
 {
 	const struct neap_kubelet_facts *facts = &node->kubelet.facts;
@@ -238,8 +239,9 @@ static bool is_kubelet_static(const struct neap_node *node)
 	       strcmp(node->kubelet_cpu_policy, "static") == 0;
 }
 
-/* A kubelet with the static manager gives CPUs to Guaranteed pods, and to those without a word of the scheduler it
- * writes the rest itself. Of pods that nobody told of nothing is known. */
+/* A kubelet with the static manager gives CPUs to Guaranteed pods, and to those without a
+ * word of the scheduler it writes the rest itself. Of pods that nobody told of nothing is
+ * known. */
 static bool is_left_alone(const struct neap_node *node,
 			  const struct node_workload *workload,
 			  const struct node_pin *pin)
@@ -343,7 +345,8 @@ static void cut(struct neap_cpuset *cpus, const struct neap_cpuset *to)
 		neap_cpuset_copy(cpus, to);
 }
 
-/* Where the wish lies wholly in what was given away, the whole rest is what comes nearest. */
+/* Where the wish lies wholly in what was given away, the whole rest is what comes
+ * nearest. */
 static bool cut_given(const struct neap_node *node, struct neap_cpuset *cpus)
 {
 	struct neap_cpuset rest;
@@ -404,8 +407,8 @@ bool neap_pins_cut_class(const struct neap_node *node, enum neap_kube_qos qos,
 
 /* --- wishes --- */
 
-/* Where a kubelet writes the sets of containers itself, and this kernel refuses what a directory above does not have,
- * its directories stay as they are. */
+/* Where a kubelet writes the sets of containers itself, and this kernel refuses what a
+ * directory above does not have, its directories stay as they are. */
 bool neap_pins_may_narrow(const struct neap_node *node, int tree)
 {
 	bool v2 = false;
@@ -430,7 +433,8 @@ static void wish_for(struct neap_node *node, const struct node_workload *workloa
 	for (i = 0; i < workload->container_count; i++) {
 		const struct node_group *container = workload->containers[i];
 
-		/* One that a runtime is still making gets its set from it, and then from here. */
+		/* One that a runtime is still making gets its set from it, and then from
+		 * here. */
 		if (!workload->is_own && !container->is_settled)
 			continue;
 		neap_wish_cpus(node, container->dir, &given->cpus, why);

@@ -131,8 +131,8 @@ struct pod_spec *neap_pod_spec_new(const struct neap_node_pod *pod,
 	return spec;
 }
 
-/* A name of a container has no dot, and of the files without one that the kernel puts into a group (v1)
- * it can only be this. No name ends in "-". */
+/* A name of a container has no dot, and of the files without one that the kernel puts
+ * into a group (v1) it can only be this. No name ends in "-". */
 const char *neap_pod_container_dir(const struct pod_container *container)
 {
 	return strcmp(container->name, "tasks") == 0 ? "tasks-" : container->name;

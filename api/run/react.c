@@ -11,12 +11,12 @@
 #include "api/run/triggers.h"
 #include "engine/base/clock.h"
 
-/* At most 20 reactions in any second, as a machine in trouble is not helped by one that looks all the
- * time: four at once, and 16 a second on the whole. */
+/* At most 20 reactions in any second, as a machine in trouble is not helped by one that
+ * looks all the time: four at once, and 16 a second on the whole. */
 #define SPACING_USEC 62500
 #define BURST        4
-/* A sample so young is used again. It also is the shortest span for rates: CPU time over less says
- * more about the scheduler's slices than about the load. */
+/* A sample so young is used again. It also is the shortest span for rates: CPU time over
+ * less says more about the scheduler's slices than about the load. */
 #define REUSE_USEC 50000
 
 /* --- which triggers there are --- */
@@ -39,13 +39,15 @@ static int open_trigger(void *arg, uint64_t id, const char *group, const char *v
 	return neap_node_send(node, &request, &pending, err);
 }
 
-/* How long the bound on their rate puts the next reaction off; not above 0: it may be now. */
+/* How long the bound on their rate puts the next reaction off; not above 0: it may be
+ * now. */
 static int64_t time_left(const struct neap_node *node, int64_t now_usec)
 {
 	return node->paced_usec - (BURST - 1) * SPACING_USEC - now_usec;
 }
 
-/* Events of one turn of the loop are one reaction, and so are those of a pause before it. */
+/* Events of one turn of the loop are one reaction, and so are those of a pause before
+ * it. */
 static void fired(void *arg)
 {
 	struct neap_node *node = arg;
@@ -130,7 +132,8 @@ void neap_react_sync(struct neap_node *node)
 
 /* --- one reaction --- */
 
-/* Asks the policies whose triggers fired, once for each; the first wake-up goes to node->waked_usec. */
+/* Asks the policies whose triggers fired, once for each; the first wake-up goes to
+ * node->waked_usec. */
 static void ask_fired(struct neap_node *node)
 {
 	int64_t left_usec = neap_kind_cycle_usec(neap_kind_find("qos"));
@@ -196,7 +199,8 @@ void neap_node_react(struct neap_node *node, int64_t mono_usec, int64_t unix_use
 		node->is_frozen = access(node->config.freeze_file, F_OK) == 0;
 	if (look(node, &err) < 0)
 		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "reaction: %s", err.msg);
-	/* Asked also then: events must not wait, and what a policy needs and misses skips it. */
+	/* Asked also then: events must not wait, and what a policy needs and misses skips
+	 * it. */
 	ask_fired(node);
 	node->is_plan_owed = node->plan_inflight > 0;
 	neap_plan_and_write(node);
@@ -214,8 +218,8 @@ static void note_time(struct node_reactions *reactions, int64_t usec)
 		usec < INT32_MAX ? (int32_t)usec : INT32_MAX;
 }
 
-/* The hand has done all that it was asked for: the end of a reaction, or its begin when the hand was
- * busy with an earlier plan. */
+/* The hand has done all that it was asked for: the end of a reaction, or its begin when
+ * the hand was busy with an earlier plan. */
 void neap_react_written(struct neap_node *node)
 {
 	if (node->plan_inflight > 0)

@@ -170,7 +170,8 @@ static bool acts_on(const struct node_kept *kept, const char *dir)
 	       neap_path_is_below(kept->group, dir);
 }
 
-/* What limits it and why: the keys that policies hold on its own group or on one above or below. */
+/* What limits it and why: the keys that policies hold on its own group or on one above or
+ * below. */
 static void report_limits(const struct neap_node *node, const char *dir, json_t *row)
 {
 	bool has[NEAP_KEY_COUNT] = {false};

@@ -17,8 +17,8 @@ int neap_observe_topology(struct neap_node *node, struct neap_error *err)
 		if (!is_changed && !node->is_topology_young)
 			return 0;
 	}
-	/* A CPU counts as online before its caches are shown, so a changed machine is looked at
-	 * once more a tick later. */
+	/* A CPU counts as online before its caches are shown, so a changed machine is
+	 * looked at once more a tick later. */
 	node->is_topology_young = is_changed;
 	if (node->config.sys_root[0] != '\0')
 		rc = neap_topology_discover_root(node->config.sys_root, &topology, err);

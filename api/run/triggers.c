@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See triggers.h. Each open trigger has an epoll of its own around it, for two reasons: the kernel
- * reports a trigger as EPOLLPRI (it is always readable), which event libraries do not offer; and it
- * tells each event to the first poll only. An epoll around many would ask all of them to find out
- * whether it is readable itself, and by the time it is asked which one it was, the event is gone.
- * So the descriptor that wakes the loop must name the trigger by itself. */
+ * See triggers.h. Each open trigger has an epoll of its own around it, for two reasons:
+ * the kernel reports a trigger as EPOLLPRI (it is always readable), which event libraries
+ * do not offer; and it tells each event to the first poll only. An epoll around many
+ * would ask all of them to find out whether it is readable itself, and by the time it is
+ * asked which one it was, the event is gone. So the descriptor that wakes the loop must
+ * name the trigger by itself. */
 #include "api/run/triggers.h"
 
 #include <errno.h>
@@ -99,8 +100,8 @@ static void arm_free(struct arm *arm)
 	free(arm);
 }
 
-/* The loop says that the epoll is readable: the question itself has taken the event off, so what is
- * still there is either another event or the end of the group, which stays. */
+/* The loop says that the epoll is readable: the question itself has taken the event off,
+ * so what is still there is either another event or the end of the group, which stays. */
 static void arm_ready(void *arg)
 {
 	struct arm *arm = arg;
@@ -192,7 +193,8 @@ static struct arm *arm_of(struct spec *spec, const char *group)
 	struct arm *arm;
 	size_t i;
 
-	/* On a machine of many pods most are left out: none is compared with arms that all have their group. */
+	/* On a machine of many pods most are left out: none is compared with arms that
+	 * all have their group. */
 	for (i = 0; i < spec->count && !(is_full && spec->met == spec->count); i++) {
 		arm = spec->arms[(spec->at + i) % spec->count];
 		if (strcmp(arm->group, group) != 0)
@@ -370,7 +372,8 @@ bool neap_triggers_has_fired(const struct neap_triggers *set)
 
 /* --- report --- */
 
-/* The state of the whole: what is wrong with one of its groups counts more than what is right. */
+/* The state of the whole: what is wrong with one of its groups counts more than what is
+ * right. */
 static const char *spec_state(const struct spec *spec)
 {
 	static const char *const names[] = {"opening", "armed", "coarse", ""};

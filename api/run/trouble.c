@@ -15,7 +15,8 @@
 #define LINES       3
 #define SPAN_USEC   10000000
 #define SILENT_USEC 3000000
-/* An entry of node->failures is no pointer: the errno, and above it the plan of the last refusal. */
+/* An entry of node->failures is no pointer: the errno, and above it the plan of the last
+ * refusal. */
 #define ERRNO_BITS 12
 
 static void failure_name(const struct node_pending *pending, char *buf, size_t size)
@@ -70,8 +71,8 @@ void neap_trouble_plan_start(struct neap_node *node)
 	node->trouble.plans++;
 }
 
-/* A plan asks for all that is not as wanted, so what it did not meet again is over: written, gone, or
- * wanted no more. */
+/* A plan asks for all that is not as wanted, so what it did not meet again is over:
+ * written, gone, or wanted no more. */
 void neap_trouble_plan_end(struct neap_node *node)
 {
 	size_t i;

@@ -13,19 +13,20 @@
 #include "engine/machine/target.h"
 #include "lua/vm/budget.h"
 
-/* Order of equal claims: CPUs that were given out, policies by the configuration, then neap's own base values. */
+/* Order of equal claims: CPUs that were given out, policies by the configuration, then
+ * neap's own base values. */
 #define RANK_PIN     (-1)
 #define RANK_BASE    1000
 #define RANK_IMPLIED 2000
-/* How long what an earlier neapd set stays though nobody asks for it: policies that were just loaded
- * have no rates and remember nothing, and nothing may be let loose until they know. Ticks, or fewer
- * of them where they are long. */
+/* How long what an earlier neapd set stays though nobody asks for it: policies that were
+ * just loaded have no rates and remember nothing, and nothing may be let loose until they
+ * know. Ticks, or fewer of them where they are long. */
 #define SETTLE_TICKS     10
 #define SETTLE_TICKS_MIN 3
 #define SETTLE_USEC      20000000
 
-/* All but group and value. The value's CPU set is a kilobyte, of which only the used words count:
- * it is not cleared as a whole. */
+/* All but group and value. The value's CPU set is a kilobyte, of which only the used
+ * words count: it is not cleared as a whole. */
 static void wish_start(struct neap_wish *wish, enum neap_key key, const char *policy,
 		       const char *why, int rank)
 {
@@ -84,8 +85,8 @@ void neap_wish_cpus(struct neap_node *node, const char *group,
 
 /* --- below a narrowed group --- */
 
-/* A v1 kernel refuses a CPU set or quota of a parent that a child exceeds, so children follow:
- * each gets what it had at first, cut to what the parent gets. */
+/* A v1 kernel refuses a CPU set or quota of a parent that a child exceeds, so children
+ * follow: each gets what it had at first, cut to what the parent gets. */
 static void imply_for(struct neap_node *node, const struct neap_wish *parent,
 		      const char *dir)
 {
@@ -107,7 +108,8 @@ static void imply_for(struct neap_node *node, const struct neap_wish *parent,
 		return;
 	}
 	if (wish.value.form == NEAP_FORM_CPUSET) {
-		/* A v1 group that has no CPUs yet is still being made, and stands in nobody's way. */
+		/* A v1 group that has no CPUs yet is still being made, and stands in
+		 * nobody's way. */
 		if (kept == NULL && !v2 && neap_cpuset_is_empty(&wish.value.cpus))
 			return;
 		neap_cpuset_and(&wish.value.cpus, &wish.value.cpus, &parent->value.cpus);
@@ -145,8 +147,8 @@ static void imply_for_workload(struct neap_node *node, const struct neap_wish *p
 
 /* --- targets --- */
 
-/* A pod that a kubelet is still making is left alone: the write of its weight, which comes after
- * the group, would fail on an idle one (spec decisions 20). */
+/* A pod that a kubelet is still making is left alone: the write of its weight, which
+ * comes after the group, would fail on an idle one (spec decisions 20). */
 static void wish_for_workload(struct neap_node *node, const struct neap_wish *from,
 			      const struct node_workload *workload, enum neap_scope scope)
 {
@@ -190,8 +192,8 @@ static void wish_for_members(struct neap_node *node, const struct neap_wish *wis
 	}
 }
 
-/* Whoever has CPUs apart from its class keeps them: the directory has them too, and then each of the others is
- * narrowed by itself, also where the kernel would see to that. */
+/* Whoever has CPUs apart from its class keeps them: the directory has them too, and then
+ * each of the others is narrowed by itself, also where the kernel would see to that. */
 static void wish_for_class_cpus(struct neap_node *node, const struct neap_wish *wish)
 {
 	bool is_v1 = must_imply(node, wish->key), is_any_apart;
@@ -275,7 +277,8 @@ void neap_wish_besteffort_cpus(struct neap_node *node, const struct neap_cpuset 
 	}
 }
 
-/* Workloads by their id, borrowed; an id that two have is the first one's. NULL without memory. */
+/* Workloads by their id, borrowed; an id that two have is the first one's. NULL without
+ * memory. */
 static struct neap_map *map_ids(const struct neap_node *node)
 {
 	struct neap_map *ids = neap_map_new();
@@ -417,7 +420,8 @@ static void wish_base(struct neap_node *node)
 		if (neap_tree_class_dir(&own[i], NEAP_KUBE_BESTEFFORT, dir, sizeof(dir)))
 			neap_wish_number(node, dir, NEAP_KEY_CPU_SHARES, 2,
 					 "lowest weight for best-effort work");
-	/* Never less than the kernel's own default: a service that named no request still counts. */
+	/* Never less than the kernel's own default: a service that named no request still
+	 * counts. */
 	if (neap_tree_class_dir(own, NEAP_KUBE_BURSTABLE, dir, sizeof(dir)))
 		neap_wish_number(node, dir, NEAP_KEY_CPU_SHARES,
 				 neap_milli_to_shares(
@@ -427,8 +431,8 @@ static void wish_base(struct neap_node *node)
 
 /* --- what nobody wants any more --- */
 
-/* The value to give back; false when the text of the kernel has no value form (an empty CPU set)
- * and the hand must put the very text back. */
+/* The value to give back; false when the text of the kernel has no value form (an empty
+ * CPU set) and the hand must put the very text back. */
 static bool kept_value(const struct neap_node *node, const struct node_kept *kept,
 		       struct neap_value *ret)
 {
@@ -448,8 +452,8 @@ bool neap_node_is_settling(const struct neap_node *node)
 		node->mono_usec - node->started_mono_usec < SETTLE_USEC);
 }
 
-/* Wishes for the values found at first, so that the plan orders their way back; what is already
- * back (or has no value form) the hand is asked to restore and forget. */
+/* Wishes for the values found at first, so that the plan orders their way back; what is
+ * already back (or has no value form) the hand is asked to restore and forget. */
 static void wish_back(struct neap_node *node)
 {
 	size_t i;
@@ -496,7 +500,8 @@ static void wish_back(struct neap_node *node)
 	}
 }
 
-/* Present value for the plan: through the descriptor that the tick keeps, or one kept from now on. */
+/* Present value for the plan: through the descriptor that the tick keeps, or one kept
+ * from now on. */
 int neap_node_read_key(void *arg, const char *dir, enum neap_key key,
 		       struct neap_value *ret, struct neap_error *err)
 {

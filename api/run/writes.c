@@ -347,7 +347,8 @@ void neap_audit_write(struct neap_node *node, const struct node_pending *pending
 		node->writes++;
 	else if (answer->errnum != ENOENT)
 		node->writes_refused++;
-	/* A group that ended meanwhile is no news, and neither is a value that was already back. */
+	/* A group that ended meanwhile is no news, and neither is a value that was
+	 * already back. */
 	if (answer->errnum == ENOENT ||
 	    (pending->op == NEAP_HAND_RESTORE && answer->errnum == 0 &&
 	     strcmp(answer->old_value, answer->new_value) == 0))

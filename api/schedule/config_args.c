@@ -78,7 +78,8 @@ static int read_of_cluster(struct config_reader *reader, json_t *args, bool is_l
 	return 0;
 }
 
-/* The args without apiVersion and kind, which are looked at; a new reference, NULL with the error. */
+/* The args without apiVersion and kind, which are looked at; a new reference, NULL with
+ * the error. */
 static json_t *strip(const struct config_reader *reader, const json_t *args,
 		     const char *plugin, const char *path, struct neap_error *err)
 {

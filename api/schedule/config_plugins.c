@@ -31,7 +31,8 @@ struct plugins {
 static const char *const fixed[] = {"PrioritySort", "SchedulingGates", "NodeName",
 				    "DefaultBinder", NULL};
 #define PREEMPTION "DefaultPreemption"
-/* Makes room, too, where its arguments say so; by its name at postFilter nothing begins. */
+/* Makes room, too, where its arguments say so; by its name at postFilter nothing
+ * begins. */
 #define RESERVATION "Reservation"
 
 static struct plugin *find(struct plugins *plugins, const char *name)

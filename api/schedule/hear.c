@@ -196,8 +196,8 @@ static int hear(const struct source *source, struct neap_scheduler *scheduler,
 	return ret;
 }
 
-/* Nobody may serve nodemetrics and topologies: then there are none. What CPUs a node has is known before what its pods
- * have of them. */
+/* Nobody may serve nodemetrics and topologies: then there are none. What CPUs a node has
+ * is known before what its pods have of them. */
 const struct source scheduler_sources[SOURCES] = {
 	{.resource = "nodes", .hear = hear_node},
 	{.resource = "namespaces", .hear = hear_namespace},

@@ -224,7 +224,8 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	return 0;
 }
 
-/* On the other nodes that fit, the best first. *ret_row, *ret_asked: the last one, and how many there were. */
+/* On the other nodes that fit, the best first. *ret_row, *ret_asked: the last one, and
+ * how many there were. */
 static int claim_other(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 		       uint32_t *ret_row, size_t *ret_asked, struct neap_claim **ret,
 		       struct neap_error *err)
@@ -266,8 +267,8 @@ static int claim_any(struct neap_scheduler *scheduler, const struct neap_pod *po
 	return failed;
 }
 
-/* CPUs and NUMA nodes on the best node that can give them, as neap_decide_claim. Where none of the nodes that were looked
- * at can, all are looked at. */
+/* CPUs and NUMA nodes on the best node that can give them, as neap_decide_claim. Where
+ * none of the nodes that were looked at can, all are looked at. */
 static int claim_best(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 		      struct neap_choice *choice, size_t *ret_asked,
 		      struct neap_claim **ret, struct neap_buf *why,
@@ -336,7 +337,8 @@ static size_t bind_pod(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	return asked;
 }
 
-/* Room is made by pods of lower priority: they go as they go when they are deleted, with their grace. */
+/* Room is made by pods of lower priority: they go as they go when they are deleted, with
+ * their grace. */
 static void evict(struct neap_scheduler *scheduler, const struct neap_pod *pod,
 		  const struct neap_victims *victims)
 {

@@ -179,7 +179,8 @@ static void set_reason(struct neap_policies_reserve *policies,
 	ret->reason = policies->reason;
 }
 
-/* The first no ends it. Of several that may change their mind the first to do so counts. */
+/* The first no ends it. Of several that may change their mind the first to do so
+ * counts. */
 static bool match(void *arg, const struct neap_reserve_offer *offer,
 		  struct neap_reserve_verdict *ret)
 {

@@ -75,7 +75,8 @@ void scheduler_tell_binder(struct neap_scheduler *scheduler, const struct bind *
 	bind->told(bind->arg, trouble);
 }
 
-/* Something may be kept there since the node was chosen. What others than Reservations have is the chooser's to know. */
+/* Something may be kept there since the node was chosen. What others than Reservations
+ * have is the chooser's to know. */
 static int find_claim(const struct neap_schedule_view *view, const struct neap_pod *pod,
 		      const struct neap_cluster_node *node, struct neap_claim **ret,
 		      struct neap_error *err)

@@ -8,8 +8,9 @@
 #include "api/store/store_priv.h"
 #include "engine/base/mem.h"
 
-/* Watches that are called at once. The others come after whatever else waits for the loop, and take what has
- * become durable meanwhile together with what they were called for. */
+/* Watches that are called at once. The others come after whatever else waits for the
+ * loop, and take what has become durable meanwhile together with what they were called
+ * for. */
 #define CALLS_MAX 64
 
 int neap_memory_init(struct neap_store *store, const struct neap_store_backend *backend,

@@ -68,8 +68,9 @@ struct neap_store_used {
 	uint64_t bytes; /* of their texts and index data */
 };
 struct neap_store_used neap_store_used(const struct neap_store *store);
-/* Quotas; 0: no limit. The request path enforces them for clients (api/kube/write/quota.c); the
- * store itself accepts everything, so that essential writes always succeed. */
+/* Quotas; 0: no limit. The request path enforces them for clients
+ * (api/kube/write/quota.c); the store itself accepts everything, so that essential writes
+ * always succeed. */
 struct neap_store_limits {
 	size_t objects;
 	uint64_t bytes;

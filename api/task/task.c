@@ -279,7 +279,8 @@ void neap_task_go(struct neap_task *task)
 
 	while (goes_on && !tasks->is_at_work && TAILQ_EMPTY(&tasks->due) &&
 	       has_turn(tasks)) {
-		/* An event for each of a thousand watches: the clock would be a tenth of it. */
+		/* An event for each of a thousand watches: the clock would be a tenth of
+		 * it. */
 		goes_on = run_one(tasks, task, tasks->count % SAMPLE ? 0 : SAMPLE);
 		account(tasks);
 	}
@@ -301,7 +302,8 @@ void neap_task_wake_later(struct neap_task *task, int64_t usec)
 
 	if (neap_task_prepare_later(task) && event_add(task->later, &after) == 0)
 		return;
-	/* Without memory it comes sooner, but does not have the rest of this turn for itself. */
+	/* Without memory it comes sooner, but does not have the rest of this turn for
+	 * itself. */
 	task->tasks->is_short = true;
 	neap_task_wake(task);
 }

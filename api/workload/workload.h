@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The controllers: what turns ReplicaSets, Deployments and Jobs into pods and keeps their status, what deals
- * with nodes whose heartbeat stops, what keeps the status of Reservations, and what tells of those that nobody works on. Each watches what it works on and writes through api/client; each can
- * be stopped and started at any moment, as everything that it knows stands in the objects. */
+ * The controllers: what turns ReplicaSets, Deployments and Jobs into pods and keeps their
+ * status, what deals with nodes whose heartbeat stops, what keeps the status of
+ * Reservations, and what tells of those that nobody works on. Each watches what it works
+ * on and writes through api/client; each can be stopped and started at any moment, as
+ * everything that it knows stands in the objects. */
 #ifndef NEAP_API_WORKLOAD_WORKLOAD_H
 #define NEAP_API_WORKLOAD_WORKLOAD_H
 
@@ -36,7 +38,8 @@ int neap_jobs_new(const struct neap_workload_config *config, struct neap_jobs **
 		  struct neap_error *err);
 void neap_jobs_free(struct neap_jobs *jobs);
 
-/* grace_usec: a node whose Lease was not renewed for so long is NotReady (40 s as in Kubernetes). */
+/* grace_usec: a node whose Lease was not renewed for so long is NotReady (40 s as in
+ * Kubernetes). */
 int neap_node_watch_new(const struct neap_workload_config *config, int64_t grace_usec,
 			struct neap_node_watch **ret, struct neap_error *err);
 void neap_node_watch_free(struct neap_node_watch *watch);
@@ -46,7 +49,8 @@ int neap_unserved_new(const struct neap_workload_config *config,
 		      struct neap_unserved **ret, struct neap_error *err);
 void neap_unserved_free(struct neap_unserved *unserved);
 
-/* keep_usec: one that has ended, well or not, is deleted after so long; 0: never. Placing them is the scheduler's. */
+/* keep_usec: one that has ended, well or not, is deleted after so long; 0: never. Placing
+ * them is the scheduler's. */
 int neap_reservations_new(const struct neap_workload_config *config, int64_t keep_usec,
 			  struct neap_reservations **ret, struct neap_error *err);
 void neap_reservations_free(struct neap_reservations *reservations);

@@ -60,8 +60,8 @@ static unsigned digit_of(char c)
 	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
 }
 
-/* A whole number without its sign: 0x1f, 0b101, 0o17 and 017 as well. False for anything else, and for what
- * 64 bits do not hold. */
+/* A whole number without its sign: 0x1f, 0b101, 0o17 and 017 as well. False for anything
+ * else, and for what 64 bits do not hold. */
 static bool whole_parse(const char *text, uint64_t *ret)
 {
 	static const struct {

@@ -14,7 +14,8 @@
 
 #define DEPTH_MAX 128
 
-/* Some YAML readers take these words for booleans or null, so they are written in quotes. */
+/* Some YAML readers take these words for booleans or null, so they are written in
+ * quotes. */
 static const char *const words[] = {"y",  "n",   "yes",  "no",   "true",
 				    "on", "off", "null", "false"};
 

@@ -169,7 +169,8 @@ static size_t slot_with(const struct neap_map *map, uint32_t index)
 	return slot;
 }
 
-/* Empties a slot. Those behind it that a look-up would no longer reach move forward, so that none needs a tombstone. */
+/* Empties a slot. Those behind it that a look-up would no longer reach move forward, so
+ * that none needs a tombstone. */
 static void empty_slot(struct neap_map *map, size_t slot)
 {
 	size_t mask = map->slot_count - 1, next = slot;

@@ -15,9 +15,9 @@ void *neap_alloc_array(size_t count, size_t size);
 /* Grows or shrinks an array. New bytes are not zeroed; on NULL the old block stays
  * valid. */
 void *neap_realloc_array(void *old, size_t count, size_t size);
-/* Makes room for one element more than count in the array whose pointer stands at list and
- * which has *size of them: doubles it when it is full. New elements are not zeroed. False
- * without memory; the old array stays then. */
+/* Makes room for one element more than count in the array whose pointer stands at list
+ * and which has *size of them: doubles it when it is full. New elements are not zeroed.
+ * False without memory; the old array stays then. */
 bool neap_grow(void *list, size_t count, size_t *size, size_t element);
 char *neap_strdup(const char *text);
 char *neap_strndup(const char *text, size_t len);
@@ -34,8 +34,8 @@ bool neap_strcopy(char *to, size_t to_size, const char *text);
 /* Returns how many allocations failed since the start of the thread. */
 uint64_t neap_mem_failures(void);
 
-/* Test builds (NEAP_FAULTS) only: makes the n-th allocation from now on fail once (1 = the
- * next); 0 switches it off. */
+/* Test builds (NEAP_FAULTS) only: makes the n-th allocation from now on fail once (1 =
+ * the next); 0 switches it off. */
 void neap_mem_fail_at(uint64_t n);
 /* Likewise: returns how many allocations were requested since the start of the thread. */
 uint64_t neap_mem_count(void);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kubernetes quantities, durations, integers. The quantity grammar is that of apimachinery: a
- * signed decimal number, then n u m k M G T P E, Ki .. Ei, or an exponent ("1e3"; "1E" is exa).
- * Rounding goes away from zero. Exact integer arithmetic throughout, no floating point. */
+ * Kubernetes quantities, durations, integers. The quantity grammar is that of
+ * apimachinery: a signed decimal number, then n u m k M G T P E, Ki .. Ei, or an exponent
+ * ("1e3"; "1E" is exa). Rounding goes away from zero. Exact integer arithmetic
+ * throughout, no floating point. */
 #include "engine/base/quantity.h"
 
 #include <inttypes.h>

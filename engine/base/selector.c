@@ -32,8 +32,8 @@ struct requirement {
 
 struct neap_selector {
 	uint32_t size, count, value_count;
-	struct requirement rows
-		[]; /* then the offsets of the values in the texts, then these, each with its NUL */
+	/* then the offsets of the values in the texts, then these, each with its NUL */
+	struct requirement rows[];
 };
 
 /* What is being built. */
@@ -160,7 +160,8 @@ static int bad_type(struct builder *b, const char *field, const char *wanted)
 				wanted);
 }
 
-/* The keys in the order of their bytes, so that the first error is the same in every process. */
+/* The keys in the order of their bytes, so that the first error is the same in every
+ * process. */
 static int sort_keys(struct builder *b, const json_t *object, const char *field,
 		     const char **keys, size_t *ret_count)
 {

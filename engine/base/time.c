@@ -10,8 +10,8 @@
 #define USEC        INT64_C(1000000)
 #define DAY_SECONDS 86400
 
-/* Years begin in March here, so that the leap day is the last of a year; 400 of them are 146097
- * days. */
+/* Years begin in March here, so that the leap day is the last of a year; 400 of them are
+ * 146097 days. */
 int64_t neap_days_from_date(int64_t year, int month, int day)
 {
 	int64_t y = month <= 2 ? year - 1 : year;

@@ -171,7 +171,8 @@ static bool read_limits(const struct neap_load_args *args, struct neap_cluster_n
 	return ret >= 0;
 }
 
-/* As the reference: one amount that cannot be read spoils all of them. False without memory. */
+/* As the reference: one amount that cannot be read spoils all of them. False without
+ * memory. */
 static bool read_raw(const struct neap_load_args *args, struct neap_cluster_node *node,
 		     const char *text)
 {
@@ -228,7 +229,8 @@ static int64_t amount_of(const struct neap_amount *list, size_t count, uint32_t 
 	return 0;
 }
 
-/* The pod's own, else that of the settings. False: there is none, and nothing is estimated. */
+/* The pod's own, else that of the settings. False: there is none, and nothing is
+ * estimated. */
 static bool factor_of(const struct neap_load *load, const struct neap_pod *pod,
 		      size_t name, int64_t *ret)
 {
@@ -272,7 +274,8 @@ void neap_load_estimate(const struct neap_load *load, const struct neap_pod *pod
 			continue;
 		}
 		used = round((double)most * (double)factor / 100);
-		/* Factors of the pod's own may be below 0: it does not make the node emptier. */
+		/* Factors of the pod's own may be below 0: it does not make the node
+		 * emptier. */
 		ret[i] = used >= 0x1p63 ? INT64_MAX : used > 0 ? (int64_t)used : 0;
 		if (limit && ret[i] > limit)
 			ret[i] = limit;

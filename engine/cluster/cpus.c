@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The CPU books, built from the topology, the node's annotations and its pods. What a pod
- * holds is always read from its resource-status, so that a rebuilt book means the same. */
+ * holds is always read from its resource-status, so a rebuilt book means the same. */
 #include "engine/cluster/cpus.h"
 
 #include <math.h>

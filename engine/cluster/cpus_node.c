@@ -20,7 +20,8 @@ static void tell(struct neap_cluster_node *node, const char *text)
 		node->trouble = text;
 }
 
-/* The JSON in an annotation, a new reference in *ret: NULL when it is missing, or cannot be read. False without memory. */
+/* The JSON in an annotation, a new reference in *ret: NULL when it is missing, or cannot
+ * be read. False without memory. */
 static bool annotation(struct neap_cluster_node *node, const json_t *notes,
 		       const char *key, const char *trouble, json_t **ret)
 {

@@ -271,7 +271,8 @@ void neap_cluster_uncount_cells(struct neap_cluster *cluster,
 	if (!(cluster->columns.flags[node->row] & NEAP_ROW_HAS_KEPT) ||
 	    node->cpus->is_stale)
 		return;
-	/* Without memory for it less is free than there is, and nothing is given twice. */
+	/* Without memory for it less is free than there is, and nothing is given
+	 * twice. */
 	for (size_t i = 0; i < node->pod_count; i++)
 		if (node->pods[i]->keep && !find_twice(numa, node, node->pods[i]))
 			return;

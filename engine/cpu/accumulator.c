@@ -268,7 +268,8 @@ static void give_first(struct work *work, const uint64_t *set,
 	}
 }
 
-/* In sweeps: the first CPU of each core, then the second. set has at least count in part. */
+/* In sweeps: the first CPU of each core, then the second. set has at least count in
+ * part. */
 static void give_spread(struct work *work, const uint64_t *set,
 			const struct neap_cpu_part *part, int size, int count)
 {

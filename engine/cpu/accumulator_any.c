@@ -75,8 +75,8 @@ static int equal_ranks(const struct work *work, const struct rank *ranks, int fr
 	return to - from;
 }
 
-/* Everything in a set, in its order: cores with fewer free CPUs first, then by socket, which slots are in the order
- * of, but references are not. */
+/* Everything in a set, in its order: cores with fewer free CPUs first, then by socket,
+ * which slots are in the order of, but references are not. */
 static int list_all(const struct work *work, const uint64_t *set,
 		    const struct rank *ranks, uint16_t *list)
 {

@@ -20,7 +20,8 @@ static bool has(const uint64_t *set, int slot)
 	return (set[slot / 64] >> (slot % 64) & 1) != 0;
 }
 
-/* Sorts by 8 bits of keys[], which go by slot and are at most most there; equal ones keep their order. */
+/* Sorts by 8 bits of keys[], which go by slot and are at most most there; equal ones keep
+ * their order. */
 static void sort_by(uint16_t *list, int count, const uint32_t *keys, int shift,
 		    uint32_t most)
 {
@@ -60,7 +61,8 @@ static void sort(uint16_t *list, int count, const uint32_t *keys)
 			most >> shift < 255 ? most >> shift : 255);
 }
 
-/* The first slots of cores in set, in the order of the references of the CPUs that they have in it. */
+/* The first slots of cores in set, in the order of the references of the CPUs that they
+ * have in it. */
 static int list_cores(const struct work *work, const uint64_t *set, int first, int last,
 		      uint16_t *cores)
 {

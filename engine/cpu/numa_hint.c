@@ -182,7 +182,8 @@ bool neap_numa_merge(const struct neap_numa_merge *merge, struct neap_numa_hint 
 
 /* --- why not --- */
 
-/* The bits that others know, by numbers; where these are too high for a word, by places. */
+/* The bits that others know, by numbers; where these are too high for a word, by
+ * places. */
 static uint64_t by_number(const struct neap_numa_merge *merge, uint64_t nodes)
 {
 	const int *numbers = merge->numbers;

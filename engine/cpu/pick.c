@@ -181,8 +181,9 @@ static void take_single(struct state *s, struct bucket *b)
 		take(s, &key[i]);
 }
 
-/* Goes round the buckets from *at on until fewer than least CPUs are wanted or a round, counted
- * from bucket 0, gave nothing. Leaves *at where it stopped: the next phase goes on there. */
+/* Goes round the buckets from *at on until fewer than least CPUs are wanted or a round,
+ * counted from bucket 0, gave nothing. Leaves *at where it stopped: the next phase goes
+ * on there. */
 static void go_round(struct state *s, int *at, int least,
 		     void (*take_from)(struct state *s, struct bucket *b))
 {

@@ -10,7 +10,8 @@
 #include "engine/decide/cpus.h"
 #include "engine/pod/pod.h"
 
-/* Those whose room is made on the node and not for pod to take, the most important first. */
+/* Those whose room is made on the node and not for pod to take, the most important
+ * first. */
 static void find_others(struct neap_cpu_nominated *nominated,
 			const struct neap_cluster *cluster, const struct neap_pod *pod,
 			const char *node)
@@ -52,7 +53,8 @@ static size_t find_victims(const struct neap_cpus *book,
 	return count;
 }
 
-/* Has the book hold what it will have; nothing when even its victims' part would not do. */
+/* Has the book hold what it will have; nothing when even its victims' part would not
+ * do. */
 static int hold(struct neap_cpu_nominated *nominated, struct neap_cpu_work *work,
 		const struct neap_cluster_node *node, const struct neap_pod *pod,
 		struct neap_error *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A score defined by data: a weighted sum of node columns (engine/decide/columns/column.h), each
- * mapped through a piecewise linear curve. */
+ * A score defined by data: a weighted sum of node columns
+ * (engine/decide/columns/column.h), each mapped through a piecewise linear curve. */
 #ifndef NEAP_ENGINE_DECIDE_CURVE_H
 #define NEAP_ENGINE_DECIDE_CURVE_H
 

@@ -23,8 +23,8 @@ static bool is_expired(const struct neap_load_ask *ask, uint32_t row)
 	       ask->now_usec - ask->load->update_usec[row] >= ask->load->args.expiry_usec;
 }
 
-/* Whether all is more than limit percent of capacity, rounded to whole percents. A division is as dear as all the rest,
- * and is needed close to the limit alone. */
+/* Whether all is more than limit percent of capacity, rounded to whole percents. A
+ * division is as dear as all the rest, and is needed close to the limit alone. */
 static bool is_above(int64_t all, int64_t capacity, int64_t limit)
 {
 	if ((double)all * 100 < ((double)limit + 0.499) * (double)capacity)

@@ -286,8 +286,8 @@ int64_t neap_takeover_score(struct neap_cycle *cycle, uint32_t row)
 	return points;
 }
 
-/* 1: *ret is the pods on row that are taken over, to be freed; 0: the Reservation takes nobody over. NEAP_ENOFIT: the room
- * is gone. */
+/* 1: *ret is the pods on row that are taken over, to be freed; 0: the Reservation takes
+ * nobody over. NEAP_ENOFIT: the room is gone. */
 static int select_pods(struct neap_cycle *cycle, uint32_t row, struct neap_pod ***ret,
 		       size_t *ret_count, struct neap_error *err)
 {

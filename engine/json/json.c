@@ -12,10 +12,11 @@
 #include "engine/base/mem.h"
 #include "engine/json/json_fast.h"
 
-/* The lexer of jansson takes it for granted that the text of a token can grow, and asserts it. That text
- * has a power of two bytes, the smallest 16 when it cannot be short yet. While a text is parsed such
- * blocks come out of a reserve when there is no other memory, and nothing else does: so the parser ends
- * soon after the first one, and what it made is thrown away. */
+/* The lexer of jansson takes it for granted that the text of a token can grow, and
+ * asserts it. That text has a power of two bytes, the smallest 16 when it cannot be short
+ * yet. While a text is parsed such blocks come out of a reserve when there is no other
+ * memory, and nothing else does: so the parser ends soon after the first one, and what it
+ * made is thrown away. */
 #define TOKEN_MIN     32
 #define RESERVE_LEAST 4096
 #define RESERVE_TIMES 4 /* as long as the text: a block and all smaller ones, twice */
@@ -61,8 +62,9 @@ static void counting_free(void *block)
 void neap_json_setup(void)
 {
 	json_set_alloc_funcs(counting_alloc, counting_free);
-	/* Now, and not with the first object, when /dev/urandom may be out of reach and the time would have to do: names
-	 * that meet in one place of a map must not be known. */
+	/* Now, and not with the first object, when /dev/urandom may be out of reach and
+	 * the time would have to do: names that meet in one place of a map must not be
+	 * known. */
 	json_object_seed(0);
 }
 

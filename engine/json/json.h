@@ -54,7 +54,8 @@ size_t neap_json_values_of_text(const char *text, size_t len);
 const char *neap_json_text(const json_t *object, const char *name);
 /* Whether the member is this text. */
 bool neap_json_is_text(const json_t *object, const char *name, const char *text);
-/* The first object of a list whose member is this text, NULL when there is none. Borrowed. */
+/* The first object of a list whose member is this text, NULL when there is none.
+ * Borrowed. */
 json_t *neap_json_find(const json_t *list, const char *name, const char *text);
 /* The condition of a type in a status, likewise. */
 json_t *neap_json_condition(const json_t *status, const char *type);

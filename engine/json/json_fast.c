@@ -88,7 +88,8 @@ static char *put_code(char *to, unsigned code)
 	return to;
 }
 
-/* The text behind the first backslash into to, which is as long as the rest; NULL: not here. */
+/* The text behind the first backslash into to, which is as long as the rest; NULL: not
+ * here. */
 static char *read_escapes(struct reader *reader, char *to, const char *to_end)
 {
 	static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
@@ -125,8 +126,8 @@ static char *read_escapes(struct reader *reader, char *to, const char *to_end)
 	return to;
 }
 
-/* Behind the quote. *ret points into the text where nothing is escaped, else into buf of ESCAPED_MAX bytes;
- * with buf NULL nothing may be. */
+/* Behind the quote. *ret points into the text where nothing is escaped, else into buf of
+ * ESCAPED_MAX bytes; with buf NULL nothing may be. */
 static bool read_string(struct reader *reader, char *buf, const char **ret,
 			size_t *ret_len)
 {

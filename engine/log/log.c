@@ -130,8 +130,8 @@ bool neap_log_is_journal(void)
 	return is_journal;
 }
 
-/* The journal takes a level from <N> and has the time itself; its lines bear the name of the program that
- * was started, neapd, so that only others are named. */
+/* The journal takes a level from <N> and has the time itself; its lines bear the name of
+ * the program that was started, neapd, so that only others are named. */
 static size_t begin_text(const struct neap_log *log, enum neap_log_level level,
 			 const char *when, char *text, size_t size)
 {

@@ -321,8 +321,9 @@ void neap_sample_sum(struct neap_sample *sample, const struct neap_node_reading 
 	sample->system_used_milli = NEAP_MISSING;
 	if (!before || !(sample->seconds > 0)) /* first tick: nothing has grown yet */
 		return;
-	/* A workload without a sample is left out: its use then counts as the system's. Only when all
-	 * are missing it is the reading that failed, and the sum is not known. */
+	/* A workload without a sample is left out: its use then counts as the system's.
+	 * Only when all are missing it is the reading that failed, and the sum is not
+	 * known. */
 	sample->critical_used_milli = sum_milli(&critical);
 	sample->besteffort_used_milli = sum_milli(&besteffort);
 	if (isnan(sample->used_cores) || sum_is_missing(&critical) ||

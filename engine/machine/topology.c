@@ -106,8 +106,8 @@ const struct neap_cpu *neap_topology_find_cpu(const struct neap_topology *topolo
 	return NULL;
 }
 
-/* Building from processors. The distinct keys of the rows, ascending, each with the index that it
- * gets; -1 until then. */
+/* Building from processors. The distinct keys of the rows, ascending, each with the index
+ * that it gets; -1 until then. */
 struct ident {
 	uint64_t key;
 	int index;

@@ -86,7 +86,8 @@ static bool is_within(const struct neap_window *w, int age, int64_t now, int64_t
 	       since < span;
 }
 
-/* The ages of the samples in (now - span, now]: *ret_first is the newest of them; returns how many. */
+/* The ages of the samples in (now - span, now]: *ret_first is the newest of them; returns
+ * how many. */
 static int find_span(const struct neap_window *w, int64_t now, int64_t span,
 		     int *ret_first)
 {
@@ -120,8 +121,8 @@ static int find_span(const struct neap_window *w, int64_t now, int64_t span,
 	return low - first;
 }
 
-/* The samples of a span lie in one or two parts of the ring. Ages first and up to count - 1 more: the
- * oldest part's place and length; the rest begins at place 0. */
+/* The samples of a span lie in one or two parts of the ring. Ages first and up to count -
+ * 1 more: the oldest part's place and length; the rest begins at place 0. */
 static int oldest_part(const struct neap_window *w, int first, int count, int *ret_length)
 {
 	int from = place(w, first + count - 1);
@@ -170,8 +171,9 @@ static void copy_keys(const struct neap_window *w, int first, int count, uint32_
 		key[length + i] = key_from_float(w->value[i]);
 }
 
-/* The key at place rank of the rising order. Each round splits the part that holds it at the
- * highest bit in which its keys differ: at most 32 rounds, whatever the values. Reorders. */
+/* The key at place rank of the rising order. Each round splits the part that holds it at
+ * the highest bit in which its keys differ: at most 32 rounds, whatever the values.
+ * Reorders. */
 static uint32_t select_key(uint32_t *key, int count, int rank)
 {
 	int low = 0, high = count;

@@ -9,7 +9,8 @@
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
-/* kubeReserved and systemReserved are maps of quantities, which YAML may read as numbers. */
+/* kubeReserved and systemReserved are maps of quantities, which YAML may read as
+ * numbers. */
 static int64_t reserved_of(const json_t *config, const char *name, bool is_milli)
 {
 	static const char *const maps[] = {"kubeReserved", "systemReserved"};

@@ -40,7 +40,8 @@ int neap_node_reserve_read(const json_t *annotation, struct neap_resources *reso
 		if (failed == -NEAP_ENOMEM)
 			return failed;
 		ret->has_cpus = failed == 0;
-		/* Those that the machine cannot have count in the amount, as they do for others who read it. */
+		/* Those that the machine cannot have count in the amount, as they do for
+		 * others who read it. */
 		count = neap_cpuset_count(&ret->cpus) + (int64_t)beyond_count;
 		if (ret->has_cpus &&
 		    !neap_amounts_set(&ret->amounts, NEAP_RESOURCE_CPU, count * 1000))

@@ -238,7 +238,8 @@ static void count_cpus(struct neap_numa_node *node, const struct neap_numa_held 
 		}
 }
 
-/* Always from the start: sums that are carried on do not come back from where they stopped at INT64_MAX. */
+/* Always from the start: sums that are carried on do not come back from where they
+ * stopped at INT64_MAX. */
 static void count_cells(struct neap_numa_node *node)
 {
 	int cells = node->zone_count * node->resource_count;

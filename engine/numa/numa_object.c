@@ -11,7 +11,8 @@
 #include "engine/numa/node_reserve.h"
 #include "engine/numa/resource_status.h"
 
-/* The JSON in an annotation: a new reference in *ret, NULL when there is none that can be read. */
+/* The JSON in an annotation: a new reference in *ret, NULL when there is none that can be
+ * read. */
 static int annotation(const json_t *object, const char *key, json_t **ret,
 		      struct neap_error *err)
 {
@@ -374,7 +375,8 @@ static bool add_zone(json_t *zones, const struct neap_numa_node *node,
 json_t *neap_numa_status_write(const struct neap_numa_node *node,
 			       const struct neap_numa_grant *grant)
 {
-	/* A number of four digits and a comma for each CPU is more than enough for most. */
+	/* A number of four digits and a comma for each CPU is more than enough for
+	 * most. */
 	size_t size = (size_t)grant->cpu_count * 5 + 1;
 	neap_auto_free char *text = neap_alloc(size);
 	json_t *status = json_object(), *zones = json_array();

@@ -37,7 +37,8 @@ static bool is_static(const struct neap_kubelet_facts *kubelet)
 
 /* --- the book --- */
 
-/* The JSON of an annotation of the Node: NULL when there is none, or none that can be read. */
+/* The JSON of an annotation of the Node: NULL when there is none, or none that can be
+ * read. */
 static int annotation(const json_t *node, const char *key, json_t **ret,
 		      struct neap_error *err)
 {

@@ -65,7 +65,8 @@ static json_t *with_keys(const struct neap_pod *pod, const json_t *selector,
 	return NULL;
 }
 
-/* labelSelector of a term or a constraint, with what its matchLabelKeys and mismatchLabelKeys say. */
+/* labelSelector of a term or a constraint, with what its matchLabelKeys and
+ * mismatchLabelKeys say. */
 static int read_label_selector(struct neap_pod *pod, const json_t *json,
 			       const struct neap_selector **ret_selector,
 			       struct neap_error *err)

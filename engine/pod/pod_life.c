@@ -84,7 +84,8 @@ static bool has_ended_well(const struct neap_pod_container *container)
 	return container->state == NEAP_POD_ENDED && container->end.exit_code == 0;
 }
 
-/* Once one of the others was started they have done their work, whatever is known of them. */
+/* Once one of the others was started they have done their work, whatever is known of
+ * them. */
 bool neap_pod_life_is_initialized(const struct neap_pod_life *life)
 {
 	bool is_done = true;
@@ -172,8 +173,8 @@ static void start(struct scene *scene, size_t i)
 	act(scene, NEAP_POD_START, i);
 }
 
-/* The first time it starts again at once; then each pause is twice the one before, until it runs for so long that
- * it counts as healthy. */
+/* The first time it starts again at once; then each pause is twice the one before, until
+ * it runs for so long that it counts as healthy. */
 static void start_again(struct scene *scene, size_t i)
 {
 	struct neap_pod_life *life = scene->life;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is wrong with an object, in the words of Kubernetes: "Invalid value: "x": must be ...". */
+ * What is wrong with an object, in the words of Kubernetes: "Invalid value: "x": must be
+ * ...". */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -43,8 +43,8 @@ static bool is_date(const char *text, size_t len)
 	return is_time(whole, strlen(whole));
 }
 
-/* As Go reads durations: a sign, then numbers with units; or a single 0. In nanoseconds it has to fit 64
- * bits; the sum is kept as a double, which is exact enough to tell. */
+/* As Go reads durations: a sign, then numbers with units; or a single 0. In nanoseconds
+ * it has to fit 64 bits; the sum is kept as a double, which is exact enough to tell. */
 static bool is_duration(const char *text, size_t len)
 {
 	static const struct {
@@ -68,7 +68,8 @@ static bool is_duration(const char *text, size_t len)
 		size_t whole = strspn(s, "0123456789"), part = 0, unit, i;
 		double number = strtod(s, NULL);
 
-		/* Only digits and one point, so that strtod reads no "inf" and no hexadecimal. */
+		/* Only digits and one point, so that strtod reads no "inf" and no
+		 * hexadecimal. */
 		if (s[whole] == '.')
 			part = 1 + strspn(s + whole + 1, "0123456789");
 		if (whole == 0 && part < 2)
@@ -146,7 +147,8 @@ static bool is_cidr(const char *text, size_t len)
 	return bits <= (is_4 ? 32 : 128);
 }
 
-/* Six or eight pairs of hexadecimal digits between colons or hyphens, or fours between dots. */
+/* Six or eight pairs of hexadecimal digits between colons or hyphens, or fours between
+ * dots. */
 static bool is_mac(const char *text, size_t len)
 {
 	size_t i;

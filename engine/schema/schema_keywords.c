@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Keywords of a schema of a CustomResourceDefinition: reading them, and the limits of values. */
+ * Keywords of a schema of a CustomResourceDefinition: reading them, and the limits of
+ * values. */
 #include <math.h>
 #include <stdalign.h>
 #include <stdio.h>

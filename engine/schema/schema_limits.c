@@ -6,7 +6,8 @@
 
 #include "engine/schema/schema_check.h"
 
-/* Bytes of a string that are looked at for one step of work, and what a match costs before it begins. */
+/* Bytes of a string that are looked at for one step of work, and what a match costs
+ * before it begins. */
 #define BYTES_A_STEP 32
 #define MATCH_STEPS  4
 /* Steps for compiling a pattern. */

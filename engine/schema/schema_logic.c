@@ -13,8 +13,8 @@
 #include "engine/base/mem.h"
 #include "engine/schema/schema_check.h"
 
-/* Work for an item of a set, and bytes of the texts of one list: a real can take six times the room that it
- * took in the request. */
+/* Work for an item of a set, and bytes of the texts of one list: a real can take six
+ * times the room that it took in the request. */
 #define KEY_STEPS 8
 #define KEYS_MAX  (4 * NEAP_BUF_REPLY)
 
@@ -99,7 +99,8 @@ static void check_one(struct schema_checker *checker, const struct neap_schema *
 		schema_check_value(checker, best, value, at);
 }
 
-/* All of the value, also where it is as before: else a part could make an alternative fit that the whole does not. */
+/* All of the value, also where it is as before: else a part could make an alternative fit
+ * that the whole does not. */
 static void check_logic(struct schema_checker *checker, const struct neap_schema *schema,
 			const json_t *value, const struct schema_step *at)
 {

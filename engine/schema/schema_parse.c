@@ -154,7 +154,8 @@ static int by_name(const void *left, const void *right)
 		      ((const struct neap_schema_field *)right)->name);
 }
 
-/* A declared one wins, but that of metadata: what it says holds besides (ret_metadata). */
+/* A declared one wins, but that of metadata: what it says holds besides
+ * (ret_metadata). */
 static void add_whole_object(struct schema_parser *parser, struct neap_schema *node,
 			     struct neap_schema_field *fields,
 			     const struct schema_step *properties,
@@ -347,7 +348,8 @@ static void parse_map(struct schema_parser *parser, struct neap_schema *node,
 
 /* --- logic --- */
 
-/* [{type: integer}, {type: string}]: an int-or-string said once more, with types as an exception. */
+/* [{type: integer}, {type: string}]: an int-or-string said once more, with types as an
+ * exception. */
 static bool is_pair(const json_t *list)
 {
 	bool has_integer = false, has_string = false;

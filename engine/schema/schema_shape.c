@@ -12,7 +12,8 @@
 struct pruner {
 	void (*unknown)(void *arg, const char *path);
 	void *arg;
-	/* The way to the object that had the last one: most have many, and can lie deep. */
+	/* The way to the object that had the last one: most have many, and can lie
+	 * deep. */
 	const json_t *parent;
 	size_t len;
 	char path[SCHEMA_PATH_MAX];
@@ -229,7 +230,8 @@ static bool fill_items(struct filler *filler, const struct neap_schema *schema,
 	return true;
 }
 
-/* The depth is that of the object, but defaults in a schema that goes in a circle could go on. */
+/* The depth is that of the object, but defaults in a schema that goes in a circle could
+ * go on. */
 static bool fill(struct filler *filler, const struct neap_schema *schema, json_t *value,
 		 unsigned depth)
 {

@@ -12,11 +12,12 @@
 #include "hw/doctor/facts_priv.h"
 
 #define DEPTH_MAX                                                                        \
-	4 /* of groups that are looked at for partitions: kubepods, class, pod, container */
+/* of groups that are looked at for partitions: kubepods, class, pod, container */
+4
 #define LOOK_MAX 2000 /* groups in all */
 
-static const char *const controllers[] = {"cpu",   "cpuacct", "cpuset", "memory",
-					  "blkio", "io",      "pids",   "hugetlb"};
+	static const char *const controllers[] = {
+		"cpu", "cpuacct", "cpuset", "memory", "blkio", "io", "pids", "hugetlb"};
 
 static bool has_controller(const struct neap_facts_mount *mount, const char *name)
 {
@@ -62,8 +63,9 @@ static void mounts_read(const char *root, struct neap_cgroup_facts *ret)
 		is_v2 = strcmp(row.mnt_type, "cgroup2") == 0;
 		if (!is_v2 && strcmp(row.mnt_type, "cgroup") != 0)
 			continue;
-		/* Mounted over, or once more elsewhere: the first counts, as for neapd. Of v2
-		 * there is one hierarchy only, and agents mount it for themselves. */
+		/* Mounted over, or once more elsewhere: the first counts, as for neapd.
+		 * Of v2 there is one hierarchy only, and agents mount it for
+		 * themselves. */
 		for (i = 0; i < ret->mount_count; i++)
 			if (strcmp(ret->mounts[i].path, row.mnt_dir) == 0 ||
 			    (is_v2 && ret->mounts[i].is_v2))

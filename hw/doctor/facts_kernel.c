@@ -33,8 +33,8 @@ static void release_read(const char *root, struct neap_kernel_facts *ret)
 	(void)sscanf(ret->release, "%d.%d", &ret->major, &ret->minor);
 }
 
-/* The words behind "flags" of the first processor that are about cache and bandwidth, and whether a
- * hypervisor is beneath. */
+/* The words behind "flags" of the first processor that are about cache and bandwidth, and
+ * whether a hypervisor is beneath. */
 static bool cpuinfo_read(const char *root, char *resctrl, size_t size)
 {
 	static const char *const wanted[] = {"rdt_a",         "cat_l2",       "cat_l3",

@@ -153,7 +153,8 @@ static bool set_check(struct neap_hand_server *server,
 				 neap_key_get(request->key)->name, err.msg);
 		return false;
 	}
-	/* An idle group refuses cpu.shares, and a kubelet sets those of its class directories. */
+	/* An idle group refuses cpu.shares, and a kubelet sets those of its class
+	 * directories. */
 	if (request->key == NEAP_KEY_CPU_IDLE && number == 1 &&
 	    (is_root(&server->config, request->group) ||
 	     neap_path_is_kube_class(request->group) ||
@@ -406,7 +407,8 @@ const char *neap_hand_text_back(enum neap_key key, bool v2, const char *text)
 {
 	const struct neap_key_info *info = neap_key_get(key);
 
-	/* v1 shows "no limit" as the largest multiple of its page size, which may be 64 KiB. */
+	/* v1 shows "no limit" as the largest multiple of its page size, which may be 64
+	 * KiB. */
 	if (!v2 && info->controller == NEAP_CTL_MEMORY && info->has_unlimited &&
 	    strlen(text) == 19 && strcmp(text, "9223372036854700000") >= 0)
 		return "-1";
@@ -450,8 +452,9 @@ int neap_hand_entry_restore(struct neap_hand_server *server, int index, bool *re
 	*ret_gone = false;
 	rc = neap_hand_file_read(&server->files, entry.group, entry.key, server->scratch,
 				 &dev, &ino);
+	/* the controller was taken from the group, and the value with it */
 	if (rc == EOPNOTSUPP)
-		rc = ENOENT; /* the controller was taken from the group, and the value with it */
+		rc = ENOENT;
 	if (rc && rc != ENOENT)
 		return rc;
 	if (rc == 0 && (dev != entry.dev || ino != entry.ino))

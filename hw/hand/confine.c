@@ -117,7 +117,8 @@ void neap_hand_daemon_end(const struct neap_hand_server *server)
 	struct pidfd_info info = {.mask = INFO_HAS_EXIT};
 	int number;
 
-	/* Hung up: its status was fetched, and the kernel keeps it for us (Linux 6.15). */
+	/* Hung up: its status was fetched, and the kernel keeps it for us (Linux
+	 * 6.15). */
 	if (p.fd < 0 || poll(&p, 1, REAP_WAIT_MS) <= 0 || !(p.revents & POLLHUP) ||
 	    ioctl(p.fd, PIDFD_INFO, &info) < 0 || !(info.mask & INFO_HAS_EXIT) ||
 	    !WIFSIGNALED(info.exit_code))

@@ -102,7 +102,8 @@ void neap_hand_group_make(struct neap_hand_server *server,
 				return;
 			}
 		}
-		/* Of a pod are the levels that come into being for it; one that is left over, too. */
+		/* Of a pod are the levels that come into being for it; one that is left
+		 * over, too. */
 		if (request->op == NEAP_HAND_MAKE_POD && index >= 0) {
 			rc = neap_journal_origin_add(server->journal, index,
 						     NEAP_JOURNAL_ORIGIN_POD, &err);
@@ -292,7 +293,8 @@ void neap_hand_group_move(struct neap_hand_server *server,
 		neap_hand_refuse(server, answer, ESRCH, "the peer ended meanwhile");
 }
 
-/* The line of a mount's hierarchy in a /proc/PID/cgroup text; "" (the root) without one. */
+/* The line of a mount's hierarchy in a /proc/PID/cgroup text; "" (the root) without
+ * one. */
 static void origin_path(const struct neap_cgroup *cgroup, enum neap_controller controller,
 			const char *origin, char *buf, size_t size)
 {

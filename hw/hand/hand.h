@@ -177,8 +177,8 @@ int neap_hand_next(struct neap_hand *hand, struct neap_hand_answer *ret,
 int neap_hand_give_back(const struct neap_hand_config *config, struct neap_error *err);
 /* Without a daemon, as root: if no hand is at work, starts one without a daemon, which
  * restores what the journal holds after release_after_usec unless a successor comes. Does
- * not wait for that. Returns 1 when one was started, 0 when one is at work or run_dir does
- * not exist. */
+ * not wait for that. Returns 1 when one was started, 0 when one is at work or run_dir
+ * does not exist. */
 int neap_hand_stand_in(const struct neap_hand_config *config, struct neap_error *err);
 
 #endif

@@ -81,8 +81,8 @@ static bool unescape(char *text)
 	return true;
 }
 
-/* Cuts a line (without its newline) into fields; the check sum is looked at and left out. The
- * number of fields, -1 when the line is not what was written. */
+/* Cuts a line (without its newline) into fields; the check sum is looked at and left out.
+ * The number of fields, -1 when the line is not what was written. */
 int neap_journal_line_split(char *line, char *fields[NEAP_JOURNAL_FIELDS])
 {
 	char *sum = strrchr(line, '\t');

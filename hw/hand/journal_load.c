@@ -114,8 +114,8 @@ static int load_line(struct neap_journal *journal, char *line, struct neap_error
 	return refuse_newer(err, "a line of another kind");
 }
 
-/* The number behind the magic word, 0 without one. Taken before the check sum is looked at, as a
- * newer version may make that in another way. */
+/* The number behind the magic word, 0 without one. Taken before the check sum is looked
+ * at, as a newer version may make that in another way. */
 static uint64_t version_find(const char *line)
 {
 	const size_t len = strlen(NEAP_JOURNAL_MAGIC);
@@ -158,7 +158,8 @@ static int load_text(struct neap_journal *journal, char *text, size_t len,
 	char *line = text;
 
 	while (!journal->is_void) {
-		/* A NUL, as in a block that was never written, spoils its line and no more. */
+		/* A NUL, as in a block that was never written, spoils its line and no
+		 * more. */
 		char *end = memchr(line, '\n', (size_t)(text + len - line));
 		int rc;
 

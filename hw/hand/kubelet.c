@@ -79,7 +79,8 @@ static const char *known(const char *text)
 	return NULL;
 }
 
-/* 0 or an errno. Neither a link nor what blocks or answers (a pipe, a device) is opened for the loop. */
+/* 0 or an errno. Neither a link nor what blocks or answers (a pipe, a device) is opened
+ * for the loop. */
 static int file_open(int dir, const char *name, int *ret)
 {
 	neap_auto_fd int fd = openat(

@@ -38,14 +38,16 @@ void neap_hand_out_flush(struct neap_hand_server *server)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return;
-		/* The socket is writable all the same, so that nothing else would make us wait: too
-		 * many descriptors on their way to a daemon that does not take them, or no memory. */
+		/* The socket is writable all the same, so that nothing else would make us
+		 * wait: too many descriptors on their way to a daemon that does not take
+		 * them, or no memory. */
 		if (n < 0 &&
 		    (errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS)) {
 			(void)poll(NULL, 0, FULL_WAIT_MS);
 			return;
 		}
-		/* Another failure means that the daemon is gone; the hangup says so in a moment. */
+		/* Another failure means that the daemon is gone; the hangup says so in a
+		 * moment. */
 		neap_hand_out_drop(server);
 	}
 }

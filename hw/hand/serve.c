@@ -59,8 +59,8 @@ int neap_hand_server_open(struct neap_hand_server *server, bool make,
 	server->run_dir_fd = neap_hand_run_dir_open(server->config.run_dir, make, err);
 	if (server->run_dir_fd < 0)
 		return server->run_dir_fd;
-	/* Before an orphaned hand is asked to hand over: one of a newer neapd knows how to give back
-	 * what we would not, and must not end for us. */
+	/* Before an orphaned hand is asked to hand over: one of a newer neapd knows how
+	 * to give back what we would not, and must not end for us. */
 	rc = neap_journal_look(server->run_dir_fd, NULL, NULL, err);
 	if (rc < 0)
 		return neap_error_wrap(err, "%s", server->config.run_dir);
@@ -84,8 +84,8 @@ void neap_hand_server_free(struct neap_hand_server *server)
 	neap_fd_close(&server->kubelet_fd);
 	neap_fd_close(&server->kubelet_place_fd);
 	neap_fd_close(&server->run_dir_fd);
-	neap_fd_close(
-		&server->lock_fd); /* last: whoever waits for it finds the journal closed */
+	/* last: whoever waits for it finds the journal closed */
+	neap_fd_close(&server->lock_fd);
 	free(server);
 }
 
@@ -495,7 +495,8 @@ void neap_hand_serve(const struct neap_hand_config *config, int sock, int daemon
 	if (rc == 0)
 		rc = neap_hand_confine(server, &err);
 
-	/* The first answer: pid carries the code, 0 for ready; new_value the version of Landlock. */
+	/* The first answer: pid carries the code, 0 for ready; new_value the version of
+	 * Landlock. */
 	(void)snprintf(version, sizeof(version), "%d", rc);
 	hello.pid = rc < 0 ? -rc : 0;
 	hello.errnum = rc < 0 ? err.errnum : 0;

@@ -111,8 +111,8 @@ static int keeper_take(struct neap_keeper *keeper, struct neap_keeper_event *ret
 		return 0;
 	}
 	task = neap_keeper_task_find(keeper, spawn.id);
-	/* Forgotten meanwhile, or forgotten and asked for again: then this one serves, and the next
-	 * finds it served. */
+	/* Forgotten meanwhile, or forgotten and asked for again: then this one serves,
+	 * and the next finds it served. */
 	if (!task || task->fd >= 0 || task->is_over) {
 		neap_keeper_fd_close(&fd);
 		return 0;

@@ -94,8 +94,8 @@ static bool line_write(struct neap_keeper_output *output, const char *stream, ch
 		output->size += n;
 		return true;
 	}
-	/* Half a line would be taken for a whole one. Somebody may have made the file shorter meanwhile, so
-	 * its end is where the kernel has put it. */
+	/* Half a line would be taken for a whole one. Somebody may have made the file
+	 * shorter meanwhile, so its end is where the kernel has put it. */
 	if (n > 0) {
 		off_t end = lseek(output->fd, 0, SEEK_CUR);
 

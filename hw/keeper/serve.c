@@ -21,8 +21,8 @@
 #include "hw/process.h"
 
 #define CAP(number) (1ull << (number))
-/* KILL for shims; SETGID, SETUID, SETPCAP for who changes the user; SYS_NICE and SYS_RESOURCE to give up what
- * neapd was started with. */
+/* KILL for shims; SETGID, SETUID, SETPCAP for who changes the user; SYS_NICE and
+ * SYS_RESOURCE to give up what neapd was started with. */
 #define KEEPER_CAPS (CAP(5) | CAP(6) | CAP(7) | CAP(8) | CAP(23) | CAP(24))
 
 int neap_keeper_signals_set(struct neap_error *err)

@@ -30,7 +30,8 @@
 #define KILL_LAST_USEC   1000000
 #define RECORD_WAIT_USEC 5000000 /* between two tries to write on a full disk */
 #define READ_BYTES       65536
-/* So much output in so much time, then the command waits: no flood takes a disk or a CPU for itself. */
+/* So much output in so much time, then the command waits: no flood takes a disk or a CPU
+ * for itself. */
 #define STRETCH_USEC  100000
 #define STRETCH_BYTES (2 * 1024 * 1024)
 #define DRAIN_READS   64 /* more than a pipe holds */

@@ -130,7 +130,8 @@ static int folder_fill(struct neap_shim *shim, int dir_fd, bool *ret_is_made,
 	if (shim->folder_fd < 0)
 		return shim->folder_fd;
 	*ret_is_made = true;
-	/* Before the disk is waited for: a daemon that finds the folder and nobody to speak to takes it for lost. */
+	/* Before the disk is waited for: a daemon that finds the folder and nobody to
+	 * speak to takes it for lost. */
 	rc = listener_make(shim, err);
 	return rc < 0 ? rc : neap_keeper_record_prepare(shim->folder_fd, err);
 }
@@ -152,7 +153,8 @@ static int folder_make(struct neap_shim *shim, int dir_fd, bool *ret_is_made,
 	return rc;
 }
 
-/* The kernel makes up a name, which no other process can have; who else connects is sent away. */
+/* The kernel makes up a name, which no other process can have; who else connects is sent
+ * away. */
 static int door_make(struct neap_keeper_child *child, struct neap_error *err)
 {
 	struct sockaddr_un nameless = {.sun_family = AF_UNIX};

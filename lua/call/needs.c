@@ -103,7 +103,8 @@ static int read_need(lua_State *L, struct neap_policy *policy, size_t index,
 
 static const struct neap_known sample_known = {neap_field_known, neap_sample_fields};
 
-/* Makes the metatables "node" and one for each struct of which only some fields were asked for. */
+/* Makes the metatables "node" and one for each struct of which only some fields were
+ * asked for. */
 static void make_metas(lua_State *L, struct neap_policy *policy)
 {
 	neap_policy_push(L, policy, NEAP_REF_METAS);
@@ -196,7 +197,8 @@ const struct neap_need *neap_needs_find_missing(const struct neap_policy *policy
 	return NULL;
 }
 
-/* Sets what was asked for of the struct at base, below parent, in the table at the top. */
+/* Sets what was asked for of the struct at base, below parent, in the table at the
+ * top. */
 static void set_members(lua_State *L, const struct neap_policy *policy,
 			const struct neap_field *parent, const void *base)
 {

@@ -107,7 +107,8 @@ static int parse_list(const struct neap_param *param, const json_t *json, json_t
 	return *ret ? 0 : neap_error_nomem(err);
 }
 
-/* The members come in the order of their keys, so that it is the same in every process. */
+/* The members come in the order of their keys, so that it is the same in every
+ * process. */
 static int parse_map(const struct neap_param *param, const json_t *json, json_t **ret,
 		     struct neap_error *err)
 {

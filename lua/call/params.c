@@ -75,9 +75,9 @@ int neap_params_read(lua_State *L, int index, struct neap_params *params,
 		rc = neap_param_read_schema(L, lua_gettop(L), param, err);
 		if (rc < 0)
 			return rc;
-		lua_settop(
-			L,
-			top + 2); /* index is absolute: only the key stays after the next line */
+		lua_settop(L,
+			   /* index is absolute: only the key stays after the next line */
+			   top + 2);
 		lua_pop(L, 1);
 	}
 	fitting = neap_realloc_array(params->rows, params->count + 1,

@@ -19,8 +19,8 @@
 static const char
 	zones_slot; /* its address is the registry key: name -> zone, [1] = count */
 
-/* Pushes the zone that arg names (it must stay on the stack while it is used), or nil and a
- * message: then it returns NULL. */
+/* Pushes the zone that arg names (it must stay on the stack while it is used), or nil and
+ * a message: then it returns NULL. */
 static const struct neap_zone *find_zone(lua_State *L, int arg)
 {
 	const char *name = neap_lua_check_text(L, arg);
@@ -67,7 +67,8 @@ static const struct neap_zone *find_zone(lua_State *L, int arg)
 	return copy;
 }
 
-/* ctx.now_unix; false after pushing nil and a message. Upvalue 1: the table behind ctx. */
+/* ctx.now_unix; false after pushing nil and a message. Upvalue 1: the table behind
+ * ctx. */
 static bool read_now(lua_State *L, int64_t *ret)
 {
 	lua_pushliteral(L, "now_unix");
@@ -81,7 +82,8 @@ static bool read_now(lua_State *L, int64_t *ret)
 	return false;
 }
 
-/* "22:00", "6:30", "06:30:15"; with is_end also "24:00". False after pushing nil and a message. */
+/* "22:00", "6:30", "06:30:15"; with is_end also "24:00". False after pushing nil and a
+ * message. */
 static bool read_time(lua_State *L, int arg, bool is_end, int *ret)
 {
 	const char *text = neap_lua_check_text(L, arg);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `triggers`: pressure events of the kernel that call a policy between two ticks. A list of tables:
- * { name = "stall", pressure = "cpu", of = "critical", stall_usec = 20000, window_usec = 500000,
+ * `triggers`: pressure events of the kernel that call a policy between two ticks. A list
+ * of tables: { name = "stall", pressure = "cpu", of = "critical", stall_usec = 20000,
+ * window_usec = 500000,
  *   full = false }. The bounds of the window are the kernel's. */
 #include <string.h>
 

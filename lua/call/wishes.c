@@ -64,8 +64,8 @@ static int check_names(lua_State *L, int row, struct neap_error *err)
 	return 0;
 }
 
-/* The text of row[name], pushed; NULL when it is none, empty, too long, or has a control character. Its bytes are taken
- * off *left. */
+/* The text of row[name], pushed; NULL when it is none, empty, too long, or has a control
+ * character. Its bytes are taken off *left. */
 static const char *get_text(lua_State *L, int row, const char *name, int64_t *left)
 {
 	const char *text;

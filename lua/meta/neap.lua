@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Everything that neap offers to policies, for editors (LuaCATS) and, as doc/lua-api.md, for people.
--- t/test_meta.c compares it with what a loaded policy really has.
+-- Everything that neap offers to policies, for editors (LuaCATS) and, as doc/lua-api.md,
+-- for people. t/test_meta.c compares it with what a loaded policy really has.
 ---@meta
 -- luacheck: ignore
 error("a meta file is never run")
@@ -11,14 +11,14 @@ error("a meta file is never run")
 -- (`_milli`, integers) or CPUs (`_cores`, real numbers); a `_ratio` and a pressure are
 -- shares, 0 to 1.
 
---- A pod, a command started by `neapctl run`, or a host application. A name that is not in
---- this list raises.
+--- A pod, a command started by `neapctl run`, or a host application. A name that is not
+--- in this list raises.
 ---
 --- In this version `qos` is nil for pods of a kubelet that neap's own API does not know.
---- `exclusive_cpus` are those that a pod was given for itself, by neap's scheduler or by the
---- static CPU manager of a kubelet; others have none. Requests and limits are what `neapctl run`
---- was told, and nil for others; so is `processes`. A host application is not critical only
---- with qos BE *and* below the best-effort directory.
+--- `exclusive_cpus` are those that a pod was given for itself, by neap's scheduler or by
+--- the static CPU manager of a kubelet; others have none. Requests and limits are what
+--- `neapctl run` was told, and nil for others; so is `processes`. A host application is
+--- not critical only with qos BE *and* below the best-effort directory.
 ---@class neap.Workload
 ---@field id string unique on the node: pod uid, run name, "host:NAME"
 ---@field name string name for people; NAMESPACE/NAME of a kubelet's pod
@@ -48,7 +48,8 @@ error("a meta file is never run")
 ---@field max_milli integer|nil quota in force, thousandths of a CPU, -1 unlimited
 ---@field processes integer|nil processes in its group
 
---- The directories of a QoS class in all trees (neap's own and the kubelet's) taken together.
+--- The directories of a QoS class in all trees (neap's own and the kubelet's) taken
+--- together.
 ---@class neap.Class
 ---@field exists boolean the directory of the class is there
 ---@field used_cores number|nil CPU use since the tick before, CPUs
@@ -59,9 +60,9 @@ error("a meta file is never run")
 ---@field cpu_pressure number|nil share of the last 10 s in which some task waited for a CPU, 0..1
 ---@field workloads integer|nil number of workloads in it
 
---- What one tick saw: the fields named in `needs`, nothing else; another name raises. A field
---- named with "?" may be nil, any other is there. A write of a key that is not in `supports` is
---- left out.
+--- What one tick saw: the fields named in `needs`, nothing else; another name raises. A
+--- field named with "?" may be nil, any other is there. A write of a key that is not in
+--- `supports` is left out.
 ---@class neap.NodeSample
 ---@field now_unix integer wall clock, seconds since 1970
 ---@field mono_usec integer clock that never goes back, microseconds
@@ -101,8 +102,8 @@ error("a meta file is never run")
 -- # CPU sets and the machine
 -- Objects that never change. All numbers are those of the operating system.
 
---- A set of CPUs. Operators make new ones: `a + b` and `a | b` are the union, `a & b` what
---- both have, `a - b` the difference, `#a` the count, `a == b` compares members,
+--- A set of CPUs. Operators make new ones: `a + b` and `a | b` are the union, `a & b`
+--- what both have, `a - b` the difference, `#a` the count, `a == b` compares members,
 --- `tostring(a)` is the list ("0-3,8").
 ---@class neap.CpuSet
 ---@operator add(neap.CpuSet): neap.CpuSet
@@ -143,8 +144,8 @@ function Topology:cpus() end
 ---@return integer
 function Topology:count() end
 
---- Returns n CPUs of set in the order of picking: pairs of siblings first, going round the
---- (NUMA node, socket) pairs, larger ones first. {} when set has fewer than n.
+--- Returns n CPUs of set in the order of picking: pairs of siblings first, going round
+--- the (NUMA node, socket) pairs, larger ones first. {} when set has fewer than n.
 ---@param set neap.CpuSet
 ---@param n integer
 ---@return integer[]
@@ -156,7 +157,8 @@ function Topology:pick(set, n) end
 ---@return neap.CpuSet
 function Topology:pick_set(set, n) end
 
---- Returns the CPUs of the core that cpu is on, itself included; empty for an unknown CPU.
+--- Returns the CPUs of the core that cpu is on, itself included; empty for an unknown
+--- CPU.
 ---@param cpu integer
 ---@return neap.CpuSet
 function Topology:siblings(cpu) end
@@ -200,19 +202,20 @@ function Topology:socket_cpus(socket) end
 ---@field time neap.Time local time of the sample
 local Ctx = {} -- ctx
 
---- Writes a line to neapd's log; ten per call and 60 a minute are kept, and one that repeats is told with its count.
+--- Writes a line to neapd's log; ten per call and 60 a minute are kept, and one that
+--- repeats is told with its count.
 ---@param text string
 function Ctx.log(text) end
 
---- Returns the set of a CPU list ("0-3,8"), the empty set without text; nil and a message when the
---- text is no CPU list.
+--- Returns the set of a CPU list ("0-3,8"), the empty set without text; nil and a message
+--- when the text is no CPU list.
 ---@param text? string
 ---@return neap.CpuSet|nil set
 ---@return string? message
 function Ctx.cpuset(text) end
 
---- Returns a label selector of Kubernetes; nil and a message that names the field when it is wrong.
---- {} matches everything.
+--- Returns a label selector of Kubernetes; nil and a message that names the field when it
+--- is wrong. {} matches everything.
 ---@param selector neap.LabelSelector
 ---@return neap.Selector|nil selector
 ---@return string? message
@@ -247,13 +250,14 @@ function Selector:matches(labels) end
 ---@field weekday integer 0 is Sunday
 ---@field offset_s integer seconds east of UTC
 
---- Local time of ctx.now_unix. A zone is a name such as "Europe/Berlin" or "UTC", a time of day
---- "HH:MM" or "HH:MM:SS".
+--- Local time of ctx.now_unix. A zone is a name such as "Europe/Berlin" or "UTC", a time
+--- of day "HH:MM" or "HH:MM:SS".
 ---@class neap.Time
 local Time = {} -- ctx.time
 
---- Returns the next moment, after now, at which the clocks of the zone show time: seconds since 1970.
---- A time that a day has twice is its first; on a day that leaves it out, the end of the gap.
+--- Returns the next moment, after now, at which the clocks of the zone show time: seconds
+--- since 1970. A time that a day has twice is its first; on a day that leaves it out, the
+--- end of the gap.
 ---@param time string
 ---@param zone string
 ---@return integer|nil unix
@@ -266,8 +270,8 @@ function Time.next(time, zone) end
 ---@return string? message
 function Time.now(zone) end
 
---- Returns whether it is from or later, and earlier than to. With from after to it goes over
---- midnight; to may be "24:00". Raises for what is no time of day.
+--- Returns whether it is from or later, and earlier than to. With from after to it goes
+--- over midnight; to may be "24:00". Raises for what is no time of day.
 ---@param from string
 ---@param to string
 ---@param zone string
@@ -292,8 +296,8 @@ function Quantity.milli(text) end
 function Quantity.bytes(text) end
 
 -- # What a policy returns
--- The table of the policy, and what its functions give. A field that is not in these lists is
--- an error.
+-- The table of the policy, and what its functions give. A field that is not in these
+-- lists is an error.
 
 --- One wanted value. All four fields are needed.
 ---@class neap.Write
@@ -305,8 +309,8 @@ function Quantity.bytes(text) end
 --- Returns the writes that are wanted, or ctx.hold.
 ---@alias neap.QosTick fun(ctx: neap.Ctx, node: neap.NodeSample): neap.Write[]|userdata
 
---- A parameter. Numbers in min, max and default of a quantity are in its unit, of a duration
---- in seconds; that is also what `ctx.params` holds.
+--- A parameter. Numbers in min, max and default of a quantity are in its unit, of a
+--- duration in seconds; that is also what `ctx.params` holds.
 ---@class neap.Param
 ---@field type "integer"|"number"|"boolean"|"string"|"enum"|"percent"|"quantity"|"duration"|"time"|"zone"|"selector"|"list"|"map" see PARAMETERS in neap-policy(5)
 ---@field doc string what it does
@@ -334,8 +338,8 @@ function Quantity.bytes(text) end
 ---@field want? neap.Write[]|"hold"|"skip" in any order; why is compared only where it is given
 ---@field steps? { node: table?, after_s: integer?, want: neap.Write[]|"hold"|"skip" }[] run one after the other
 
---- A pressure event of the kernel that calls the policy at once: tasks waited stall_usec of the
---- last window_usec. node.trigger (in needs: "trigger?") tells which one fired.
+--- A pressure event of the kernel that calls the policy at once: tasks waited stall_usec
+--- of the last window_usec. node.trigger (in needs: "trigger?") tells which one fired.
 ---@class neap.Trigger
 ---@field name string a-z, 0-9, - and _
 ---@field pressure "cpu"|"memory"|"io"
@@ -359,11 +363,13 @@ function Quantity.bytes(text) end
 ---@field examples? neap.Example[] run at every load
 
 -- # Places for pods
--- Kinds score and filter: asked by neapd's scheduler, once a pod or for many nodes in a row. CPU is in
--- thousandths, everything else in whole units. See SCORE and FILTER in neap-policy-kinds(5).
+-- Kinds score and filter: asked by neapd's scheduler, once a pod or for many nodes in a
+-- row. CPU is in thousandths, everything else in whole units. See SCORE and FILTER in
+-- neap-policy-kinds(5).
 
---- The pod that a place is looked for. Only what `needs` names as `pod.FIELD` is there; a part of
---- a table is named with its key, `pod.labels.team`; of `labels` also the whole can be.
+--- The pod that a place is looked for. Only what `needs` names as `pod.FIELD` is there; a
+--- part of a table is named with its key, `pod.labels.team`; of `labels` also the whole
+--- can be.
 ---@class neap.PlacePod
 ---@field name string
 ---@field namespace string
@@ -385,8 +391,9 @@ function Quantity.bytes(text) end
 ---@field uid? string
 ---@field controller? boolean
 
---- One node. Only what `needs` names as `node.FIELD` is there. The table is the same for all nodes of
---- a decision: what is to be kept has to be copied. The names of `neap.Term.column` are these, too.
+--- One node. Only what `needs` names as `node.FIELD` is there. The table is the same for
+--- all nodes of a decision: what is to be kept has to be copied. The names of
+--- `neap.Term.column` are these, too.
 ---@class neap.PlaceNode
 ---@field name string
 ---@field labels table<string, string>
@@ -408,7 +415,8 @@ function Quantity.bytes(text) end
 ---@field is? string|string[] of labels and name: 1 where it is that text or one of these, else 0
 ---@field missing? number points of a node that has no such column, 0 to 100 [0]
 
---- A list of at most 32 terms, whose mean is the score, 0 to 100. An empty one says nothing of the pod.
+--- A list of at most 32 terms, whose mean is the score, 0 to 100. An empty one says
+--- nothing of the pod.
 ---@class neap.Terms
 ---@field weight? integer of the whole beside the other scores, 0 to 100 [1]
 
@@ -421,7 +429,8 @@ function Quantity.bytes(text) end
 ---@field load_share? table<string, number> of allocatable, used before the pod comes; without it there is no report
 ---@field numa? neap.PlaceExampleNuma[] its NUMA nodes; without them none are told
 
---- A NUMA node of an example. CPUs are numbered through all of them, two threads to a core.
+--- A NUMA node of an example. CPUs are numbered through all of them, two threads to a
+--- core.
 ---@class neap.PlaceExampleNuma
 ---@field cpus integer at least 1, 256 on a node
 ---@field bound? integer so many of them, the first, are a pod's own [0]
@@ -463,13 +472,14 @@ function Quantity.bytes(text) end
 ---@field examples? neap.PlaceExample[] run at every load
 
 -- # Reservations
--- Kind reservation: asked by neapd's scheduler which reservations a pod may use, and which of several it takes. See
--- RESERVATION in neap-policy-kinds(5).
+-- Kind reservation: asked by neapd's scheduler which reservations a pod may use, and
+-- which of several it takes. See RESERVATION in neap-policy-kinds(5).
 
---- One reservation that a pod is offered: it is usable, and has some room left, or room is to be made for the pod. Only
---- what `needs` names as `resv.FIELD` is there; a part of a table is named with its key, `resv.labels.team`; of `labels`
---- also the whole can be. The table is the same for all reservations of a decision, and `owners` with all that is in it
---- is, too: it shows those of the reservation at hand, and is read-only.
+--- One reservation that a pod is offered: it is usable, and has some room left, or room
+--- is to be made for the pod. Only what `needs` names as `resv.FIELD` is there; a part of
+--- a table is named with its key, `resv.labels.team`; of `labels` also the whole can be.
+--- The table is the same for all reservations of a decision, and `owners` with all that
+--- is in it is, too: it shows those of the reservation at hand, and is read-only.
 ---@class neap.Resv
 ---@field name string
 ---@field uid string
@@ -502,7 +512,8 @@ function Quantity.bytes(text) end
 ---@field apiVersion? string
 ---@field controller? boolean
 
---- Labels of the pod and of the reservation that must have the same value, or there is no match.
+--- Labels of the pod and of the reservation that must have the same value, or there is no
+--- match.
 ---@class neap.LabelPair
 ---@field pod string key of the pod's label
 ---@field reservation string key of the reservation's label

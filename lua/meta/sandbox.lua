@@ -1,16 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- The globals that policies have, all of them, for editors (LuaCATS) and, as doc/lua-api.md, for
--- people. They stand in for an editor's own declarations of Lua's libraries, which are to be off
--- there, as they know more than is here. t/test_meta.c compares them with the sandbox.
+-- The globals that policies have, all of them, for editors (LuaCATS) and, as
+-- doc/lua-api.md, for people. They stand in for an editor's own declarations of Lua's
+-- libraries, which are to be off there, as they know more than is here. t/test_meta.c
+-- compares them with the sandbox.
 ---@meta
 -- luacheck: ignore
 error("a meta file is never run")
 
 -- # Global functions
--- Lua 5.4's, where nothing else is said. There is no other global: no `io`, `os`, `debug`,
--- `package`, `coroutine`, `load`, `require`, `print`, `collectgarbage`, `getmetatable`. A name that
--- is not here raises, and so does setting a global: use `local`.
+-- Lua 5.4's, where nothing else is said. There is no other global: no `io`, `os`,
+-- `debug`, `package`, `coroutine`, `load`, `require`, `print`, `collectgarbage`,
+-- `getmetatable`. A name that is not here raises, and so does setting a global: use
+-- `local`.
 
 --- Raises message when v is nil or false; gives all its arguments otherwise.
 ---@generic T
@@ -21,7 +23,8 @@ error("a meta file is never run")
 ---@return any ...
 function assert(v, message, ...) end
 
---- Raises message. A text gets the place of this call in front (level 2: of the caller's call).
+--- Raises message. A text gets the place of this call in front (level 2: of the caller's
+--- call).
 ---@param message any
 ---@param level? integer
 function error(message, level) end
@@ -34,8 +37,8 @@ function error(message, level) end
 ---@return integer i
 function ipairs(t) end
 
---- The key after key and its value, in the order of `pairs`; nil after the last. Walking with
---- `pairs` is cheaper.
+--- The key after key and its value, in the order of `pairs`; nil after the last. Walking
+--- with `pairs` is cheaper.
 ---@generic K, V
 ---@param t table<K, V>
 ---@param key? K
@@ -43,15 +46,16 @@ function ipairs(t) end
 ---@return V?
 function next(t, key) end
 
---- Walks a table in a fixed order: numbers ascending, strings by their bytes, false, true. Other
---- keys raise.
+--- Walks a table in a fixed order: numbers ascending, strings by their bytes, false,
+--- true. Other keys raise.
 ---@generic T: table, K, V
 ---@param t T
 ---@return fun(table: table<K, V>, index?: K): K, V
 ---@return T
 function pairs(t) end
 
---- Calls f; true and its results, or false and the error. It does not catch a spent budget.
+--- Calls f; true and its results, or false and the error. It does not catch a spent
+--- budget.
 ---@param f function
 ---@param ... any
 ---@return boolean ok
@@ -89,8 +93,9 @@ function rawset(t, key, value) end
 ---@return any ...
 function select(n, ...) end
 
---- Sets the metatable of t, as a copy: what meta says now counts, and later only another `__index`. `__call` is a
---- function; `__gc` and `__mode` are refused; what reads a metatable is not there.
+--- Sets the metatable of t, as a copy: what meta says now counts, and later only another
+--- `__index`. `__call` is a function; `__gc` and `__mode` are refused; what reads a
+--- metatable is not there.
 ---@generic T: table
 ---@param t T
 ---@param meta table|nil
@@ -113,8 +118,8 @@ function tostring(v) end
 ---@return "nil"|"boolean"|"number"|"string"|"table"|"function"|"userdata"
 function type(v) end
 
---- Calls f; true and its results, or false and what handler gives. The handler runs after f has
---- ended, so that it sees no stack; a spent budget is not caught.
+--- Calls f; true and its results, or false and what handler gives. The handler runs after
+--- f has ended, so that it sees no stack; a spent budget is not caught.
 ---@param f function
 ---@param handler fun(message: any): any
 ---@param ... any
@@ -123,8 +128,8 @@ function type(v) end
 function xpcall(f, handler, ...) end
 
 -- # Libraries
--- Their tables cannot be changed. No function but `string.len` takes a string of more than 64 KiB,
--- and none gives one.
+-- Their tables cannot be changed. No function but `string.len` takes a string of more
+-- than 64 KiB, and none gives one.
 
 --- No `random` and `randomseed`, as the same sample is to give the same answer.
 ---@class mathlib
@@ -249,8 +254,8 @@ function math.type(x) end
 ---@return boolean
 function math.ult(a, b) end
 
---- All are methods of strings, too: `s:upper()`. No `dump`, `pack`, `packsize` and `unpack`.
---- Patterns are Lua's; one that takes too many steps on a text raises.
+--- All are methods of strings, too: `s:upper()`. No `dump`, `pack`, `packsize` and
+--- `unpack`. Patterns are Lua's; one that takes too many steps on a text raises.
 ---@class stringlib
 string = {}
 
@@ -266,7 +271,8 @@ function string.byte(s, i, j) end
 ---@return string
 function string.char(...) end
 
---- Where the pattern is first found, and its captures; nil when it is not. Bounded in steps.
+--- Where the pattern is first found, and its captures; nil when it is not. Bounded in
+--- steps.
 ---@param s string
 ---@param pattern string
 ---@param from? integer
@@ -276,7 +282,8 @@ function string.char(...) end
 ---@return any ... captures
 function string.find(s, pattern, from, is_plain) end
 
---- Puts values into a format. No `%p`; `%s` of a table shows its type; at most 200 conversions.
+--- Puts values into a format. No `%p`; `%s` of a table shows its type; at most 200
+--- conversions.
 ---@param format string
 ---@param ... any
 ---@return string
@@ -339,8 +346,8 @@ function string.sub(s, i, j) end
 ---@return string
 function string.upper(s) end
 
---- They work on the raw table, without `__len`, `__index` and `__newindex`, and on at most 200000
---- elements unless said. Read-only tables may be read.
+--- They work on the raw table, without `__len`, `__index` and `__newindex`, and on at
+--- most 200000 elements unless said. Read-only tables may be read.
 ---@class tablelib
 table = {}
 
@@ -359,7 +366,8 @@ function table.concat(list, separator, i, j) end
 ---@overload fun(list: table, value: any)
 function table.insert(list, position, value) end
 
---- Copies the elements first to last to position `to`, of target when given; gives that table.
+--- Copies the elements first to last to position `to`, of target when given; gives that
+--- table.
 ---@param list table
 ---@param first integer
 ---@param last integer
@@ -379,8 +387,8 @@ function table.pack(...) end
 ---@return any
 function table.remove(list, position) end
 
---- Sorts a list of at most 50000 elements. Equal ones keep their order, and a comparison that
---- contradicts itself raises nothing.
+--- Sorts a list of at most 50000 elements. Equal ones keep their order, and a comparison
+--- that contradicts itself raises nothing.
 ---@generic T
 ---@param list T[]
 ---@param comes_before? fun(a: T, b: T): boolean
@@ -419,7 +427,8 @@ function utf8.codepoint(s, i, j, is_lax) end
 ---@return integer
 function utf8.codes(s, is_lax) end
 
---- The characters that begin at the bytes i to j; nil and a position where it is no UTF-8.
+--- The characters that begin at the bytes i to j; nil and a position where it is no
+--- UTF-8.
 ---@param s string
 ---@param i? integer
 ---@param j? integer

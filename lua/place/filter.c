@@ -13,7 +13,8 @@
 #include "lua/value/convert.h"
 #include "lua/vm/budget.h"
 
-/* Nodes of one call: of more there are several, so that none may hold the loop for long. */
+/* Nodes of one call: of more there are several, so that none may hold the loop for
+ * long. */
 #define NODES_MAX 2048
 
 struct block {
@@ -71,7 +72,8 @@ static bool is_for(const struct block *block, uint32_t row)
 				 block->views[0].columns->nodes[row]->object, where);
 }
 
-/* The iterator: the next nodes that the policy is for and that have all that is needed. The others stay allowed. */
+/* The iterator: the next nodes that the policy is for and that have all that is needed.
+ * The others stay allowed. */
 static int following(lua_State *L)
 {
 	struct block *block = lua_touserdata(L, lua_upvalueindex(1));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `examples` of the kinds score and filter. A row describes a pod and nodes; a cluster is made of them as of real objects, and
- * the real call runs on it.
+ * `examples` of the kinds score and filter. A row describes a pod and nodes; a cluster is
+ * made of them as of real objects, and the real call runs on it.
  *
  * { name =, params = { ... }, pod = { ... }, nodes = { a = { ... }, b = { ... } },
  *   want = { a = 75, b = 20 } | { a = true, b = "reason" } | "skip" | "hold" } */
@@ -202,7 +202,8 @@ static int count_pods(const json_t *told, bool has_any)
 	return (int)json_array_size(told);
 }
 
-/* The first pod has what is taken: all of requested, and the CPUs and memory of NUMA nodes. */
+/* The first pod has what is taken: all of requested, and the CPUs and memory of NUMA
+ * nodes. */
 static int add_pods(struct example *ex, const char *name, const json_t *node,
 		    const json_t *annotations)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * NUMA nodes of an example's node, as the objects that a real one tells them in. CPUs are numbered through, two threads to
- * a core, and the first ones of each NUMA node are those that are taken.
+ * NUMA nodes of an example's node, as the objects that a real one tells them in. CPUs are
+ * numbered through, two threads to a core, and the first ones of each NUMA node are those
+ * that are taken.
  *
  * numa = { { cpus = 8, bound = 3, memory = 1000, used_memory = 400 }, { cpus = 8 } } */
 #include <stdio.h>

@@ -320,8 +320,8 @@ int neap_place_needs_read(lua_State *L, int index, struct neap_policy *policy,
 
 /* --- the node --- */
 
-/* Calling out of Lua costs as much as a node does there, so fields come for several nodes at once: so many values in all,
- * as a function has 200 locals and each takes one. */
+/* Calling out of Lua costs as much as a node does there, so fields come for several nodes
+ * at once: so many values in all, as a function has 200 locals and each takes one. */
 #define BATCH_VALUES 40
 #define BATCH_MAX    8
 
@@ -421,7 +421,8 @@ int neap_place_push_targets(lua_State *L, const struct neap_policy *policy)
 		if (need->field != NEAP_PLACE_NODE)
 			continue;
 		count++;
-		/* A script may have put something else into its table: then it has what it made. */
+		/* A script may have put something else into its table: then it has what
+		 * it made. */
 		if (!neap_place_has_key(need) ||
 		    neap_lua_get(L, table, neap_place_field_name(need)) != LUA_TTABLE) {
 			lua_settop(L, table + count - 1);

@@ -125,8 +125,8 @@ static int open_protected(lua_State *L)
 	return 0;
 }
 
-/* With the first reservation, as most pods are offered none. ctx.memo lives as long as a decision: what a policy says of
- * a pod must not hang on who was asked about before. */
+/* With the first reservation, as most pods are offered none. ctx.memo lives as long as a
+ * decision: what a policy says of a pod must not hang on who was asked about before. */
 static enum neap_tick_verdict open(struct neap_policy *policy, struct neap_error *err)
 {
 	enum neap_tick_verdict verdict;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `examples` of kind reservation. A row describes a pod and one reservation, with the fields that resv has; both are made
- * of real objects, and the real calls run on them.
+ * `examples` of kind reservation. A row describes a pod and one reservation, with the
+ * fields that resv has; both are made of real objects, and the real calls run on them.
  *
  * { name =, params = { ... }, now_unix =, pod = { ... }, reservation = { ... },
  *   want = true | "reason" | "skip" | { open =, reason =, again_unix =, rank = } } */

@@ -70,14 +70,14 @@ static int make_protected(lua_State *L)
 		lua_rawsetp(L, -2, facts->reserve);
 	else
 		neap_policy_keep(L, facts->policy, NEAP_REF_PASSING);
-	/* Lua looks whether a collection is due when it makes something: here, and not within the call of the script, which
-	 * would pay for it. */
+	/* Lua looks whether a collection is due when it makes something: here, and not
+	 * within the call of the script, which would pay for it. */
 	lua_pushliteral(L, "");
 	return 0;
 }
 
-/* Collected at once: what comes next would otherwise lie beside it, until the state is full within a call of the
- * script, which pays for the collection then. */
+/* Collected at once: what comes next would otherwise lie beside it, until the state is
+ * full within a call of the script, which pays for the collection then. */
 static int forget_protected(lua_State *L)
 {
 	const struct neap_policy *policy = lua_touserdata(L, 1);
@@ -88,7 +88,8 @@ static int forget_protected(lua_State *L)
 	return 0;
 }
 
-/* Between decisions alone: within one, more reservations than there is room for would push each other out for good. */
+/* Between decisions alone: within one, more reservations than there is room for would
+ * push each other out for good. */
 int neap_reserve_tidy(struct neap_policy *policy, struct neap_error *err)
 {
 	struct neap_reserve_own *own = policy->reserve;

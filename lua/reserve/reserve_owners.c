@@ -94,7 +94,8 @@ static void make_table(lua_State *L, int kept, lua_Integer front, lua_Integer be
 	lua_rawseti(L, kept, front);
 }
 
-/* Whatever was made before is left to scripts that hold it, and shows no selector any more. */
+/* Whatever was made before is left to scripts that hold it, and shows no selector any
+ * more. */
 static void make_list(lua_State *L, struct neap_policy *policy)
 {
 	struct neap_reserve_own *own = policy->reserve;
@@ -152,7 +153,8 @@ static void make_parts(lua_State *L, struct neap_reserve_own *own, int kept, siz
 
 /* --- showing --- */
 
-/* shown: bits of what is in the table, by field. What neither is there nor was is not touched. */
+/* shown: bits of what is in the table, by field. What neither is there nor was is not
+ * touched. */
 static void set_ref(lua_State *L, int kept, lua_Integer behind,
 		    const struct neap_reserve_ref *ref, unsigned *shown)
 {
@@ -250,7 +252,8 @@ static void show(lua_State *L, struct neap_policy *policy,
 			make_parts(L, own, kept, i, missing);
 	}
 	point(own, reserve);
-	/* Where memory ends in the middle of this it is not known any more what the tables have. */
+	/* Where memory ends in the middle of this it is not known any more what the
+	 * tables have. */
 	own->is_torn = true;
 	for (size_t i = 0; i < count; i++) {
 		const struct neap_reserve_owner *owner = &reserve->owners[i];

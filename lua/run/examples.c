@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `examples`: rows that a policy carries as its own tests. A row's partial node becomes a real
- * sample, and the real tick runs on it, so that needs, budgets and checks act as in service.
+ * `examples`: rows that a policy carries as its own tests. A row's partial node becomes a
+ * real sample, and the real tick runs on it, so that needs, budgets and checks act as in
+ * service.
  *
- * { name =, node = { ... }, params = { ... }, want = { writes } | "hold" | "skip" }, or with
- * steps = { { node = { ... }, after_s = 1, want = ... }, ... } that share ctx.memo; a step's node
- * lies over the row's. */
+ * { name =, node = { ... }, params = { ... }, want = { writes } | "hold" | "skip" }, or
+ * with steps = { { node = { ... }, after_s = 1, want = ... }, ... } that share ctx.memo;
+ * a step's node lies over the row's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +106,8 @@ static int open_row(lua_State *L, struct example *ex)
 	return 0;
 }
 
-/* Classes are there when the example says anything about them; a workload's target follows its id. */
+/* Classes are there when the example says anything about them; a workload's target
+ * follows its id. */
 static void fill_in(lua_State *L, int node, struct neap_sample *sample)
 {
 	struct neap_class_sample *const classes[] = {&sample->besteffort,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Samples packed by their field tables. A struct neap_workload has 2.5 KB, most of it room for CPU
- * sets and texts that are short; packed, one takes some 80 bytes, and its texts are stored once for
- * all frames in which they stay the same.
+ * Samples packed by their field tables. A struct neap_workload has 2.5 KB, most of it
+ * room for CPU sets and texts that are short; packed, one takes some 80 bytes, and its
+ * texts are stored once for all frames in which they stay the same.
  *
- * Numbers: seven bits a byte, so that small ones are short; a missing one is one byte. Reals: the
- * bytes of the IEEE form without the zeros at its end, so that 0, 0.5 or 12 are short and every bit
- * pattern (NaN too) comes back. CPU sets: their used words, or "as the set before". Texts: one
- * counted block for the sample and one for each element of a list, compared with that of the frame
- * before. A new field needs its row in the table and nothing here; a new field type does not compile
- * without a case. */
+ * Numbers: seven bits a byte, so that small ones are short; a missing one is one byte.
+ * Reals: the bytes of the IEEE form without the zeros at its end, so that 0, 0.5 or 12
+ * are short and every bit pattern (NaN too) comes back. CPU sets: their used words, or
+ * "as the set before". Texts: one counted block for the sample and one for each element
+ * of a list, compared with that of the frame before. A new field needs its row in the
+ * table and nothing here; a new field type does not compile without a case. */
 #include "lua/run/record.h"
 
 #include <stdlib.h>
@@ -26,7 +26,8 @@ struct neap_record {
 	unsigned char *data;
 	size_t len, size;
 	size_t block_count; /* so far */
-	/* So far they are those of the newest frame, in its order; else they stand in blocks. */
+	/* So far they are those of the newest frame, in its order; else they stand in
+	 * blocks. */
 	bool is_same;
 	size_t cursor; /* where in the newest frame's list the next one is likely to be */
 	struct neap_block **blocks;
@@ -84,7 +85,8 @@ static void put_number(struct neap_record *record, uint64_t number)
 	record->len += (size_t)(at - start);
 }
 
-/* Zigzag, so that -1 is short, and one more, so that the missing one (the lowest) becomes 0. */
+/* Zigzag, so that -1 is short, and one more, so that the missing one (the lowest) becomes
+ * 0. */
 static void put_int(struct neap_record *record, int64_t number)
 {
 	uint64_t sign = number < 0 ? UINT64_MAX : 0;
@@ -187,9 +189,9 @@ static struct neap_block_list *newest_texts(const struct neap_record *record)
 		->texts;
 }
 
-/* The block of the newest frame with the gathered text, with a reference; NULL when there is none.
- * Workloads keep their order but for those that come and go, so the search starts where the last
- * one ended. */
+/* The block of the newest frame with the gathered text, with a reference; NULL when there
+ * is none. Workloads keep their order but for those that come and go, so the search
+ * starts where the last one ended. */
 static struct neap_block *find_block(struct neap_record *record)
 {
 	const struct neap_block_list *list = newest_texts(record);
@@ -398,7 +400,8 @@ static bool fits(const struct neap_record *record, const struct neap_frame *fram
 	return bytes <= record->bytes_max;
 }
 
-/* The list of the blocks that were put, with a reference. It takes theirs over; NULL without memory. */
+/* The list of the blocks that were put, with a reference. It takes theirs over; NULL
+ * without memory. */
 static struct neap_block_list *take_list(struct neap_record *record)
 {
 	struct neap_block_list *list = newest_texts(record);

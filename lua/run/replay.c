@@ -51,8 +51,9 @@ static int run_one(struct neap_policy *policy, const struct neap_sample *sample,
 	return neap_answer_sort(ret, err);
 }
 
-/* In service a policy goes at the third fault in a row or when its state was killed. An input that
- * the older version cannot cope with either is none of the newer one's faults. */
+/* In service a policy goes at the third fault in a row or when its state was killed. An
+ * input that the older version cannot cope with either is none of the newer one's
+ * faults. */
 static void count_faults(struct replay *replay, const struct neap_answer *older,
 			 const struct neap_answer *newer)
 {

@@ -88,7 +88,8 @@ const char *neap_lua_name(lua_State *L, int index)
 	return text ? text : "?";
 }
 
-/* The key is no name at all: "there is no node.capacity; did you mean 'capacity_milli'?" */
+/* The key is no name at all: "there is no node.capacity; did you mean
+ * 'capacity_milli'?" */
 static int raise_unknown(lua_State *L, const struct neap_known *known, const char *key)
 {
 	const char *message = lua_tostring(L, lua_upvalueindex(2));
@@ -379,8 +380,8 @@ static int read_keys(lua_State *L, int index, const struct neap_field *field,
 	return 0;
 }
 
-/* A text member ends where the next one of the struct could begin: its size is not in the table,
- * so the smallest of all is used. */
+/* A text member ends where the next one of the struct could begin: its size is not in the
+ * table, so the smallest of all is used. */
 #define TEXT_MAX 128
 
 static int read_number(lua_State *L, int index, const struct neap_field *field, void *at,

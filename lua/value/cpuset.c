@@ -25,7 +25,8 @@ static void expand(const struct object *object, struct neap_cpuset *ret)
 	memcpy(ret->word, object->word, object->len * sizeof(object->word[0]));
 }
 
-/* A set never changes, and most pods of a node have the same one: an equal one is pushed again. */
+/* A set never changes, and most pods of a node have the same one: an equal one is pushed
+ * again. */
 void neap_lua_push_cpuset(lua_State *L, const struct neap_cpuset *set)
 {
 	uint32_t len = set->len;

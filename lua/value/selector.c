@@ -15,7 +15,8 @@
 
 #define SELECTOR_TYPE "neap.Selector"
 
-/* Of a table that is to become a selector: tables, numbers and texts in it, and bytes of these. */
+/* Of a table that is to become a selector: tables, numbers and texts in it, and bytes of
+ * these. */
 #define VALUES_MAX 2000
 #define BYTES_MAX  ((size_t)128 * 1024)
 

@@ -76,8 +76,8 @@ static int topo_count(lua_State *L)
 	return 1;
 }
 
-/* Picks the n of the arguments (topology, set, n). Leaves the userdata that holds the numbers on
- * the stack and returns how many there are. */
+/* Picks the n of the arguments (topology, set, n). Leaves the userdata that holds the
+ * numbers on the stack and returns how many there are. */
 static int pick(lua_State *L, int **ret_order)
 {
 	struct neap_topology *topology = check_topology(L);
@@ -91,7 +91,8 @@ static int pick(lua_State *L, int **ret_order)
 	return neap_pick_scatter(topology, &from, (int)wanted, *ret_order);
 }
 
-/* topology:pick(set, n) -> array of CPU numbers in picking order, {} when set has fewer */
+/* topology:pick(set, n) -> array of CPU numbers in picking order, {} when set has
+ * fewer */
 static int topo_pick(lua_State *L)
 {
 	int *order = NULL;
@@ -119,7 +120,8 @@ static int topo_pick_set(lua_State *L)
 	return 1;
 }
 
-/* topology:siblings(cpu) -> cpu set of its core, itself included; empty for an unknown CPU */
+/* topology:siblings(cpu) -> cpu set of its core, itself included; empty for an unknown
+ * CPU */
 static int topo_siblings(lua_State *L)
 {
 	struct neap_topology *topology = check_topology(L);

@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPU budgets without a steady cost. A count hook that is always on doubles the time of a tight
- * loop, so none is installed. A periodic wall timer signals the thread instead, and its handler reads
- * the CPU clock of the thread; over the budget it sets a hook that raises at the next instruction,
- * call or return, and stays, so that no pcall of the script survives it.
+ * CPU budgets without a steady cost. A count hook that is always on doubles the time of a
+ * tight loop, so none is installed. A periodic wall timer signals the thread instead, and
+ * its handler reads the CPU clock of the thread; over the budget it sets a hook that
+ * raises at the next instruction, call or return, and stays, so that no pcall of the
+ * script survives it.
  *
- * A tick costs up to 40 us on a virtual machine, so there are few. No thread gets more CPU time than
- * there is wall time: a call that comes alone has its first tick when its budget can be spent at the
- * earliest, mostly never. On a machine that gives less CPU time, the tick is set to what is then left.
+ * A tick costs up to 40 us on a virtual machine, so there are few. No thread gets more
+ * CPU time than there is wall time: a call that comes alone has its first tick when its
+ * budget can be spent at the earliest, mostly never. On a machine that gives less CPU
+ * time, the tick is set to what is then left.
  *
- * Calls in close succession: the timer stays armed after a call. A second one that finds it so makes it
- * tick TICKS_A_BUDGET times a budget, and the ones after that only write a few words of memory, until
- * IDLE_TICKS found none. Such a call does not know its start on the CPU clock; its first tick counts as
- * the start, which gives it up to one interval more, and sets the next tick as above. So a script is
- * stopped after between 1 and about 1.1 budgets of CPU time (1.2 for budgets below 3 ms), and never
- * before its budget is spent.
+ * Calls in close succession: the timer stays armed after a call. A second one that finds
+ * it so makes it tick TICKS_A_BUDGET times a budget, and the ones after that only write a
+ * few words of memory, until IDLE_TICKS found none. Such a call does not know its start
+ * on the CPU clock; its first tick counts as the start, which gives it up to one interval
+ * more, and sets the next tick as above. So a script is stopped after between 1 and about
+ * 1.1 budgets of CPU time (1.2 for budgets below 3 ms), and never before its budget is
+ * spent.
  *
- * lua_sethook is the one function of Lua that may be called from a signal handler. Its write can in
- * theory be lost while Lua enters a function; every further tick repeats it.
+ * lua_sethook is the one function of Lua that may be called from a signal handler. Its
+ * write can in theory be lost while Lua enters a function; every further tick repeats it.
  *
- * A C function that never looks whether the script must stop would hold its thread for good. The
- * last watchdog sees it in the same handler: told to stop, and far more CPU time used since. */
+ * A C function that never looks whether the script must stop would hold its thread for
+ * good. The last watchdog sees it in the same handler: told to stop, and far more CPU
+ * time used since. */
 #include "lua/vm/budget.h"
 
 #include <errno.h>
@@ -55,7 +59,8 @@
 	INT64_C(20000) /* the tick that is moved onto the deadline comes no sooner */
 #define TICK_FAR_NSEC INT64_C(20000000) /* and no later, so that the timer ends soon */
 #define IDLE_TICKS    4
-#define HOOK_COUNT    100 /* instructions between two looks at the clock without a timer */
+/* instructions between two looks at the clock without a timer */
+#define HOOK_COUNT 100
 #define CHECKS_A_LOOK                                                                    \
 	16 /* calls of neap_budget_is_spent between two looks without a timer */
 #define NSEC_A_SEC   INT64_C(1000000000)
@@ -181,8 +186,8 @@ static void tick_idle(struct budget *b)
 	(void)set_timer(b, 0, 0); /* if this failed the next idle tick tries again */
 }
 
-/* CPU time after which a script that was told to stop will not stop any more. The part in budgets
- * is scaled already. */
+/* CPU time after which a script that was told to stop will not stop any more. The part in
+ * budgets is scaled already. */
 static int64_t patience_of(const struct budget *b)
 {
 	int64_t least = watchdog.least_usec * 1000 * slowness;
@@ -214,8 +219,9 @@ static bool set_far_timer(struct budget *b, int64_t left)
 	return set_timer(b, first, b->wish);
 }
 
-/* lua_sethook walks all frames of the script. With tens of thousands of them a tick can take longer
- * than the interval, and the script would never come to the instruction at which it is stopped. */
+/* lua_sethook walks all frames of the script. With tens of thousands of them a tick can
+ * take longer than the interval, and the script would never come to the instruction at
+ * which it is stopped. */
 static void slow_down(struct budget *b, int64_t took)
 {
 	int64_t wait = took * TICKS_A_BUDGET;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The matcher behind lua/vm/pattern: Lua's patterns by backtracking, with every step counted.
+ * The matcher behind lua/vm/pattern: Lua's patterns by backtracking, with every step
+ * counted.
  *
- * A step is one look at a character, one item of a pattern, or a few bytes of a character set or a
- * back reference. A call has STEPS and STEPS_A_BYTE for each byte of its text, so that patterns which
- * walk the text once always get through; that is a few milliseconds at most. The depth limit is Lua's
- * own, and keeps the C stack below 100 KiB. */
+ * A step is one look at a character, one item of a pattern, or a few bytes of a character
+ * set or a back reference. A call has STEPS and STEPS_A_BYTE for each byte of its text,
+ * so that patterns which walk the text once always get through; that is a few
+ * milliseconds at most. The depth limit is Lua's own, and keeps the C stack below 100
+ * KiB. */
 #include "lua/vm/matcher.h"
 
 #include <ctype.h>
@@ -266,8 +268,8 @@ static bool is_frontier(struct neap_matcher *m, const char *s, const char *p,
 	return !is_in_set(m, before, p, end - 1) && is_in_set(m, after, p, end - 1);
 }
 
-/* The items that are more than one character. *ret_p moves on where the match does; NULL: no match.
- * *ret_done is false for an item that is a single character. */
+/* The items that are more than one character. *ret_p moves on where the match does; NULL:
+ * no match. *ret_done is false for an item that is a single character. */
 static const char *match_special(struct neap_matcher *m, const char *s,
 				 const char **ret_p, bool *ret_done)
 {
@@ -302,8 +304,8 @@ static const char *match_special(struct neap_matcher *m, const char *s,
 	}
 }
 
-/* A single-character item with what may follow it. True: go on at *ret_s, *ret_p. False: *ret_s is
- * the result. */
+/* A single-character item with what may follow it. True: go on at *ret_s, *ret_p. False:
+ * *ret_s is the result. */
 static bool match_item(struct neap_matcher *m, const char **ret_s, const char **ret_p)
 {
 	const char *s = *ret_s, *p = *ret_p, *found;

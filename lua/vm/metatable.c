@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * setmetatable. Lua looks into a metatable in the middle of C, where no hook reaches it, and at any time later: a
- * table that is its own `__call` shifts the whole stack once per link, weak tables make a collection quadratic, a
- * finalizer runs with hooks off. So a script's table never becomes a metatable: a copy does, of the events named
- * here and with a `__call` that is a function, and no script can reach or change that.
+ * setmetatable. Lua looks into a metatable in the middle of C, where no hook reaches it,
+ * and at any time later: a table that is its own `__call` shifts the whole stack once per
+ * link, weak tables make a collection quadratic, a finalizer runs with hooks off. So a
+ * script's table never becomes a metatable: a copy does, of the events named here and
+ * with a `__call` that is a function, and no script can reach or change that.
  *
- * A metatable without `__index` gets one that looks for a later one, because objects are often made by
- * "setmetatable(o, self) self.__index = self". A copy costs half a microsecond and some 150 bytes; to find out whether
- * the copy before it would still do costs as much. */
+ * A metatable without `__index` gets one that looks for a later one, because objects are
+ * often made by "setmetatable(o, self) self.__index = self". A copy costs half a
+ * microsecond and some 150 bytes; to find out whether the copy before it would still do
+ * costs as much. */
 #include <lauxlib.h>
 
 #include "engine/base/base.h"

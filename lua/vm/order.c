@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pairs and next in an order that is the same in every process: numbers ascending, strings by
- * their bytes, then false and true. Lua's own order follows a random seed, and a decision must be
- * repeatable. Other keys (tables, functions) have nothing to be ordered by and are refused.
+ * pairs and next in an order that is the same in every process: numbers ascending,
+ * strings by their bytes, then false and true. Lua's own order follows a random seed, and
+ * a decision must be repeatable. Other keys (tables, functions) have nothing to be
+ * ordered by and are refused.
  *
- * Shaped for lists and for small records. A list 1..n is walked as it is; other tables get their
- * keys sorted once per pairs (24 bytes a key while sorting, 16 while walking). next(t, k) is "the
- * smallest key after k": a walk keeps the sorted keys of its table in a weak slot, so that it does
- * not sort at every step; a key added during the walk may be missed, as in Lua, but nil always means
- * that nothing comes after k. next(t) looks at all
- * keys for the smallest, without sorting. */
+ * Shaped for lists and for small records. A list 1..n is walked as it is; other tables
+ * get their keys sorted once per pairs (24 bytes a key while sorting, 16 while walking).
+ * next(t, k) is "the smallest key after k": a walk keeps the sorted keys of its table in
+ * a weak slot, so that it does not sort at every step; a key added during the walk may be
+ * missed, as in Lua, but nil always means that nothing comes after k. next(t) looks at
+ * all keys for the smallest, without sorting. */
 #include <string.h>
 
 #include <lauxlib.h>
@@ -42,7 +43,8 @@ static int compare_bytes(const char *a, size_t a_len, const char *b, size_t b_le
 	return c ? c : (a_len > b_len) - (a_len < b_len);
 }
 
-/* Exact for any pair: a float key never has an integer's value, Lua makes such keys integers. */
+/* Exact for any pair: a float key never has an integer's value, Lua makes such keys
+ * integers. */
 static int compare_int_real(lua_Integer i, lua_Number n)
 {
 	lua_Number floor_n;
@@ -109,7 +111,8 @@ static void read_key(lua_State *L, int index, struct key *ret)
 	}
 }
 
-/* Merge sort, because it can be left by an error at any point: both halves lie in userdata. */
+/* Merge sort, because it can be left by an error at any point: both halves lie in
+ * userdata. */
 static void sort_keys(lua_State *L, struct key *keys, struct key *spare, size_t count)
 {
 	size_t width, steps = 0;
@@ -141,8 +144,8 @@ static void sort_keys(lua_State *L, struct key *keys, struct key *spare, size_t 
 		memcpy(keys, from, count * sizeof(*keys));
 }
 
-/* Pushes nil when the table at index is exactly a list 1..n, else its keys, sorted, as a list.
- * Returns n. With is_forced a list is pushed in any case. */
+/* Pushes nil when the table at index is exactly a list 1..n, else its keys, sorted, as a
+ * list. Returns n. With is_forced a list is pushed in any case. */
 static lua_Integer push_keys(lua_State *L, int index, bool is_forced)
 {
 	lua_Integer count = 0, i = 0;
@@ -247,8 +250,8 @@ int neap_order_pairs(lua_State *L)
 	return 3;
 }
 
-/* Pushes the smallest key of the table at index that comes after *after (NULL: of all); false (and
- * nothing) when there is none. */
+/* Pushes the smallest key of the table at index that comes after *after (NULL: of all);
+ * false (and nothing) when there is none. */
 static bool push_first(lua_State *L, int index, const struct key *after)
 {
 	struct key least, key;
@@ -276,7 +279,8 @@ static bool push_first(lua_State *L, int index, const struct key *after)
 	return has_found;
 }
 
-/* Pushes the table of walks: table -> its sorted keys, with the place of the walk at [0]. */
+/* Pushes the table of walks: table -> its sorted keys, with the place of the walk at
+ * [0]. */
 static void push_walks(lua_State *L)
 {
 	if (lua_rawgetp(L, LUA_REGISTRYINDEX, &walks_slot) == LUA_TTABLE)
@@ -298,8 +302,8 @@ static void drop_walk(lua_State *L, int walks, int table)
 	lua_rawset(L, walks);
 }
 
-/* First place in the sorted keys (at index keys) whose key comes after the one at stack index key;
- * places run from 1. */
+/* First place in the sorted keys (at index keys) whose key comes after the one at stack
+ * index key; places run from 1. */
 static lua_Integer place_after(lua_State *L, int keys, lua_Integer count, int key)
 {
 	lua_Integer low = 1, high = count + 1;
@@ -367,7 +371,8 @@ int neap_order_next(lua_State *L)
 		if ((at & NEAP_VM_CHECK_MASK) == 0)
 			neap_vm_check(L);
 	}
-	/* Keys that were added since the walk began could be missing: nil has to be true. */
+	/* Keys that were added since the walk began could be missing: nil has to be
+	 * true. */
 	drop_walk(L, 4, 3);
 	lua_settop(L, 5);
 	read_key(L, 2, &last);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * string.find, match, gmatch and gsub with the semantics of Lua 5.4 and a step budget (lua/vm/matcher).
- * Lua's own backtracks without limit inside C, where no hook reaches it: a pattern of 28 optional
- * letters can hold a thread for seconds. */
+ * string.find, match, gmatch and gsub with the semantics of Lua 5.4 and a step budget
+ * (lua/vm/matcher). Lua's own backtracks without limit inside C, where no hook reaches
+ * it: a pattern of 28 optional letters can hold a thread for seconds. */
 #include <ctype.h>
 #include <string.h>
 
@@ -103,7 +103,8 @@ static int string_match(lua_State *L)
 	return find_or_match(L, false);
 }
 
-/* Upvalues: text, pattern, offset of the next attempt, offset of the end of the last match or -1. */
+/* Upvalues: text, pattern, offset of the next attempt, offset of the end of the last
+ * match or -1. */
 static int gmatch_step(lua_State *L)
 {
 	size_t text_len, pattern_len;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The allow-list and the fences around it. The list below is what a script can reach, nothing else:
- * each name is taken from neap's own replacement if there is one, else from Lua's library, wrapped so
- * that it gets no text longer than NEAP_VM_TEXT_BYTES. Libraries are opened in a scratch table that
- * is dropped afterwards; load, coroutine, debug, io, os and package are never opened or dropped.
+ * The allow-list and the fences around it. The list below is what a script can reach,
+ * nothing else: each name is taken from neap's own replacement if there is one, else from
+ * Lua's library, wrapped so that it gets no text longer than NEAP_VM_TEXT_BYTES.
+ * Libraries are opened in a scratch table that is dropped afterwards; load, coroutine,
+ * debug, io, os and package are never opened or dropped.
  *
- * Globals of a script are an empty table in front of the list: reading an unknown name and writing
- * any name raise. Library tables are frozen: an empty proxy with the real table behind it. */
+ * Globals of a script are an empty table in front of the list: reading an unknown name
+ * and writing any name raise. Library tables are frozen: an empty proxy with the real
+ * table behind it. */
 #include "lua/vm/sandbox.h"
 
 #include <string.h>
@@ -48,7 +50,8 @@ static const char *const names[] = {
 	"utf8.offset",    "xpcall",          NULL,
 };
 
-/* Lua's own functions that look at no text beyond its length: handed out without the wrapper. */
+/* Lua's own functions that look at no text beyond its length: handed out without the
+ * wrapper. */
 static const char *const plain[] = {
 	"assert", "error", "ipairs", "rawequal", "string.len", "type", NULL,
 };
@@ -122,7 +125,8 @@ void neap_sandbox_freeze(lua_State *L)
 	lua_remove(L, -2);
 }
 
-/* Only fields that are there are set, and no text is made that is not one of their keys. */
+/* Only fields that are there are set, and no text is made that is not one of their
+ * keys. */
 void neap_sandbox_refreeze(lua_State *L, int index)
 {
 	if (!lua_getmetatable(L, index))
@@ -144,7 +148,8 @@ static int call_checked(lua_State *L)
 	return lua_tocfunction(L, lua_upvalueindex(1))(L);
 }
 
-/* utf8.codes(s) -> iterator, s, 0. The iterator skips bytes in a loop, so its text is checked too. */
+/* utf8.codes(s) -> iterator, s, 0. The iterator skips bytes in a loop, so its text is
+ * checked too. */
 static int call_codes(lua_State *L)
 {
 	int count = call_checked(L);
@@ -273,7 +278,8 @@ static void push_library(lua_State *L, const struct library *library)
 	lua_remove(L, -2);
 }
 
-/* Copies what the list allows of a library from the table at the top into the table below. */
+/* Copies what the list allows of a library from the table at the top into the table
+ * below. */
 static void copy_allowed(lua_State *L, const struct library *library)
 {
 	size_t len = strlen(library->name);
@@ -294,7 +300,8 @@ static void copy_allowed(lua_State *L, const struct library *library)
 	}
 }
 
-/* The metatable of all strings: s:method() finds the library, "10" + 1 works, nothing can be set. */
+/* The metatable of all strings: s:method() finds the library, "10" + 1 works, nothing can
+ * be set. */
 static void fence_strings(lua_State *L)
 {
 	static const char *const events[] = {"__add", "__sub", "__mul",  "__div", "__mod",

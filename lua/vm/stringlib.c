@@ -61,7 +61,8 @@ int neap_string_tostring(lua_State *L)
 	return 1;
 }
 
-/* Lua's own format with `format` and the arguments from `first` on, which stay; the result is pushed. */
+/* Lua's own format with `format` and the arguments from `first` on, which stay; the
+ * result is pushed. */
 static void push_piece(lua_State *L, const char *format, size_t len, int first, int last)
 {
 	luaL_checkstack(L, last - first + 4, NULL);
@@ -73,8 +74,9 @@ static void push_piece(lua_State *L, const char *format, size_t len, int first, 
 	neap_vm_check(L);
 }
 
-/* string.format(format, ...) -> string. Texts for %s are made here, the rest is Lua's, in pieces: a
- * number of 300 digits takes some 10 us, and nothing looks at the budget meanwhile. */
+/* string.format(format, ...) -> string. Texts for %s are made here, the rest is Lua's, in
+ * pieces: a number of 300 digits takes some 10 us, and nothing looks at the budget
+ * meanwhile. */
 static int string_format(lua_State *L)
 {
 	const char *format = luaL_checkstring(L, 1), *at, *end, *piece = format;

@@ -23,8 +23,8 @@ static void check_readable(lua_State *L, int arg)
 	lua_replace(L, arg);
 }
 
-/* rawgeti and rawseti, and a look at the budget each time: one that makes a table of colliding keys grow takes 24
- * ms. */
+/* rawgeti and rawseti, and a look at the budget each time: one that makes a table of
+ * colliding keys grow takes 24 ms. */
 static void copy_element(lua_State *L, int from, lua_Integer i, int to, lua_Integer at)
 {
 	lua_rawgeti(L, from, i);
@@ -184,7 +184,8 @@ static bool top_is_less(lua_State *L)
 	bool is_less;
 
 	if (lua_isnil(L, 2)) {
-		/* Lua walks through both texts piece by piece at each NUL byte: 2 ms for 256 KiB. */
+		/* Lua walks through both texts piece by piece at each NUL byte: 2 ms for
+		 * 256 KiB. */
 		neap_vm_check(L);
 		return !lua_rawequal(L, -1, -2) && lua_compare(L, -1, -2, LUA_OPLT);
 	}
@@ -216,8 +217,8 @@ static void merge(lua_State *L, int from, int to, lua_Integer start, lua_Integer
 	}
 }
 
-/* table.sort(list [, comes_before]). Sorts in two scratch lists, so that a comparison that changes
- * the list, or raises, does no harm. */
+/* table.sort(list [, comes_before]). Sorts in two scratch lists, so that a comparison
+ * that changes the list, or raises, does no harm. */
 static int table_sort(lua_State *L)
 {
 	lua_Integer len, width, i;

@@ -23,9 +23,10 @@
 #define STEPS_A_LOOK 64 /* one takes 0.15 ms at most */
 #define STEPS_USEC   20000
 #define NODE_BYTES   24 /* of a table: key, value and the next of a chain */
-/* When an allocation fails Lua collects all its garbage, which no hook interrupts: 0.5 to 1.3 ms for
- * 4 MiB of small tables. A script whose budget ends within that time gets a little over its ceiling
- * instead, which lets it come to its next instruction, where it is stopped. */
+/* When an allocation fails Lua collects all its garbage, which no hook interrupts: 0.5 to
+ * 1.3 ms for 4 MiB of small tables. A script whose budget ends within that time gets a
+ * little over its ceiling instead, which lets it come to its next instruction, where it
+ * is stopped. */
 #define COLLECT_NSEC(bytes) ((int64_t)(bytes) / 8)
 #define OVERDRAFT_BYTES     ((size_t)64 * 1024)
 
@@ -53,9 +54,9 @@ struct neap_vm {
 	void *log_arg;
 };
 
-/* Where the script stands that wants too much: an error of memory has no position, and no handler is
- * called for it. Only reads. A state that is just moving its stack cannot be looked at: recursion without end is told
- * by where the stack grew before. */
+/* Where the script stands that wants too much: an error of memory has no position, and no
+ * handler is called for it. Only reads. A state that is just moving its stack cannot be
+ * looked at: recursion without end is told by where the stack grew before. */
 static void *refuse(struct neap_vm *vm, const void *block)
 {
 	vm->spot = vm->deep;
@@ -78,9 +79,10 @@ static void note_stack(struct neap_vm *vm, const void *block, const void *fresh)
 	}
 }
 
-/* The keys of a table that are no list are one block of 2^k nodes; a list has 2^k elements where it grew, and a
- * block of 3 * 2^k bytes only where it was made with just so many. Keys that a script chose to collide make Lua walk
- * over all of them for each when a table grows, or is walked through: 24 ms for 4096. */
+/* The keys of a table that are no list are one block of 2^k nodes; a list has 2^k
+ * elements where it grew, and a block of 3 * 2^k bytes only where it was made with just
+ * so many. Keys that a script chose to collide make Lua walk over all of them for each
+ * when a table grows, or is walked through: 24 ms for 4096. */
 static bool is_large_table(size_t size)
 {
 	size_t nodes = size / NODE_BYTES;
@@ -215,7 +217,8 @@ int64_t neap_vm_last_cpu_usec(const struct neap_vm *vm)
 	return vm->cpu_usec;
 }
 
-/* Called where the error is raised, while the calls still stand. Runs no script and allocates nothing. */
+/* Called where the error is raised, while the calls still stand. Runs no script and
+ * allocates nothing. */
 static int note_spot(lua_State *L)
 {
 	struct neap_vm *vm = neap_vm_of(L);
@@ -230,8 +233,8 @@ void neap_vm_charge(struct neap_vm *vm, int64_t cpu_usec)
 	vm->cpu_usec += cpu_usec;
 }
 
-/* Turns the error value at the top into *err. Runs unprotected, so it allocates nothing in Lua and
- * calls no metamethod: an error object's __tostring could loop. */
+/* Turns the error value at the top into *err. Runs unprotected, so it allocates nothing
+ * in Lua and calls no metamethod: an error object's __tostring could loop. */
 static int report(struct neap_vm *vm, int status, struct neap_error *err)
 {
 	lua_State *L = vm->L;
@@ -477,8 +480,9 @@ int neap_vm_script_pcall(lua_State *L)
 	return 2;
 }
 
-/* xpcall(f, handler, ...) -> true, results... | false, what the handler gives or raises. A handler
- * that Lua itself calls would run where hooks are off, and could loop forever. */
+/* xpcall(f, handler, ...) -> true, results... | false, what the handler gives or raises.
+ * A handler that Lua itself calls would run where hooks are off, and could loop
+ * forever. */
 int neap_vm_script_xpcall(lua_State *L)
 {
 	int status;

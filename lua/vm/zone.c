@@ -28,7 +28,8 @@ struct neap_zone {
 	struct neap_zone_change changes[];
 };
 
-/* The part of time around a moment in which the offset does not change: start <= it < end. */
+/* The part of time around a moment in which the offset does not change: start <= it <
+ * end. */
 struct segment {
 	int64_t start, end;
 	int32_t offset_s;
@@ -110,7 +111,8 @@ static const char *read_table(const struct block *b, size_t width, struct neap_z
 	return NULL;
 }
 
-/* "\nTEXT\n" behind the second block; an empty text is no rule. False when it is wrong. */
+/* "\nTEXT\n" behind the second block; an empty text is no rule. False when it is
+ * wrong. */
 static bool read_footer(const uint8_t *data, size_t len, struct neap_zone *zone)
 {
 	const uint8_t *end =
@@ -168,7 +170,8 @@ int neap_zone_parse(const void *data, size_t len, struct neap_zone **ret,
 	return 0;
 }
 
-/* Letters, digits, _ + - in parts between slashes; each part begins with a letter or digit. */
+/* Letters, digits, _ + - in parts between slashes; each part begins with a letter or
+ * digit. */
 static bool is_name(const char *name)
 {
 	bool is_start = true;
@@ -304,13 +307,15 @@ void neap_zone_read_clock(const struct neap_zone *zone, int64_t unix_s,
 	ret->offset_s = offset_s;
 }
 
-/* The first moment at which the clock shows local, or that comes after it was jumped over. */
+/* The first moment at which the clock shows local, or that comes after it was jumped
+ * over. */
 static int64_t find_local(const struct neap_zone *zone, int64_t local)
 {
 	/* Here every clock shows less. */
 	struct segment segment = find_segment(zone, local - OFFSET_MAX);
 
-	/* Each step is one transition of the file, or one of the few a year of its rule. */
+	/* Each step is one transition of the file, or one of the few a year of its
+	 * rule. */
 	for (;;) {
 		int64_t at = local - segment.offset_s;
 

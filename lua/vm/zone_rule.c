@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * POSIX TZ texts: std offset [dst [offset] , start [/time] , end [/time]], with the extensions of
- * RFC 8536 (hours up to 167, negative times). West is positive there, east is here. */
+ * POSIX TZ texts: std offset [dst [offset] , start [/time] , end [/time]], with the
+ * extensions of RFC 8536 (hours up to 167, negative times). West is positive there, east
+ * is here. */
 #include <string.h>
 
 #include "engine/base/quantity.h"
@@ -167,8 +168,8 @@ int neap_zone_rule_changes(const struct neap_zone_rule *rule, int64_t unix_s,
 			 rule->offset_s},
 		};
 
-		/* Of two at one moment the later year's stays last: that is how a zone says that
-		 * summer never ends. */
+		/* Of two at one moment the later year's stays last: that is how a zone
+		 * says that summer never ends. */
 		for (int i = 0; i < 2; i++) {
 			int at = count++;
 

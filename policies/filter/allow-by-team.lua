@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Nodes that belong to a team take pods of that team only, and pods that say of which team they
---- are go to its nodes or to nobody's. It is a rule for those who keep to it, no fence: a pod says
---- its team itself, and without this policy, or when it fails, every node is open.
+--- Nodes that belong to a team take pods of that team only, and pods that say of which
+--- team they are go to its nodes or to nobody's. It is a rule for those who keep to it,
+--- no fence: a pod says its team itself, and without this policy, or when it fails, every
+--- node is open.
 ---@type neap.FilterPolicy
 return {
   api = 1,

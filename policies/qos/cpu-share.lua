@@ -3,30 +3,32 @@
 -- Lets best-effort pods use whatever CPU time is left, and takes means in the order of
 -- what they cost them:
 --
---   1. Priority, always: the lowest weight, and idle priority (cpu.idle) on top of it while
---      critical pods use most of the machine. Idle priority alone puts threads that wake up
---      onto CPUs where best-effort pods run, as if these were empty, and does not always
---      interrupt them: right when no CPU is empty anyway, worse than the weight when some are.
---   2. CPUs, when critical pods wait all the same, and only so many that what the critical
---      pods use fits onto the CPUs that become free, with room for bursts. The scheduler
---      prefers CPUs on which nothing runs: where too few are free, it crowds the critical
---      pods onto these, and they wait for each other. Whoever uses nearly all of the
---      machine, or has no two CPUs to become free, is thus best served by priority alone.
---      CPUs come back one step at a time after a quiet while.
+--   1. Priority, always: the lowest weight, and idle priority (cpu.idle) on top of it
+--      while critical pods use most of the machine. Idle priority alone puts threads that
+--      wake up onto CPUs where best-effort pods run, as if these were empty, and does not
+--      always interrupt them: right when no CPU is empty anyway, worse than the weight
+--      when some are.
+--   2. CPUs, when critical pods wait all the same, and only so many that what the
+--      critical pods use fits onto the CPUs that become free, with room for bursts. The
+--      scheduler prefers CPUs on which nothing runs: where too few are free, it crowds
+--      the critical pods onto these, and they wait for each other. Whoever uses nearly
+--      all of the machine, or has no two CPUs to become free, is thus best served by
+--      priority alone. CPUs come back one step at a time after a quiet while.
 --   3. A quota, last, when the fewest CPUs are not few enough. It throws CPU time away
 --      and makes best-effort pods run in bursts, so it is the first to go.
 --
--- doc/colocation.md has the measurements behind this. cpu.idle never goes on the directory
--- of the class: a kubelet sets cpu.shares there when it starts, and the kernel refuses that
--- on an idle group.
+-- doc/colocation.md has the measurements behind this. cpu.idle never goes on the
+-- directory of the class: a kubelet sets cpu.shares there when it starts, and the kernel
+-- refuses that on an idle group.
 
 local LOWEST_SHARES = 2
 -- Percent of the node by which use must fall before idle priority ends.
 local IDLE_PLAY = 10
 -- The fewest CPUs that may become free: on one, each request waits for all before it.
 local FREE_MIN = 2
--- Free CPUs beyond what is used, in square roots of that: the rule of square-root staffing
--- (Halfin and Whitt, 1981), by which waiting stays as rare on few CPUs as on many.
+-- Free CPUs beyond what is used, in square roots of that: the rule of square-root
+-- staffing (Halfin and Whitt, 1981), by which waiting stays as rare on few CPUs as on
+-- many.
 local STAFFING = 0.7
 -- Several pods that stall together are one reason to cut, not several.
 local STALL_PAUSE_USEC = 400000
@@ -62,8 +64,8 @@ local function find_range(node, params)
   return range.min < all and range or nil
 end
 
---- The CPUs that best-effort pods keep when the critical ones get all that they use, and the
---- headroom, for themselves. nil where that is not to be had.
+--- The CPUs that best-effort pods keep when the critical ones get all that they use, and
+--- the headroom, for themselves. nil where that is not to be had.
 local function find_room(node, params, range, used)
   if not range then
     return nil
@@ -91,8 +93,8 @@ local function look(node, params, range)
   }
 end
 
---- Whether best-effort pods run idle: as the parameter says, or by use, with some play so that
---- use about the limit does not switch it to and fro.
+--- Whether best-effort pods run idle: as the parameter says, or by use, with some play so
+--- that use about the limit does not switch it to and fro.
 local function wants_idle(node, params, memo, seen)
   if params.priority ~= "auto" or not node.supports["cpu.idle"] then
     return params.priority == "idle" and node.supports["cpu.idle"]
@@ -262,13 +264,15 @@ return {
       doc = "share of the fewest CPUs that the quota leaves" },
   },
 
-  -- No field of single workloads: on a full node making those costs more than all the rest.
+  -- No field of single workloads: on a full node making those costs more than all the
+  -- rest.
   needs = { "mono_usec", "capacity_milli", "critical_used_milli?", "critical_used_avg_milli?",
             "critical_pressure?", "topology", "supports", "reserved_cpus", "system_cpus",
             "exclusive_cpus", "kubelet_cpu_policy?", "trigger?" },
 
-  -- Two fifths of half a second: a service that stalls. Waiting for a moment now and then is
-  -- how CPUs are shared; what of it lasts, pressure_high sees in the average of ten seconds.
+  -- Two fifths of half a second: a service that stalls. Waiting for a moment now and then
+  -- is how CPUs are shared; what of it lasts, pressure_high sees in the average of ten
+  -- seconds.
   triggers = {
     { name = "stall", pressure = "cpu", of = "critical", stall_usec = 200000,
       window_usec = 500000 },

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Who may use a reservation: whom its spec.owners name. One entry that takes the pod is enough; of
---- an entry all that it says must hold. neapd matches like that by itself: this is the rule to copy
---- and change. With combine = "replace" a copy decides alone, and an admin has to load it.
+--- Who may use a reservation: whom its spec.owners name. One entry that takes the pod is
+--- enough; of an entry all that it says must hold. neapd matches like that by itself:
+--- this is the rule to copy and change. With combine = "replace" a copy decides alone,
+--- and an admin has to load it.
 
 --- What is said must be so; what is not said does not matter.
 local function is_same(wanted, is)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Pods go where others are already, so that whole nodes stay free; a node that is nearly full is
---- less good.
+--- Pods go where others are already, so that whole nodes stay free; a node that is nearly
+--- full is less good.
 ---@type neap.ScorePolicy
 return {
   api = 1,

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Pods go where little is really used, by the reports of the nodes. Up to a calm load all nodes
---- are alike, so that pods do not run after small differences; from a busy load on there are none.
+--- Pods go where little is really used, by the reports of the nodes. Up to a calm load
+--- all nodes are alike, so that pods do not run after small differences; from a busy load
+--- on there are none.
 ---@type neap.ScorePolicy
 return {
   api = 1,

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Pods go where they fit tightest into one NUMA node, so that whole NUMA nodes and cores stay free
---- for the large ones. A pod that gets CPUs of its own is looked at by cores, others by amounts.
+--- Pods go where they fit tightest into one NUMA node, so that whole NUMA nodes and cores
+--- stay free for the large ones. A pod that gets CPUs of its own is looked at by cores,
+--- others by amounts.
 ---@type neap.ScorePolicy
 return {
   api = 1,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attacks on a running neapd over TCP, by one who may even have the token: http PORT TOKEN. Forms
- * by which servers are deceived, requests without end, drips, and as many silent connections as may
- * be opened. Each must be refused or cut off; a client with the token asks in between and must be
- * served within a second. Prints a line for each kind; status 1 when something was not as it must be. */
+ * Attacks on a running neapd over TCP, by one who may even have the token: http PORT
+ * TOKEN. Forms by which servers are deceived, requests without end, drips, and as many
+ * silent connections as may be opened. Each must be refused or cut off; a client with the
+ * token asks in between and must be served within a second. Prints a line for each kind;
+ * status 1 when something was not as it must be. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# HTTP attacks on a running neapd over TCP, partly by one who has the token: refused or cut off, while
-# the unix socket serves everybody as if nothing were.
+# HTTP attacks on a running neapd over TCP, partly by one who has the token: refused or
+# cut off, while the unix socket serves everybody as if nothing were.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For labels.t: labels FILE NODES PODS LABELS OTHERS [OWNERS]. Puts what selections are dear of into a store's file: pods of many
- * labels in the namespace "web", most of them nobody's, ReplicaSets, Deployments and disruption budgets with selectors of as
- * many rules as there may be, and OTHERS of each kind that is looked through. "labels selector" prints such a selector as
- * a text. */
+ * For labels.t: labels FILE NODES PODS LABELS OTHERS [OWNERS]. Puts what selections are
+ * dear of into a store's file: pods of many labels in the namespace "web", most of them
+ * nobody's, ReplicaSets, Deployments and disruption budgets with selectors of as many
+ * rules as there may be, and OTHERS of each kind that is looked through. "labels
+ * selector" prints such a selector as a text. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

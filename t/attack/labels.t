@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Selectors of as many rules as there may be over very many pods of many labels: of ReplicaSets, Deployments and disruption
-# budgets that are stored, of lists, of many watches, of a collection that goes; an eviction, and Jobs beside pods of others.
-# And pods of a thousand owners each. None holds the loop. Bounds are CPU time of single turns. CHAOS_LONG: 50,000 pods of 300 labels.
+# Selectors of as many rules as there may be over very many pods of many labels: of
+# ReplicaSets, Deployments and disruption budgets that are stored, of lists, of many
+# watches, of a collection that goes; an eviction, and Jobs beside pods of others. And
+# pods of a thousand owners each. None holds the loop. Bounds are CPU time of single
+# turns. CHAOS_LONG: 50,000 pods of 300 labels.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Hostile policies of every kind, live in a running neapd: an editor uploads them as the next versions of harmless ones,
-# and at a moment they begin, in ticks and in decisions about pods. Whoever else asks is answered, freeze and release come
-# through, no turn of the loop holds it, and what fails is rolled back. Bounds are CPU time of single turns. CHAOS_LONG: again
-# and again for a minute.
+# Hostile policies of every kind, live in a running neapd: an editor uploads them as the
+# next versions of harmless ones, and at a moment they begin, in ticks and in decisions
+# about pods. Whoever else asks is answered, freeze and release come through, no turn of
+# the loop holds it, and what fails is rolled back. Bounds are CPU time of single turns.
+# CHAOS_LONG: again and again for a minute.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 . t/lib/slow.sh
@@ -98,7 +99,8 @@ start()
 	neapd_start --policy none --schedule-default --listen "127.0.0.1:$PORT" --token-file "$WORK/tokens" \
 		--grant editor=group:editors --grant reader=group:readers && is_alive
 }
-# Each kind and row, harmless or hostile; prints how many were refused. Those that went live and will fault: $WORK/hostile.
+# Each kind and row, harmless or hostile; prints how many were refused. Those that went
+# live and will fault: $WORK/hostile.
 upload()
 {
 	local kind name faults does refused=0 text status
@@ -113,7 +115,8 @@ upload()
 	done
 	echo "$refused"
 }
-# Somebody else asks, one request after the other, until the file is gone: how many, how many in vain, the slowest.
+# Somebody else asks, one request after the other, until the file is gone: how many, how
+# many in vain, the slowest.
 others()
 {
 	local path status took count=0 failed=0 most=0

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whole requests against a running neapd, by root, by every role over TCP and by strangers: all kinds and verbs that
- * discovery tells of, their parts, the control API, the extender over TLS and what is served beside them, with bodies,
- * paths and headers that were valid before they were changed. What must hold for each: an answer, none of the server's own
- * failures, not more than half a second of the loop's CPU time until it is there, nothing done for who may not do it, and
- * of what is wrong in a body no path twice.
- * At the end the server is alive, lists what it has, and has used no more CPU time and memory than its bounds. */
+ * Whole requests against a running neapd, by root, by every role over TCP and by
+ * strangers: all kinds and verbs that discovery tells of, their parts, the control API,
+ * the extender over TLS and what is served beside them, with bodies, paths and headers
+ * that were valid before they were changed. What must hold for each: an answer, none of
+ * the server's own failures, not more than half a second of the loop's CPU time until it
+ * is there, nothing done for who may not do it, and of what is wrong in a body no path
+ * twice. At the end the server is alive, lists what it has, and has used no more CPU time
+ * and memory than its bounds. */
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -212,7 +214,8 @@ static void send_all(const struct conn *conn, const char *bytes, size_t len)
 	}
 }
 
-/* Reads an answer to its end, of a stream only its head. Its status; 0: none came; -1: the server went. */
+/* Reads an answer to its end, of a stream only its head. Its status; 0: none came; -1:
+ * the server went. */
 static int hear(const struct conn *conn, bool is_raw, bool is_head, char *answer,
 		const char **ret_body)
 {
@@ -508,9 +511,9 @@ static void judge_memory(const char *when, long more, long most)
 #endif
 }
 
-/* Sends the same requests in rounds. The first rounds leave what is stored, and what is kept
- * for the next request and for watches. Only lost memory grows with each round: so the
- * first round that leaves next to nothing more is the last. */
+/* Sends the same requests in rounds. The first rounds leave what is stored, and what is
+ * kept for the next request and for watches. Only lost memory grows with each round: so
+ * the first round that leaves next to nothing more is the last. */
 static void attack(size_t count, char *answer)
 {
 	int64_t cpu = cpu_usec();

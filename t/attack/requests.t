@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Changed requests of every kind and verb, by every role, against a neapd of their own with all roles (t/attack/requests.c);
-# afterwards a second neapd opens what the first has stored, and lists as much. REQUESTS (1000), FUZZ_SEED (1).
+# Changed requests of every kind and verb, by every role, against a neapd of their own
+# with all roles (t/attack/requests.c); afterwards a second neapd opens what the first has
+# stored, and lists as much. REQUESTS (1000), FUZZ_SEED (1).
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
@@ -41,8 +42,8 @@ make_tokens()
 	chmod 640 "$WORK/tokens"
 	[ "$(id -u)" != 0 ] || chgrp nogroup "$WORK/tokens"
 }
-# In a dry run: nothing of this machine changes. What is remembered for watches is small, as it would hide what is lost:
-# 40,000 requests fill the 64 MiB that it may have.
+# In a dry run: nothing of this machine changes. What is remembered for watches is small,
+# as it would hide what is lost: 40,000 requests fill the 64 MiB that it may have.
 start()
 {
 	free_port

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Takes all that neapd gives: shares PORT TLS_PORT COUNT TOKEN... Each TOKEN opens COUNT connections, all watches but
- * every eighth, which says nothing more; beside them as many again that never end their headers, and some that never
- * begin with TLS, from many addresses. Prints "held N, refused N" when all have been tried, and holds what it got
+ * Takes all that neapd gives: shares PORT TLS_PORT COUNT TOKEN... Each TOKEN opens COUNT
+ * connections, all watches but every eighth, which says nothing more; beside them as many
+ * again that never end their headers, and some that never begin with TLS, from many
+ * addresses. Prints "held N, refused N" when all have been tried, and holds what it got
  * until its input ends. Status 1 when it could not connect. */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Readers who take every connection and watch that they can get, one alone and several together, beside strangers who
-# never end their handshakes and headers: freeze and release come through, over the unix socket and, with the token, over
-# TLS; so does another reader. CHAOS_LONG: with as few descriptors as neapd can do with, too.
+# Readers who take every connection and watch that they can get, one alone and several
+# together, beside strangers who never end their handshakes and headers: freeze and
+# release come through, over the unix socket and, with the token, over TLS; so does
+# another reader. CHAOS_LONG: with as few descriptors as neapd can do with, too.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What others feel of a request, for slow.t and the bench. slow SOCKET COUNT MILLISECONDS METHOD PATH [ACCEPT [BODY]]: another client
- * asks for /healthz, again and again over a connection of its own, while COUNT clients send the request at once
- * and read what they are answered, to the end or for so many milliseconds (0: to the end), and for a moment more.
- * Prints the slowest of the other's answers, the time until all were answered (both in milliseconds), the
- * status of the first, and the megabytes. With LATE_UNTIL=PATH it goes on when that is answered with 404. */
+ * What others feel of a request, for slow.t and the bench. slow SOCKET COUNT MILLISECONDS
+ * METHOD PATH [ACCEPT [BODY]]: another client asks for /healthz, again and again over a
+ * connection of its own, while COUNT clients send the request at once and read what they
+ * are answered, to the end or for so many milliseconds (0: to the end), and for a moment
+ * more. Prints the slowest of the other's answers, the time until all were answered (both
+ * in milliseconds), the status of the first, and the megabytes. With LATE_UNTIL=PATH it
+ * goes on when that is answered with 404. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>

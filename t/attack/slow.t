@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Requests about very many objects, many of them at once: none holds the loop, so that whoever else asks is
-# answered. Bounds are CPU time of single turns of the loop: what was done in one go took several times as long.
+# Requests about very many objects, many of them at once: none holds the loop, so that
+# whoever else asks is answered. Bounds are CPU time of single turns of the loop: what was
+# done in one go took several times as long.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

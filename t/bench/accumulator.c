@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How long choosing CPUs takes (P1, P2): reads cases in the form of the vectors of area cpu-accumulator, and times
- * one call each, from the sets of a node to the set of CPUs that are given. Prints
- * {"rows":[{"case","ns_per_op","allocs_per_op","cpus"}]}. An answer that is not the wanted one ends it with
- * status 1. */
+ * How long choosing CPUs takes (P1, P2): reads cases in the form of the vectors of area
+ * cpu-accumulator, and times one call each, from the sets of a node to the set of CPUs
+ * that are given. Prints {"rows":[{"case","ns_per_op","allocs_per_op","cpus"}]}. An
+ * answer that is not the wanted one ends it with status 1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 #include "engine/base/mem.h"
 #include "t/vectors/cpu_case.h"
 
-/* Of each case the least of so many rounds, each of about so long, in CPU time: others may be at work. */
+/* Of each case the least of so many rounds, each of about so long, in CPU time: others
+ * may be at work. */
 #define ROUNDS     40
 #define ROUND_USEC 1000
 

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# `make bench`: one table of figures, each against a limit or a peer measured in the same run, in turn;
-# medians of BENCH_ROUNDS (5) rounds. Arguments: parts to run (P3 P4 P5 P6 P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19
-# P21 P23 P24 P33 P34; default all).
-# Needs root, as real cgroups are made; all groups and files are its own and go at the end.
-# A part that cannot run prints its reason in place of a figure. BENCH_PODS (250) of 2 containers.
+# `make bench`: one table of figures, each against a limit or a peer measured in the same
+# run, in turn; medians of BENCH_ROUNDS (5) rounds. Arguments: parts to run (P3 P4 P5 P6
+# P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19 P21 P23 P24 P33 P34; default all). Needs
+# root, as real cgroups are made; all groups and files are its own and go at the end. A
+# part that cannot run prints its reason in place of a figure. BENCH_PODS (250) of 2
+# containers.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 root=$PWD
@@ -94,7 +95,8 @@ printf '%-4s %-58s %14s %12s %s\n' '' what goal figure ''
 # row PART WHAT GOAL FIGURE VERDICT
 row() { printf '%-4s %-58s %14s %12s %s\n' "$@"; }
 
-# under PART WHAT LIMIT FIGURE UNIT [FACTOR]: the figure, and whether it is at most the limit.
+# under PART WHAT LIMIT FIGURE UNIT [FACTOR]: the figure, and whether it is at most the
+# limit.
 under()
 {
 	local verdict
@@ -122,8 +124,9 @@ anon_kib()
 	echo $sum
 }
 
-# The files that neapd really reads in twenty ticks, as a list for limit and peer (those of the pods;
-# the kernel counts their containers in them; some in every few ticks only); without strace the full list. A tick begins where /proc/stat is read.
+# The files that neapd really reads in twenty ticks, as a list for limit and peer (those
+# of the pods; the kernel counts their containers in them; some in every few ticks only);
+# without strace the full list. A tick begins where /proc/stat is read.
 what_it_reads()
 {
 	if command -v strace >/dev/null; then
@@ -139,7 +142,8 @@ what_it_reads()
 				tick = ""
 			}
 			ticks { tick = tick $0 "\n" }' >"$tmp/list"
-		# An unfinished call of another thread and the last, cut tick are left out.
+		# An unfinished call of another thread and the last, cut tick are left
+		# out.
 		if [ "$(grep -c '^$' "$tmp/list")" -ge 3 ]; then
 			reads_from="the files that neapd read in $(grep -c '^$' "$tmp/list") ticks"
 			return 0
@@ -156,7 +160,8 @@ part_P9()
 		skip P9 "tick over $pods pods" 'the groups cannot be made'
 		return
 	fi
-	# Ten times the usual ticks, so the shortest window: it has as many samples as usual, or nearly.
+	# Ten times the usual ticks, so the shortest window: it has as many samples as
+	# usual, or nearly.
 	if ! start 100ms "$pods_root" --window 10s; then
 		skip P9 "tick over $pods pods" 'neapd does not start (see above)'
 		return
@@ -210,7 +215,8 @@ part_P10()
 		under P10 'cgroup writes in 10 ticks or more with no change' 0 "$writes" writes
 		stop
 	fi
-	# The kernel walks all groups for every quota, so once with the pods and once without.
+	# The kernel walks all groups for every quota, so once with the pods and once
+	# without.
 	changes pods
 	"$tools/make_groups" remove "$pods_root"
 	changes alone
@@ -262,7 +268,8 @@ part_P18()
 {
 	local i
 	for ((i = 0; i < rounds; i++)); do
-		# Names of its own each time, so that no hand of the round before is waited for.
+		# Names of its own each time, so that no hand of the round before is
+		# waited for.
 		"$tools/start_probe" "$tmp/start$i/neap.sock" "$build/neapd" --share-dir "$root" \
 			--run-dir "$tmp/start$i" --data-dir "$tmp/sdata$i" --unix-socket \
 			"$tmp/start$i/neap.sock" --group "$group-$i" --listen off --user "$user" \

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What 50 changes cost (P10): a hand of its own sets the CPU quota of 50 groups, again and again
- * between two values. Prints the CPU time of one such round in microseconds, asking side and hand
- * together, median of all rounds; then that of the limit, which reads, writes and reads the same
- * files through kept descriptors and does nothing else, in turn with the rounds; then the rounds.
- * For each quota the kernel walks all groups of the machine, so both depend on how many there are.
- * The groups are made and removed here. */
+ * What 50 changes cost (P10): a hand of its own sets the CPU quota of 50 groups, again
+ * and again between two values. Prints the CPU time of one such round in microseconds,
+ * asking side and hand together, median of all rounds; then that of the limit, which
+ * reads, writes and reads the same files through kept descriptors and does nothing else,
+ * in turn with the rounds; then the rounds. For each quota the kernel walks all groups of
+ * the machine, so both depend on how many there are. The groups are made and removed
+ * here. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

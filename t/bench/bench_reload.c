@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * P12: CPU time of a policy's way from its text to being in service, without examples, replay and
- * disk: bench_reload FILE. Prints "limit_usec<TAB>ours_usec<TAB>lines". The limit is what no reload
- * can do without: a new state with its sandbox, compile, run, close. Ours is the judge, the swap in
- * the registry, and the end of the version before. Both alternate; medians of ROUNDS, each of
- * RELOADS, as CPU time of this thread. */
+ * P12: CPU time of a policy's way from its text to being in service, without examples,
+ * replay and disk: bench_reload FILE. Prints "limit_usec<TAB>ours_usec<TAB>lines". The
+ * limit is what no reload can do without: a new state with its sandbox, compile, run,
+ * close. Ours is the judge, the swap in the registry, and the end of the version before.
+ * Both alternate; medians of ROUNDS, each of RELOADS, as CPU time of this thread. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * P13: what a budget costs while it is not spent, and how far a runaway script overruns it. Rows
- * "P13<TAB>what<TAB>value<TAB>goal<TAB>met|missed"; "-" where there is no goal. Times are CPU time of
- * this thread, which stays on one CPU.
+ * P13: what a budget costs while it is not spent, and how far a runaway script overruns
+ * it. Rows "P13<TAB>what<TAB>value<TAB>goal<TAB>met|missed"; "-" where there is no goal.
+ * Times are CPU time of this thread, which stays on one CPU.
  *
- * The unspent budget: the same function in the same state, called with and without, PAIRS times in
- * turn, median of the paired ratios; the timer of a call has stopped before the next is measured.
- * Runaways: each in a fresh policy, every second one right after another call, when its start on the
- * clock is not known. Last, the longest steps that nothing interrupts (t/lib/steps). An argument picks one runaway by
- * name, or all `steps`. */
+ * The unspent budget: the same function in the same state, called with and without, PAIRS
+ * times in turn, median of the paired ratios; the timer of a call has stopped before the
+ * next is measured. Runaways: each in a fresh policy, every second one right after
+ * another call, when its start on the clock is not known. Last, the longest steps that
+ * nothing interrupts (t/lib/steps). An argument picks one runaway by name, or all
+ * `steps`. */
 #include <lauxlib.h>
 #include <sched.h>
 #include <stdio.h>
@@ -143,8 +144,8 @@ static void wait_for_silence(void)
 		(void)nanosleep(&while_it_ticks, NULL); /* a tick ends it early */
 }
 
-/* CPU time of one call with `steps`; without a budget when budget_usec is 0. Negative: the machine
- * had become so slow that the budget was spent; the state is dead then. */
+/* CPU time of one call with `steps`; without a budget when budget_usec is 0. Negative:
+ * the machine had become so slow that the budget was spent; the state is dead then. */
 static double time_loop(struct neap_vm *vm, int64_t steps, int64_t budget_usec)
 {
 	lua_State *L = neap_vm_state(vm);

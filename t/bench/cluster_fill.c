@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For P33: cluster_fill FILE NODES PODS. Puts a cluster into a store's file: nodes, pods that run on them, six of ten
- * in the namespace "web" (of these a third made by the ReplicaSet "own", all under a disruption budget), the others
- * in "batch"; a fifth as many objects of a declared kind "widgets"; two fifths as many events. */
+ * For P33: cluster_fill FILE NODES PODS. Puts a cluster into a store's file: nodes, pods
+ * that run on them, six of ten in the namespace "web" (of these a third made by the
+ * ReplicaSet "own", all under a disruption budget), the others in "batch"; a fifth as
+ * many objects of a declared kind "widgets"; two fifths as many events. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The batch work of the colocation sweep: processes that never wait for anybody, of one kind:
+ * The batch work of the colocation sweep: processes that never wait for anybody, of one
+ * kind:
  *
  *   cpu     arithmetic in registers
- *   cache   a chase of pointers through an array as large as the last-level cache, in random order
+ *   cache   a chase of pointers through an array as large as the last-level cache, in
+ *           random order
  *   memory  copies from one large array to another, in order
  *   disk    writes of 128 KiB with fdatasync, and reads of what is not in memory any more
  *
- * Units of work are counted in a file that the client maps (colocation.h). A unit is 10 to 100 us
- * on an idle machine; units of different kinds are not comparable. Ends with SIGTERM. */
+ * Units of work are counted in a file that the client maps (colocation.h). A unit is 10
+ * to 100 us on an idle machine; units of different kinds are not comparable. Ends with
+ * SIGTERM. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -74,7 +77,8 @@ static size_t cache_bytes(void)
 	return kib * 1024;
 }
 
-/* One cycle through all lines (Sattolo), so that the chase never falls into a short one. */
+/* One cycle through all lines (Sattolo), so that the chase never falls into a short
+ * one. */
 static int chase(struct colocation_slot *slot, uint64_t seed)
 {
 	size_t bytes = cache_bytes(), count = bytes / LINE,

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One measurement of the colocation sweep: open-loop load on colo_server, and everything that tells
- * whether the figures may be believed. Requests leave at times fixed beforehand (Poisson by a seed,
- * so that every variant of a round gets the very same ones) and a latency counts from the time the
- * request was due, so a stall is paid by every request that fell into it. What has no answer two
- * seconds after the window counts with the time it has waited, and as an error.
+ * One measurement of the colocation sweep: open-loop load on colo_server, and everything
+ * that tells whether the figures may be believed. Requests leave at times fixed
+ * beforehand (Poisson by a seed, so that every variant of a round gets the very same
+ * ones) and a latency counts from the time the request was due, so a stall is paid by
+ * every request that fell into it. What has no answer two seconds after the window counts
+ * with the time it has waited, and as an error.
  *
- * The client stands for other machines, and must not queue for a CPU behind what it measures: it
- * runs with real-time priority on one CPU and says how late it was all the same. On every CPU a
- * canary of higher priority sleeps 4 ms at a time: when it is late, the machine itself (its host,
- * or a kernel that cannot be preempted) stood still. More often would be load of its own. Prints one line, tab separated. */
+ * The client stands for other machines, and must not queue for a CPU behind what it
+ * measures: it runs with real-time priority on one CPU and says how late it was all the
+ * same. On every CPU a canary of higher priority sleeps 4 ms at a time: when it is late,
+ * the machine itself (its host, or a kernel that cannot be preempted) stood still. More
+ * often would be load of its own. Prints one line, tab separated. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -189,7 +191,8 @@ static void receive(struct client *client, int i)
 	if (n < 0 && errno == EINTR)
 		return;
 	if (n != 1 || !client->request[i]) {
-		/* A dead server: the connection is given up, its request is never answered. */
+		/* A dead server: the connection is given up, its request is never
+		 * answered. */
 		(void)epoll_ctl(client->epoll_fd, EPOLL_CTL_DEL, client->fds[i], NULL);
 		return;
 	}

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The latency-critical service of the colocation sweep. A request is one byte, the answer is one
- * byte; in between lies a fixed amount of work, in units of some 100 ns on an idle machine. The
- * amount is found once (--calibrate) so that it takes so much CPU time alone, and is then the same
- * in every measurement: where batch work takes cache or memory bandwidth away, a request takes
- * longer, as it would in a real service. (A server that burns CPU time would not notice.)
+ * The latency-critical service of the colocation sweep. A request is one byte, the answer
+ * is one byte; in between lies a fixed amount of work, in units of some 100 ns on an idle
+ * machine. The amount is found once (--calibrate) so that it takes so much CPU time
+ * alone, and is then the same in every measurement: where batch work takes cache or
+ * memory bandwidth away, a request takes longer, as it would in a real service. (A server
+ * that burns CPU time would not notice.)
  *
- * All workers wait on one epoll, so any idle one takes the next request: with the workers as many
- * as CPUs this is one queue with several servers. Each has a working set of about a second-level
- * cache. Made for up to some hundred connections. */
+ * All workers wait on one epoll, so any idle one takes the next request: with the workers
+ * as many as CPUs this is one queue with several servers. Each has a working set of about
+ * a second-level cache. Made for up to some hundred connections. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>

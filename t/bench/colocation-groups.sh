@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154,SC2034  # the other variables are colocation.sh's
 #
-# Groups and processes of colocation.sh. By hand the groups are made as neapd makes them, so that
-# two variants differ by the setting alone: GROUP/burstable/podservice/main for the service,
-# GROUP/besteffort/podbatch/main for the batch work, in every hierarchy that matters.
+# Groups and processes of colocation.sh. By hand the groups are made as neapd makes them,
+# so that two variants differ by the setting alone: GROUP/burstable/podservice/main for
+# the service, GROUP/besteffort/podbatch/main for the batch work, in every hierarchy that
+# matters.
 
 service_dir=$group/burstable/podservice/main
 batch_dir=$group/besteffort/podbatch/main
 
-# A sleep of N seconds without a process: on a descriptor that is always silent. A new one for each sleep has
-# a process each, and in a sweep of many thousands bash came to wait for one that it had reaped.
+# A sleep of N seconds without a process: on a descriptor that is always silent. A new one
+# for each sleep has a process each, and in a sweep of many thousands bash came to wait
+# for one that it had reaped.
 exec {nap_fd}<> <(:)
 nap() { read -rt "$1" -u "$nap_fd"; }
 
@@ -199,7 +201,8 @@ end_all()
 	end "$server"
 	end "$daemon"
 	client='' batch='' server='' daemon=''
-	# Processes of the batch work end a moment after their first one; the hand gives back by itself.
+	# Processes of the batch work end a moment after their first one; the hand gives
+	# back by itself.
 	for ((i = 0; i < 300; i++)); do
 		[ -n "$(left_groups)" ] || return 0
 		if [ -z "$had_daemon" ] || [ $i -gt 150 ]; then remove_groups; fi

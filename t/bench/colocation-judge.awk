@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Reads raw.tsv of colocation.sh and prints the table of doc/colocation.md: medians of ratios paired
-# by round, their quartiles, what was left out and why, and whether each goal of P20 is met. Every
-# rule with its number stands in BEGIN and is printed with the result. Any POSIX awk.
+# Reads raw.tsv of colocation.sh and prints the table of doc/colocation.md: medians of
+# ratios paired by round, their quartiles, what was left out and why, and whether each
+# goal of P20 is met. Every rule with its number stands in BEGIN and is printed with the
+# result. Any POSIX awk.
 
 BEGIN {
 	FS = "\t"
@@ -124,8 +125,8 @@ function compare(what, point, a, b,   r, n, x, y) {
 	}
 	sum_up(n)
 }
-# The alternative with the lowest p99.9, the one with the most work, and the one with the most among
-# those that do not miss the goal for p99; by their medians.
+# The alternative with the lowest p99.9, the one with the most work, and the one with the
+# most among those that do not miss the goal for p99; by their medians.
 function find_best(point,   i, r, n, v, best, most, most_kept) {
 	best_tail = ""; most_work = ""; kept_work = ""
 	for (i = 1; i <= variants; i++) {
@@ -151,7 +152,8 @@ function stalls(point, variant,   r, n) {
 		if (is_good(point, variant, r) && over[point, variant, r] > 0 && !over[point, "alone", r]) n++
 	return n
 }
-# met, missed or unclear: whether the median is within, the nearer quartile too far, or neither.
+# met, missed or unclear: whether the median is within, the nearer quartile too far, or
+# neither.
 function at_most(limit) { return median <= limit ? "met" : lower > limit ? "missed" : "unclear" }
 function at_least(limit) { return median >= limit ? "met" : upper < limit ? "missed" : "unclear" }
 
@@ -214,7 +216,8 @@ function rank(point,   p) {
 	split(point, p, SUBSEP)
 	return p[1] * 10 + index("cpu,cache,memory,disk", p[2]) / 10
 }
-# In the order of the argument of colocation.sh: alone, what one would do by hand, policies.
+# In the order of the argument of colocation.sh: alone, what one would do by hand,
+# policies.
 function order_variants(   i, j, x) {
 	for (i = 2; i <= variants; i++) {
 		x = variant_at[i]

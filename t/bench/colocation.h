@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the batch work of the colocation sweep tells the client: a file of slots, one a process,
- * mapped by both. The client reads the units at both ends of its window, so that nobody has to
- * start or stop at a given moment. */
+ * What the batch work of the colocation sweep tells the client: a file of slots, one a
+ * process, mapped by both. The client reads the units at both ends of its window, so that
+ * nobody has to start or stop at a given moment. */
 #ifndef NEAP_BENCH_COLOCATION_H
 #define NEAP_BENCH_COLOCATION_H
 

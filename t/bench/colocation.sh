@@ -1,23 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# `make bench-colocation`: P20, the tail latency of a service beside batch work, and the batch work
-# done, at every point of service load x kind of batch work, under every variant, in rounds. What is
-# measured, how, and what the variants are stands in doc/colocation.md. Raw results go line by line
-# to OUT/raw.tsv; colocation-judge.awk makes a table of them.
+# `make bench-colocation`: P20, the tail latency of a service beside batch work, and the
+# batch work done, at every point of service load x kind of batch work, under every
+# variant, in rounds. What is measured, how, and what the variants are stands in
+# doc/colocation.md. Raw results go line by line to OUT/raw.tsv; colocation-judge.awk
+# makes a table of them.
 #
 #   colocation.sh            measures and prints the table
 #   colocation.sh --plan     says how many measurements there are and how long they take
 #   colocation.sh --judge    prints the table of OUT
 #   colocation.sh --publish  writes the table of OUT into doc/colocation.md
 #
-#   OUT=DIR          folder of the results (build/colocation); RESUME=1 goes on where it stopped
-#   POINTS="15:cpu"  LOAD:KIND, load in percent of the machine, kind cpu, cache, memory or disk
+#   OUT=DIR          folder of the results (build/colocation); RESUME=1 goes on where it
+#                    stopped
+#   POINTS="15:cpu"  LOAD:KIND, load in percent of the machine, kind cpu, cache, memory or
+#                    disk
 #   VARIANTS="..."   alone nothing shares idle idle-pod split slice, or policies: those in
 #                    t/bench/colocation, the shipped ones, files; NAME:PARAM=VALUE,...
-#   ROUNDS=15  SECONDS_EACH=1  SETTLE=0.3 (SETTLE_NEAP=0.6 with a policy)  SEED=1  MINUTES=0
-#   MINUTES=N stops before the first round that would not end in N minutes from the start (0: none).
-#   WAIT_QUIET=N waits up to N seconds before each measurement until others use little of the machine.
+#   ROUNDS=15  SECONDS_EACH=1  SETTLE=0.3 (SETTLE_NEAP=0.6 with a policy)  SEED=1
+#              MINUTES=0
+#   MINUTES=N stops before the first round that would not end in N minutes from the start
+#   (0: none). WAIT_QUIET=N waits up to N seconds before each measurement until others use
+#   little of the machine.
 #   CLIENT_CPU=0  DISK_DIR=OUT (a folder on a real disk)  BUILD=build
 # Needs root. All groups and processes are its own and go at the end, also at Ctrl-C.
 set -u
@@ -87,7 +92,8 @@ plan()
 	for variant in "${variants[@]}"; do
 		if [ -n "$(policy_of "$variant")" ]; then neap=$((neap + 1)); else hand=$((hand + 1)); fi
 	done
-	# About what starting, draining and removing take; a round says how long it really took.
+	# About what starting, draining and removing take; a round says how long it really
+	# took.
 	awk -v p=${#points[@]} -v h=$hand -v n=$neap -v r="$rounds" -v s="$seconds" -v a="$settle" \
 		-v b="$settle_neap" 'BEGIN {
 		each = h * (s + a + 0.35) + n * (s + b + 0.5)
@@ -186,7 +192,8 @@ measure()
 	[ -n "$line" ]
 }
 
-# The work of a request, and what it costs with its system calls: once, and kept for RESUME.
+# The work of a request, and what it costs with its system calls: once, and kept for
+# RESUME.
 set_up()
 {
 	local i seconds=1
@@ -202,7 +209,8 @@ set_up()
 			cat "$tmp/err" >&2
 			die 'the service cannot be measured alone (see above)'
 		fi
-		# The client's share counts too: it is the service's network, and cannot be had by others.
+		# The client's share counts too: it is the service's network, and cannot
+		# be had by others.
 		cost_usec=$(awk -F '\t' -v t="$seconds" '{ printf "%.1f", ($14 + $16) * t * 1e6 / $1 }' <<<"$line")
 		awk -F '\t' '$13 > 0.06 { printf "colocation: others use %.0f %% of the machine: " \
 			"what a request costs may be wrong, and little of what follows will count\n", $13 * 100 }' <<<"$line" >&2
@@ -230,7 +238,8 @@ has_result()
 		END { exit !found }' "$out/raw.tsv"
 }
 
-# Until a quarter of a second goes by in which less than a twentieth of the machine is used.
+# Until a quarter of a second goes by in which less than a twentieth of the machine is
+# used.
 quiet()
 {
 	local from=$EPOCHSECONDS
@@ -252,7 +261,8 @@ one_round()
 			if has_result "$round" "$load" "$kind" "$variant"; then continue; fi
 			quiet
 			if measure "$load" "$kind" "$variant" "$round"; then
-				# One write, so that a line is there as a whole or not at all.
+				# One write, so that a line is there as a whole or not at
+				# all.
 				printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$round" "$load" "$kind" "$variant" \
 					"$EPOCHSECONDS" "$line" >>"$out/raw.tsv"
 			else

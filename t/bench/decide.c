@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What one decision costs: "decide [NODES [PODS]]" has NODES nodes with PODS pods on each (default 5000 and 20: 100,000
- * pods), kinds of pods in turn, each decided, assumed and forgotten. CPU time of this thread, microseconds a decision, the median of ROUNDS. */
+ * What one decision costs: "decide [NODES [PODS]]" has NODES nodes with PODS pods on each
+ * (default 5000 and 20: 100,000 pods), kinds of pods in turn, each decided, assumed and
+ * forgotten. CPU time of this thread, microseconds a decision, the median of ROUNDS. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154,SC2016  # awk has fields; tmp, tools, rounds, peers come from bench.sh
 #
-# P6, sourced by bench.sh behind extender.sh: pods that a real kube-scheduler (make peers) binds a second, on 1,000 nodes
-# that are objects of a neapd: without an extender, with one that does nothing
-# (extender_limit null), and with that same neapd as its extender (filter and prioritize; names only). In turn, each
-# time with a new kube-scheduler, which finds the pods waiting. The share of a round is of the rates beside it,
-# and the median of the shares is told. BENCH_EXTENDED_PODS (1000) pods.
+# P6, sourced by bench.sh behind extender.sh: pods that a real kube-scheduler (make peers)
+# binds a second, on 1,000 nodes that are objects of a neapd: without an extender, with
+# one that does nothing (extender_limit null), and with that same neapd as its extender
+# (filter and prioritize; names only). In turn, each time with a new kube-scheduler, which
+# finds the pods waiting. The share of a round is of the rates beside it, and the median
+# of the shares is told. BENCH_EXTENDED_PODS (1000) pods.
 
 extended_pods=${BENCH_EXTENDED_PODS:-1000}
 extended_nodes=1000
 extended_dir=
 
-# extended_post RESOURCE COUNT AWK: makes objects, each the text that the awk expression gives for the number i.
+# extended_post RESOURCE COUNT AWK: makes objects, each the text that the awk expression
+# gives for the number i.
 extended_post()
 {
 	awk -v count="$2" -v url="$extended_url/api/v1/$1" -v token="$(cat "$extended_dir/token")" "
@@ -27,7 +29,8 @@ extended_post()
 	curl -sS --parallel --parallel-max 16 -K "$tmp/p6.post" 2>"$tmp/p6.err"
 }
 
-# extended_start: neapd with the API and the scheduler's view, which places nothing itself.
+# extended_start: neapd with the API and the scheduler's view, which places nothing
+# itself.
 extended_start()
 {
 	local i port=$((20000 + RANDOM % 10000))
@@ -78,8 +81,9 @@ extended_config()
 	EOF
 }
 
-# What counts the pods that are bound: from the first tenth on, as connections are made at the start. Says the pods a second,
-# and for each process in the file PIDS the CPU that each of them took, in microseconds.
+# What counts the pods that are bound: from the first tenth on, as connections are made at
+# the start. Says the pods a second, and for each process in the file PIDS the CPU that
+# each of them took, in microseconds.
 extended_count='
 	my ($count, $pids, @curl) = @ARGV;
 	my ($n, $first, $from, @from) = (0, int($count / 10));
@@ -110,8 +114,8 @@ extended_count='
 	}
 	kill TERM => $pid;'
 
-# extended_round NAME: adds the pods a second, and the CPU that each of them took of the kube-scheduler, neapd and the
-# extender that does nothing, to p6.NAME.
+# extended_round NAME: adds the pods a second, and the CPU that each of them took of the
+# kube-scheduler, neapd and the extender that does nothing, to p6.NAME.
 extended_round()
 {
 	local counter scheduler auth
@@ -138,7 +142,8 @@ extended_round()
 # extended_figure NAME FIELD: the median of its rounds.
 extended_figure() { cut -d ' ' -f "$2" "$tmp/p6.$1" | median | awk '{ printf "%.0f", $1 }'; }
 
-# extended_share NAME OTHER AWK: the median of the rounds' shares, with the fields of NAME in front of OTHER's.
+# extended_share NAME OTHER AWK: the median of the rounds' shares, with the fields of NAME
+# in front of OTHER's.
 extended_share()
 {
 	paste -d ' ' "$tmp/p6.$1" "$tmp/p6.$2" | awk "{ printf \"%.3f\\n\", $3 }" | median | awk '{ printf "%.2f", $1 }'

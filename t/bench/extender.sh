@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154  # tmp, tools, rounds come from bench.sh
 #
-# P3 to P5, sourced by bench.sh behind http.sh: requests of names to neap's extender over one kept connection, against the
-# physical work alone and jansson throughout (extender_limit), and a Go extender where go is there; in turn. Wall
-# times are the mean of filter's and prioritize's medians; CPU is that of the server alone, which on a busy
+# P3 to P5, sourced by bench.sh behind http.sh: requests of names to neap's extender over
+# one kept connection, against the physical work alone and jansson throughout
+# (extender_limit), and a Go extender where go is there; in turn. Wall times are the mean
+# of filter's and prioritize's medians; CPU is that of the server alone, which on a busy
 # machine is the one to go by.
 
 # extender_start NAME PROGRAM [ARG...]: ext_port[NAME], ext_pid[NAME].

@@ -173,7 +173,8 @@ static bool answer(int fd, const char *body, size_t len)
 	return true;
 }
 
-/* One connection at a time has a request, which is answered when it is whole. False: it is to be closed. */
+/* One connection at a time has a request, which is answered when it is whole. False: it
+ * is to be closed. */
 static bool serve(int fd)
 {
 	ssize_t n = got + READ_MAX < REQUEST_MAX ? recv(fd, in + got, READ_MAX, 0) : -1;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The client of P3 to P5: extender_load PORT PID NAMES ROUNDS asks filter for the pod default/p and so many nodes, then
- * prioritize about those that filter let pass, in turn over one kept connection, as a kube-scheduler does. Prints the median wall times of filter and of
- * prioritize, and the CPU that process PID took a request, all in microseconds; and the nodes that filter let pass. */
+ * The client of P3 to P5: extender_load PORT PID NAMES ROUNDS asks filter for the pod
+ * default/p and so many nodes, then prioritize about those that filter let pass, in turn
+ * over one kept connection, as a kube-scheduler does. Prints the median wall times of
+ * filter and of prioritize, and the CPU that process PID took a request, all in
+ * microseconds; and the nodes that filter let pass. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -81,8 +83,8 @@ static int dial(int port)
 	return fd;
 }
 
-/* The length of the answer with its headers; 0: they are not all there yet. Go sends large answers in chunks, whose last
- * one is empty. */
+/* The length of the answer with its headers; 0: they are not all there yet. Go sends
+ * large answers in chunks, whose last one is empty. */
 static bool is_whole(const char *answer, size_t got)
 {
 	const char *body = strstr(answer, "\r\n\r\n"), *length;
@@ -139,7 +141,8 @@ static char *make_names(int names)
 	return list;
 }
 
-/* The list of names in an answer of filter, without what Go's chunks have between them; *ret: how many. */
+/* The list of names in an answer of filter, without what Go's chunks have between them;
+ * *ret: how many. */
 static char *names_of(const char *answer, size_t *ret)
 {
 	const char *at = strstr(answer, "\"NodeNames\":[");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For P3 to P5: neap's extender as neapd serves it, on its API, store and scheduler, and nothing beside.
- * extender_server FILE NODES: the store's file, and how many nodes (node-00000 and so on) there are beside the pod
- * default/p with the uid "p", which is nobody's. Prints its port; ends when its standard input does. */
+ * For P3 to P5: neap's extender as neapd serves it, on its API, store and scheduler, and
+ * nothing beside. extender_server FILE NODES: the store's file, and how many nodes
+ * (node-00000 and so on) there are beside the pod default/p with the uid "p", which is
+ * nobody's. Prints its port; ends when its standard input does. */
 #include <event2/event.h>
 #include <netinet/in.h>
 #include <signal.h>

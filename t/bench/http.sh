@@ -1,11 +1,13 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: Apache-2.0
 #
-# P14 and P15 for bench.sh, which reads this file and has row, under, skip, median and ratio. The
-# programs: http_server (neap's server), http_limit (a bare epoll loop), http_load (the client).
+# P14 and P15 for bench.sh, which reads this file and has row, under, skip, median and
+# ratio. The programs: http_server (neap's server), http_limit (a bare epoll loop),
+# http_load (the client).
 http_pids=()
 
-# http_start PROGRAM: http_port and http_pid. It ends with its input, a pipe that this shell holds.
+# http_start PROGRAM: http_port and http_pid. It ends with its input, a pipe that this
+# shell holds.
 http_start()
 {
 	local i
@@ -83,7 +85,8 @@ part_P15()
 	limit_rate=$(cut -f 2 "$tmp/p15.limit" | median)
 	row P15 "tiny JSON, 16 connections, CPU a request; limit $limit us" - "$mine us" ''
 	under P15 '  against the limit (bare epoll loop, nothing parsed)' 2.50 "$(ratio "$mine" "$limit")" x
-	# A machine on which the bare loop does not do twice as much is busy with other things.
+	# A machine on which the bare loop does not do twice as much is busy with other
+	# things.
 	row P15 "  requests a second; the bare loop: $limit_rate" '>= 40000' "$rate" \
 		"$(awk -v r="$rate" -v l="$limit_rate" 'BEGIN {
 			if (r >= 40000) print "met"

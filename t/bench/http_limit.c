@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The limit for P15: a bare epoll loop that looks for the end of a request and answers with fixed
- * bytes, without parsing anything. Prints its port; ends when its standard input does. */
+ * The limit for P15: a bare epoll loop that looks for the end of a request and answers
+ * with fixed bytes, without parsing anything. Prints its port; ends when its standard
+ * input does. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@ static const char reply[] =
 	"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n"
 	"\r\n{\"ok\":true}\n";
 
-/* False: the connection is to be closed. A benchmark's client sends one request at a time. */
+/* False: the connection is to be closed. A benchmark's client sends one request at a
+ * time. */
 static bool serve(int fd)
 {
 	char buf[4096];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client for P14 and P15, one thread. http_load rate PORT PID PATH CONNECTIONS SECONDS: each connection
- * asks again as soon as it has its answer; prints the CPU that process PID took, in microseconds per
- * request, and the requests per second. http_load sizes PORT ROUNDS: on one connection, prints for each
- * reply size the median time in microseconds, and the longest. */
+ * A client for P14 and P15, one thread. http_load rate PORT PID PATH CONNECTIONS SECONDS:
+ * each connection asks again as soon as it has its answer; prints the CPU that process
+ * PID took, in microseconds per request, and the requests per second. http_load sizes
+ * PORT ROUNDS: on one connection, prints for each reply size the median time in
+ * microseconds, and the longest. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -107,8 +108,8 @@ static int run_rate(int port, pid_t pid, const char *path, int connections,
 	until = seconds_of(CLOCK_MONOTONIC) + seconds * 0.1;
 	for (;;) {
 		struct epoll_event events[CONNECTIONS_MAX];
-		/* Never asleep: waking a client up would be counted as CPU of the server, and
-		 * of the slower one at each answer. */
+		/* Never asleep: waking a client up would be counted as CPU of the server,
+		 * and of the slower one at each answer. */
 		int ready = epoll_wait(epoll, events, CONNECTIONS_MAX, 0);
 
 		if (ready < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For P14 and P15: neap's HTTP server alone, with the guards and the token as neapd has them. Prints
- * its port; ends when its standard input does. "/tiny" answers with a small JSON object, "/text?n=N"
- * with N bytes. */
+ * For P14 and P15: neap's HTTP server alone, with the guards and the token as neapd has
+ * them. Prints its port; ends when its standard input does. "/tiny" answers with a small
+ * JSON object, "/text?n=N" with N bytes. */
 #include <event2/event.h>
 #include <netinet/in.h>
 #include <signal.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Steady traffic beside whatever else goes on: http_steady SOCKET RATE SECONDS CONNECTIONS PATH...
- * asks for the paths in turn over kept connections to a unix socket, RATE times a second, for so many
- * seconds or until SIGTERM, and prints "sent N failed N p50_usec N p99_usec N max_usec N held_usec N". Times
- * run from the moment at which a request was due, so that a server that stalls cannot hide it by slowing
- * the client down. held is the most CPU time that the first thread of the server spent while a request was out:
- * what a busy machine cannot make longer. Status 1 when one failed: no answer, or another status than 200. */
+ * Steady traffic beside whatever else goes on: http_steady SOCKET RATE SECONDS
+ * CONNECTIONS PATH... asks for the paths in turn over kept connections to a unix socket,
+ * RATE times a second, for so many seconds or until SIGTERM, and prints "sent N failed N
+ * p50_usec N p99_usec N max_usec N held_usec N". Times run from the moment at which a
+ * request was due, so that a server that stalls cannot hide it by slowing the client
+ * down. held is the most CPU time that the first thread of the server spent while a
+ * request was out: what a busy machine cannot make longer. Status 1 when one failed: no
+ * answer, or another status than 200. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

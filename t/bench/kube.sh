@@ -1,10 +1,11 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: Apache-2.0
 #
-# P11, P14, P16, P17, P18, P19 and P34 of objects, for bench.sh, which reads this file and http.sh before it.
-# The programs: kube_server (neap's API and store, nothing beside), kube_limit (the physical work
-# alone), kube_load (the client). Peer of P16: Debian's etcd (package etcd-server), when it is on PATH; through its
-# HTTP gateway, as its etcdctl has no benchmark of puts.
+# P11, P14, P16, P17, P18, P19 and P34 of objects, for bench.sh, which reads this file and
+# http.sh before it. The programs: kube_server (neap's API and store, nothing beside),
+# kube_limit (the physical work alone), kube_load (the client). Peer of P16: Debian's etcd
+# (package etcd-server), when it is on PATH; through its HTTP gateway, as its etcdctl has
+# no benchmark of puts.
 
 # kube_start FILE: http_port and http_pid of a server on that store.
 kube_start()
@@ -102,7 +103,8 @@ part_P16()
 	fi
 	if ! command -v etcd >/dev/null; then why='etcd is not there (Debian: etcd-server)'
 	elif ! etcd_start; then why="etcd does not start: $(tail -n 1 "$tmp/etcd.log")"; fi
-	# The first megabytes of its log are new blocks of the disk, later ones are written over.
+	# The first megabytes of its log are new blocks of the disk, later ones are
+	# written over.
 	"$tools/kube_load" put "$http_port" 64 2 2048 >"$tmp/p16.first"
 	for clients in 1 64; do
 		group=$((clients == 1 ? 1 : 32))
@@ -156,7 +158,8 @@ part_P17()
 		"$(awk -v r="$rate" 'BEGIN { print (r >= 5) ? "met" : "missed" }')"
 }
 
-# For P18: exec to first answer with 55,000 objects (5,000 nodes and 50,000 pods, as many bytes).
+# For P18: exec to first answer with 55,000 objects (5,000 nodes and 50,000 pods, as many
+# bytes).
 kube_start_full()
 {
 	local i
@@ -200,7 +203,8 @@ kube_memory()
 		"$(ratio $(((after - before) * 1024)) "$len")" x
 }
 
-# Bodies that are made to cost, of every kind of attack: the slowest answer of each, in CPU time, client and all.
+# Bodies that are made to cost, of every kind of attack: the slowest answer of each, in
+# CPU time, client and all.
 part_P34()
 {
 	local test line name count slowest what

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A crowd for the soak of watches: kube_crowd PORT WATCHERS OBJECTS SECONDS. So many watches of every kind (with
- * selectors, as Tables, from the beginning and from a version), of which some read nothing for a while, some are
- * cut and come again all the time; lists, whole and in pages; and writers that create, change and delete.
- * Everything is closed at the end. Prints what there was; a request that is answered with neither what was
- * asked for nor what may happen (409, 404, 410) ends it. */
+ * A crowd for the soak of watches: kube_crowd PORT WATCHERS OBJECTS SECONDS. So many
+ * watches of every kind (with selectors, as Tables, from the beginning and from a
+ * version), of which some read nothing for a while, some are cut and come again all the
+ * time; lists, whole and in pages; and writers that create, change and delete. Everything
+ * is closed at the end. Prints what there was; a request that is answered with neither
+ * what was asked for nor what may happen (409, 404, 410) ends it. */
 #include <errno.h>
 #include <stdint.h>
 #include <sys/epoll.h>

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The limits for P11, P16 and P17: the physical work and nothing else.
- *   kube_limit fan WATCHERS EVENTS BURST BYTES   CPU in microseconds of a raw write, for each event and watcher
- *   kube_limit log FILE SECONDS BYTES GROUP      appended and fdatasync'ed once a GROUP: puts a second
- *   kube_limit dump COUNT BYTES ROUNDS           milliseconds: jansson's dump of so many objects; a copy of their text
- *   kube_limit serve BYTES                       a server that answers with so many bytes; prints its port */
+ *   kube_limit fan WATCHERS EVENTS BURST BYTES   CPU in microseconds of a raw write, for
+ *   each event and watcher
+ *   kube_limit log FILE SECONDS BYTES GROUP      appended and fdatasync'ed once a GROUP:
+ *   puts a second
+ *   kube_limit dump COUNT BYTES ROUNDS           milliseconds: jansson's dump of so many
+ *   objects; a copy of their text
+ *   kube_limit serve BYTES                       a server that answers with so many
+ *   bytes; prints its port */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>

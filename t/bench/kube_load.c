@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A client for P11, P14, P16 and P17: objects of a server (kube_server or neapd with the token in
- * BENCH_TOKEN, default "secret"), ConfigMaps of namespace "bench".
+ * A client for P11, P14, P16 and P17: objects of a server (kube_server or neapd with the
+ * token in BENCH_TOKEN, default "secret"), ConfigMaps of namespace "bench".
  *   kube_load fill PORT COUNT BYTES              makes them, 32 at once
  *   kube_load watch PORT PID WATCHERS EVENTS BURST BYTES
- *     CPU of process PID in microseconds for each event and watcher, without what the writes take (a run
- *     without watchers before), and with; one watcher more does not read
+ *     CPU of process PID in microseconds for each event and watcher, without what the
+ *     writes take (a run without watchers before), and with; one watcher more does not
+ *     read
  *   kube_load put PORT CLIENTS SECONDS BYTES     answered changes a second
  *   kube_load etcd PORT CLIENTS SECONDS BYTES    the same of etcd, by its HTTP gateway
- *   kube_load list PORT PID ROUNDS               milliseconds, bytes, and CPU of PID in ms for all of them
- *   kube_load sizes PORT ROUNDS                  by size of the object: median and longest, microseconds */
+ *   kube_load list PORT PID ROUNDS               milliseconds, bytes, and CPU of PID in
+ *   ms for all of them
+ *   kube_load sizes PORT ROUNDS                  by size of the object: median and
+ *   longest, microseconds */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -127,7 +130,8 @@ static void follow(int port, int watchers, volatile int64_t *lines)
 
 		event.data.fd = dial(port);
 		ask(request, event.data.fd, "GET", path, "");
-		/* One after the other: a server takes a crowd at its door for an attack. */
+		/* One after the other: a server takes a crowd at its door for an
+		 * attack. */
 		if (!begins(event.data.fd)) {
 			*lines = REFUSED;
 			exit(1);

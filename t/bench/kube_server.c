@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For P11, P14, P16 to P19: objects over HTTP as neapd serves them, and nothing beside. kube_server FILE
- * [SOCKET]: the store's file, and a unix socket to listen on too. Prints its port (token "secret"); ends when
- * its standard input does. */
+ * For P11, P14, P16 to P19: objects over HTTP as neapd serves them, and nothing beside.
+ * kube_server FILE [SOCKET]: the store's file, and a unix socket to listen on too. Prints
+ * its port (token "secret"); ends when its standard input does. */
 #include <event2/event.h>
 #include <netinet/in.h>
 #include <signal.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the clients of the benches for objects share: connections that wait, requests with the token in BENCH_TOKEN
- * ("secret"), and ConfigMaps of namespace "bench". What fails ends the program. */
+ * What the clients of the benches for objects share: connections that wait, requests with
+ * the token in BENCH_TOKEN ("secret"), and ConfigMaps of namespace "bench". What fails
+ * ends the program. */
 #ifndef NEAP_T_BENCH_KUBE_WIRE_H
 #define NEAP_T_BENCH_KUBE_WIRE_H
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Makes and removes groups for the tick's bench: pods with containers below a root of their own, in
- * every cgroup hierarchy that neap reads, named as a kubelet with the cgroupfs driver names them
- * (2 of 5 pods BestEffort, 2 Burstable, 1 Guaranteed). Also lists the files that every tick over them
- * reads, for the programs that neap is measured against: those of the pods, in whose counters the
- * kernel includes their containers. The groups stay empty. */
+ * Makes and removes groups for the tick's bench: pods with containers below a root of
+ * their own, in every cgroup hierarchy that neap reads, named as a kubelet with the
+ * cgroupfs driver names them (2 of 5 pods BestEffort, 2 Burstable, 1 Guaranteed). Also
+ * lists the files that every tick over them reads, for the programs that neap is measured
+ * against: those of the pods, in whose counters the kernel includes their containers. The
+ * groups stay empty. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>

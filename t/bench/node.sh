@@ -1,14 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# `make bench-node`: the latency of a Guaranteed server beside best-effort burners, as pods of a real kubelet with
-# containerd and runc (t/node/lib.sh; its CPU manager is none). Three ways in turn, in an order that changes from round
-# to round, with the same requests at the same times within a round (colo_client): alone (the burners stand still),
-# without neap, and with it as it is installed (role node, qos/cpu-share, a tick of a second). Prints each measurement, the
-# medians, and medians of the ratios to "alone" of the same round.
+# `make bench-node`: the latency of a Guaranteed server beside best-effort burners, as
+# pods of a real kubelet with containerd and runc (t/node/lib.sh; its CPU manager is
+# none). Three ways in turn, in an order that changes from round to round, with the same
+# requests at the same times within a round (colo_client): alone (the burners stand
+# still), without neap, and with it as it is installed (role node, qos/cpu-share, a tick
+# of a second). Prints each measurement, the medians, and medians of the ratios to "alone"
+# of the same round.
 #
-#   ROUNDS=15  SECONDS_EACH=3  SETTLE=1  SETTLE_NEAP=4  LOAD=30 (percent of the machine)  POLICY=qos/cpu-share:PARAM=VALUE
-#   SHARES=1024 a CPU: cpu.shares of the whole node; more where others work on the machine, too
+#   ROUNDS=15  SECONDS_EACH=3  SETTLE=1  SETTLE_NEAP=4  LOAD=30 (percent of the machine)
+#              POLICY=qos/cpu-share:PARAM=VALUE
+#   SHARES=1024 a CPU: cpu.shares of the whole node; more where others work on the
+#   machine, too
 # Needs root, cgroup v1 and the parts of `make peers`; else it says why not.
 # shellcheck disable=SC2016  # awk has fields
 cd "$(dirname "$0")/../.." || exit 1
@@ -20,7 +24,8 @@ node_start
 tools=$BUILD/t/bench
 cpus=$(nproc)
 
-# The programs and their libraries, as the pods see them: /bench. Work is counted there, too.
+# The programs and their libraries, as the pods see them: /bench. Work is counted there,
+# too.
 bench=$WORK/bench
 mkdir "$bench"
 cp "$tools/colo_server" "$tools/colo_batch" "$bench"
@@ -70,8 +75,8 @@ server=$(pod_pid server)
 # A request costs its work and about a quarter more in system calls.
 rate=$(awk -v l="$load" -v n="$cpus" 'BEGIN { printf "%.0f", l / 100 * n * 1e6 / 250 }')
 
-# measure HOW ROUND: a line of how, round, p50, p99, p99.9, longest, what the burners did a second, what all the rest
-# used of the machine.
+# measure HOW ROUND: a line of how, round, p50, p99, p99.9, longest, what the burners did
+# a second, what all the rest used of the machine.
 measure()
 {
 	local how=$1 wait=$settle line done=0

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What policies of kind reservation cost beside the owners in C: one pod is offered COUNT reservations (default 1000), all
- * of which it may use, with a label selector each. CPU time of this thread in nanoseconds per reservation, medians of
- * ROUNDS, C and Lua in turn. "first" is a state that has not seen the reservations. */
+ * What policies of kind reservation cost beside the owners in C: one pod is offered COUNT
+ * reservations (default 1000), all of which it may use, with a label selector each. CPU
+ * time of this thread in nanoseconds per reservation, medians of ROUNDS, C and Lua in
+ * turn. "first" is a state that has not seen the reservations. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What policies of the kinds score and filter cost beside the smallest programs that do the same work: NODES nodes
- * (default 10000), one pod. CPU time of this thread in microseconds, medians of ROUNDS, limits and ours in turn. */
+ * What policies of the kinds score and filter cost beside the smallest programs that do
+ * the same work: NODES nodes (default 10000), one pod. CPU time of this thread in
+ * microseconds, medians of ROUNDS, limits and ours in turn. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154  # build, tmp come from bench.sh
 #
-# P23, sourced by bench.sh: how long it takes from the wake-up by a pressure trigger until the kernel
-# has the value that restrains batch work. Six services stall on a machine that is full (nothing is
-# idle to answer quickly), each event leads to a write, the tick is 30 s. The times are neapd's own:
-# from the return of its epoll to the hand's answer to the last write. What comes before is the
-# kernel's: it looks at a trigger every tenth of its window; once, from the burst's start to the first
-# write, as a reader of the file sees it.
+# P23, sourced by bench.sh: how long it takes from the wake-up by a pressure trigger until
+# the kernel has the value that restrains batch work. Six services stall on a machine that
+# is full (nothing is idle to answer quickly), each event leads to a write, the tick is 30
+# s. The times are neapd's own: from the return of its epoll to the hand's answer to the
+# last write. What comes before is the kernel's: it looks at a trigger every tenth of its
+# window; once, from the burst's start to the first write, as a reader of the file sees
+# it.
 
 # BENCH_EVENTS (50) writes, or what comes in 60 s.
 
@@ -36,7 +37,8 @@ return {
 EOF
 }
 
-# Milliseconds from now until the set of CPUs of the batch work is another one; up to 10 s.
+# Milliseconds from now until the set of CPUs of the batch work is another one; up to 10
+# s.
 p23_first_write()
 {
 	local file=/sys/fs/cgroup/cpuset/$group-besteffort/cpuset.cpus from=${EPOCHREALTIME/./} was
@@ -87,7 +89,8 @@ part_P23()
 		while [ ! -e "$1/p23.end" ]; do :; done' sh "$tmp" >/dev/null 2>&1 &
 	jobs+=($!)
 	sleep 2
-	# What runs is taken over by one with a long tick: it opens its triggers at its first.
+	# What runs is taken over by one with a long tick: it opens its triggers at its
+	# first.
 	kill -TERM "$daemon"
 	wait "$daemon" 2>/dev/null
 	if start 30s off --policy "$tmp/reaction.lua"; then

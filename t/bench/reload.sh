@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154  # build, tools, tmp come from bench.sh
 #
-# P12, sourced by bench.sh: what it costs to change a policy. First CPU time from the text to the
-# swap, without examples, replay and disk, against a bare state that compiles, runs and closes the
-# same text (bench_reload). Then all of it, over HTTP: BENCH_RELOADS (100) uploads in 10 s beside
-# 1,000 other requests a second (http_steady), of which none may fail, against the same traffic
-# without uploads.
+# P12, sourced by bench.sh: what it costs to change a policy. First CPU time from the text
+# to the swap, without examples, replay and disk, against a bare state that compiles, runs
+# and closes the same text (bench_reload). Then all of it, over HTTP: BENCH_RELOADS (100)
+# uploads in 10 s beside 1,000 other requests a second (http_steady), of which none may
+# fail, against the same traffic without uploads.
 
 # The text: cpu-suppress without its examples, its rules for tests, and empty lines.
 p12_text()

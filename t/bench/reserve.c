@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What reservations cost a pod: NODES nodes with PODS pods each (default 5000 and 20), a decision that looks at every node
- * and the choice of the reservation there, with none, 1,000 and 10,000 Reservations, of which 0, 1 and 100 are for
- * the pod. In turn with the same pod in a cluster without any; CPU time of this thread, medians of ROUNDS. Printed as
- * rows, tab between: what, microseconds, those without, how many fold. Argument 3 is a percentage of nodes that are
- * enough (default 100); with 4 and 5 it is one row, of so many reservations and so many for the pod. */
+ * What reservations cost a pod: NODES nodes with PODS pods each (default 5000 and 20), a
+ * decision that looks at every node and the choice of the reservation there, with none,
+ * 1,000 and 10,000 Reservations, of which 0, 1 and 100 are for the pod. In turn with the
+ * same pod in a cluster without any; CPU time of this thread, medians of ROUNDS. Printed
+ * as rows, tab between: what, microseconds, those without, how many fold. Argument 3 is a
+ * percentage of nodes that are enough (default 100); with 4 and 5 it is one row, of so
+ * many reservations and so many for the pod. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,7 +95,8 @@ static struct neap_pod *add_pod(struct neap_cluster *cluster, const char *name,
 	return neap_cluster_find_pod(cluster, "default", name);
 }
 
-/* Those below matching are for pods with app=web, the others for one of a thousand sets. */
+/* Those below matching are for pods with app=web, the others for one of a thousand
+ * sets. */
 static void add_reservation(struct world *world, int i, int nodes, int matching)
 {
 	static const char *const amounts = "{\"cpu\":\"1\",\"memory\":\"2Gi\"}";
@@ -154,7 +157,8 @@ static void free_world(struct world *world)
 	neap_cluster_free(world->cluster);
 }
 
-/* A decision, what the pod gets, and that it goes again. Whether it uses a reservation. */
+/* A decision, what the pod gets, and that it goes again. Whether it uses a
+ * reservation. */
 static bool decide_once(struct world *world, int64_t *ret_usec)
 {
 	int64_t start = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID);

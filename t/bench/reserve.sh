@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154  # tools, rounds, tmp come from bench.sh
 #
-# P24, sourced by bench.sh: a decision over 5,000 nodes and the choice of the reservation there, against the same pod where
-# there are no reservations, in turn. One that finds none should cost next to nothing.
+# P24, sourced by bench.sh: a decision over 5,000 nodes and the choice of the reservation
+# there, against the same pod where there are no reservations, in turn. One that finds
+# none should cost next to nothing.
 part_P24()
 {
 	local i what mine without goal

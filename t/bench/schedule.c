@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For P21: pods that neap's own scheduling loop places end to end. schedule FILE NODES PODS plain|lsr: a new store in
- * FILE (on a tmpfs: without a disk), NODES nodes of 64 CPUs, of lsr with a NodeResourceTopology each; PODS pods come
- * through the API, and only then the clock runs, from the scheduler's first look at them to the last binding that is
- * durable. Then as many bindings are written without the scheduler, as the limit.
+ * For P21: pods that neap's own scheduling loop places end to end. schedule FILE NODES
+ * PODS plain|lsr: a new store in FILE (on a tmpfs: without a disk), NODES nodes of 64
+ * CPUs, of lsr with a NodeResourceTopology each; PODS pods come through the API, and only
+ * then the clock runs, from the scheduler's first look at them to the last binding that
+ * is durable. Then as many bindings are written without the scheduler, as the limit.
  *
- * Prints lines of a name and a value: pods_s, limit_s (pods a second); loop_us, commit_us (CPU of a pod, of the loop
- * and of the thread that commits); busy_s (pods a second of the busier of the two, when it has a CPU of its own:
- * what is to be read on a machine that others use as well); share_NAME in percent of the loop's time. Shares are of
- * wall time inside of functions that the linker wraps (the list is in the Makefile): nothing in neap itself takes
- * part in measuring. */
+ * Prints lines of a name and a value: pods_s, limit_s (pods a second); loop_us, commit_us
+ * (CPU of a pod, of the loop and of the thread that commits); busy_s (pods a second of
+ * the busier of the two, when it has a CPU of its own: what is to be read on a machine
+ * that others use as well); share_NAME in percent of the loop's time. Shares are of wall
+ * time inside of functions that the linker wraps (the list is in the Makefile): nothing
+ * in neap itself takes part in measuring. */
 #include <event2/event.h>
 #include <inttypes.h>
 #include <poll.h>

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154  # tmp, tools, rounds come from bench.sh
 #
-# P21, sourced by bench.sh: pods that neap's own loop places a second, from its first look at them to the last binding
-# that is durable, with what is told of them on the way; against the same number of bindings that nobody decides on.
-# Plain pods, and such with whole CPUs (LSR) on nodes with a topology, in turn. "Without a disk" is the same store on
-# a tmpfs. On a machine that others use as well the wall clock says little: the rows "of the busier thread" are what
-# its CPU time allows, and the goal of LSR is by them. BENCH_SCHEDULE_PODS (10000) pods.
+# P21, sourced by bench.sh: pods that neap's own loop places a second, from its first look
+# at them to the last binding that is durable, with what is told of them on the way;
+# against the same number of bindings that nobody decides on. Plain pods, and such with
+# whole CPUs (LSR) on nodes with a topology, in turn. "Without a disk" is the same store
+# on a tmpfs. On a machine that others use as well the wall clock says little: the rows
+# "of the busier thread" are what its CPU time allows, and the goal of LSR is by them.
+# BENCH_SCHEDULE_PODS (10000) pods.
 
 # schedule_run NAME DIR NODES KIND: adds a line for each round's figures to files.
 schedule_run()
@@ -60,7 +62,8 @@ part_P21()
 		for where in memory disk; do
 			dir=$memory goal=10000
 			[ $where = disk ] && dir=$tmp goal=3000
-			# The goals are of 5,000 nodes; what a disk costs does not depend on the nodes.
+			# The goals are of 5,000 nodes; what a disk costs does not depend
+			# on the nodes.
 			[ $nodes != 5000 ] && goal=-
 			[ -z "$dir" ] || { [ $where = disk ] && [ $nodes != 5000 ]; } && continue
 			name=$nodes-$where

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154  # tmp, build, tools come from bench.sh
 #
-# P33, sourced by bench.sh: how late somebody else's small request over the unix socket is at most while others ask for
-# what is about 5,000 nodes and 50,000 pods, each kind of request for itself, one after the other in one round, as
-# the last ones delete what there is. BENCH_PODS_STORED (50000) pods.
+# P33, sourced by bench.sh: how late somebody else's small request over the unix socket is
+# at most while others ask for what is about 5,000 nodes and 50,000 pods, each kind of
+# request for itself, one after the other in one round, as the last ones delete what there
+# is. BENCH_PODS_STORED (50000) pods.
 # shellcheck source=t/lib/slow.sh
 . t/lib/slow.sh
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Time from exec to the first answer (P18): starts a daemon, connects to its unix socket in a tight
- * loop, asks for /version, and takes the time when the first bytes of the answer are there. Then the
- * daemon is told to end. Prints microseconds. With START_PATH it asks for that, until it is answered with 200: neapd
- * tells its version before it has loaded its objects. */
+ * Time from exec to the first answer (P18): starts a daemon, connects to its unix socket
+ * in a tight loop, asks for /version, and takes the time when the first bytes of the
+ * answer are there. Then the daemon is told to end. Prints microseconds. With START_PATH
+ * it asks for that, until it is answered with 200: neapd tells its version before it has
+ * loaded its objects. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The limit for the node tick (P9): reads the files of a list through kept descriptors by pread, in
- * the order of the list, and does nothing else with them. The list is what the daemon reads: files of
- * pods, as the kernel counts their containers in them. An empty line in the list ends a tick, so
- * files that are read in some ticks only are read as often here. Prints the CPU time of a tick in
- * microseconds, then the reads of a tick; tab separated. It sleeps between ticks as long as the
- * daemon that it is set beside. */
+ * The limit for the node tick (P9): reads the files of a list through kept descriptors by
+ * pread, in the order of the list, and does nothing else with them. The list is what the
+ * daemon reads: files of pods, as the kernel counts their containers in them. An empty
+ * line in the list ends a tick, so files that are read in some ticks only are read as
+ * often here. Prints the CPU time of a tick in microseconds, then the reads of a tick;
+ * tab separated. It sleeps between ticks as long as the daemon that it is set beside. */
 #include <errno.h>
 #include <fcntl.h>
 #include <search.h>

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154  # WORK, GROUP come from tap.sh, what is set here is read there
 #
-# A machine that is busy, for tests that break something: a tree like a kubelet's with CHAOS_PODS pods,
-# a policy that changes every value in every tick and one that holds still, and what to compare.
-# Sourced by t/sh/chaos-*.t after tap.sh and tap_start.
+# A machine that is busy, for tests that break something: a tree like a kubelet's with
+# CHAOS_PODS pods, a policy that changes every value in every tick and one that holds
+# still, and what to compare. Sourced by t/sh/chaos-*.t after tap.sh and tap_start.
 
 KUBE=$GROUP-kube
 PODS=${CHAOS_PODS:-6}
@@ -20,7 +20,8 @@ BE_QUOTA=$CPU/$KUBE/besteffort/cpu.cfs_quota_us
 SLEEPERS=
 JOBS=
 
-# A process in each pod's first container, as neapd leaves alone what a kubelet is still making.
+# A process in each pod's first container, as neapd leaves alone what a kubelet is still
+# making.
 tree_make()
 {
 	local dir pid h
@@ -44,8 +45,8 @@ tree_drop()
 	"$BUILD/t/bench/make_groups" remove "$KUBE" 2>/dev/null
 }
 
-# Everything that neap could have changed below GROUP..., as file:text lines. A v2 CPU set of all CPUs
-# stands for an empty one: no kernel lets it become empty under a process.
+# Everything that neap could have changed below GROUP..., as file:text lines. A v2 CPU set
+# of all CPUs stands for an empty one: no kernel lets it become empty under a process.
 snapshot()
 {
 	local h group all
@@ -60,7 +61,8 @@ snapshot()
 	done | sed "s/cpuset.cpus:$all\$/cpuset.cpus:/" | sort
 }
 
-# Prints what differs between FILE and the present state of GROUP...; fails when something does.
+# Prints what differs between FILE and the present state of GROUP...; fails when something
+# does.
 is_snapshot()
 {
 	local file=$1
@@ -144,7 +146,8 @@ chaos_start()
 ticks() { neapctl status -o json | sed -n 's/.*"ticks": *\([0-9]*\).*/\1/p'; }
 has_ticked() { [ "$(ticks)" -ge "$1" ]; }
 ticks_go_on() { eventually 5 has_ticked $(($(ticks) + 4)); }
-# acts FIRST FILE GROUP...: what stands in GROUP... differs from FIRST and is the same some ticks later: FILE.
+# acts FIRST FILE GROUP...: what stands in GROUP... differs from FIRST and is the same
+# some ticks later: FILE.
 acts()
 {
 	local first=$1 file=$2
@@ -266,7 +269,8 @@ clean_up()
 	tree_make
 }
 
-# What the calm policy wants, from a start that nothing disturbed: $WORK/calm; before it: $WORK/first.
+# What the calm policy wants, from a start that nothing disturbed: $WORK/calm; before it:
+# $WORK/first.
 reference()
 {
 	policy_busy >"$WORK/busy.lua"

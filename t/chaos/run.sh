@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# `make chaos`: the long forms of t/sh/chaos-*.t and of the attacks in t/attack (they see CHAOS_LONG=1), and the
-# figures of upgrades under load. Last line "N passed, N failed[, N skipped]". CHAOS_KILLS (200) of loop, hand, both; CHAOS_PODS (12), CHAOS_DEPTH
-# (12), CHAOS_CHURN (500), CHAOS_STOP (10) seconds, CHAOS_SWAPS (10), STORE_KILLS (400). CHAOS_VM=1 runs what cgroup v2 and
-# the clock are needed for in qemu beside it, with a tenth of the kills. BUILD.
+# `make chaos`: the long forms of t/sh/chaos-*.t and of the attacks in t/attack (they see
+# CHAOS_LONG=1), and the figures of upgrades under load. Last line "N passed, N failed[, N
+# skipped]". CHAOS_KILLS (200) of loop, hand, both; CHAOS_PODS (12), CHAOS_DEPTH (12),
+# CHAOS_CHURN (500), CHAOS_STOP (10) seconds, CHAOS_SWAPS (10), STORE_KILLS (400).
+# CHAOS_VM=1 runs what cgroup v2 and the clock are needed for in qemu beside it, with a
+# tenth of the kills. BUILD.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 export BUILD=${BUILD:-build} CHAOS_LONG=1

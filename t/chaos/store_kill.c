@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kills a server of the API again and again while several writers create, update and delete ConfigMaps through
- * its unix socket and several watchers follow, and compares what is there afterwards with what was answered.
- * Each writer has names of its own and one request under way; what it writes to a name is numbered. */
+ * Kills an API server repeatedly while writers create, update and delete ConfigMaps
+ * through its unix socket and watchers follow, and compares the outcome with the answers.
+ * Each writer has its own names and one request in progress; writes are numbered. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ static const char help[] =
 	"Runs COMMAND, which serves on DIR/sock, and kills it that often. Says what it saw, and\n"
 	"ends with 1 at the first thing that must not be.\n";
 
-/* A state of the world: by name the number of the last write, 0 for nothing; and how many there were. */
+/* By name the number of the last write, 0 for nothing; and how many there were. */
 struct name {
 	int n, writes;
 };
@@ -97,7 +97,7 @@ static void body_of(int name, int n, struct neap_buf *body)
 		      name, n, pad);
 }
 
-/* The index of its name; the number must be that of its other content. -1: one of somebody else's. */
+/* The index of its name; the number must match its other content. -1: not ours. */
 static int read_object(const json_t *object, int *ret_n)
 {
 	const json_t *data = json_object_get(object, "data");

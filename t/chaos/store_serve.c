@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The API and its store alone on DIR/sock and DIR/neap.db, with the built-in kinds: what neapd's loop serves,
- * without a node, so that it is there again a few milliseconds after it was killed. */
+ * The API and its store alone on DIR/sock and DIR/neap.db, with the built-in kinds: what
+ * neapd's loop serves, without a node, so that it is there again a few milliseconds after
+ * it was killed. */
 #include <event2/event.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * kill -9 within a plan: waits until a kernel file shows another value, which is when the hand has
- * begun to write, then a random time, then kills. What is written in a tenth of a second is over in a
- * few milliseconds, and a kill at any moment would seldom meet it. */
+ * kill -9 within a plan: waits until a kernel file shows another value, which is when the
+ * hand has begun to write, then a random time, then kills. What is written in a tenth of
+ * a second is over in a few milliseconds, and a kill at any moment would seldom meet
+ * it. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The latency of a service while neapd is replaced again and again, beside the same with one that stays,
-# and without neap; best-effort work on every CPU all the time. Rounds in turn, p99 in ms and medians of
-# CHAOS_ROUNDS (3) rounds of CHAOS_SECONDS (8); CHAOS_SWAPS (5) a round. Figures only, no verdict on time:
-# fails when a part does not start, or when a limit of best-effort work is looser for a moment.
+# The latency of a service while neapd is replaced again and again, beside the same with
+# one that stays, and without neap; best-effort work on every CPU all the time. Rounds in
+# turn, p99 in ms and medians of CHAOS_ROUNDS (3) rounds of CHAOS_SECONDS (8); CHAOS_SWAPS
+# (5) a round. Figures only, no verdict on time: fails when a part does not start, or when
+# a limit of best-effort work is looser for a moment.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${BUILD:-build}

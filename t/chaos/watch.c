@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads small files at a high rate and remembers every text that each of them ever showed, so that
- * a value which was wrong for a moment cannot hide. Made for some ten kernel files, some thousand
- * rounds a second. What lies between two rounds is not seen; the longest such gap is printed. */
+ * Reads small files at a high rate and remembers every text that each of them ever
+ * showed, so that a value which was wrong for a moment cannot hide. Made for some ten
+ * kernel files, some thousand rounds a second. What lies between two rounds is not seen;
+ * the longest such gap is printed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -124,7 +125,8 @@ int main(int argc, char **argv)
 	for (i = 0; i < count; i++)
 		watched[i] = (struct watched){.path = argv[i + 2], .fd = -1};
 	(void)sigaction(SIGTERM, &action, NULL);
-	/* A full machine must not keep it from looking; without the right it looks less often. */
+	/* A full machine must not keep it from looking; without the right it looks less
+	 * often. */
 	(void)sched_setscheduler(0, SCHED_FIFO, &realtime);
 	while (!is_ended) {
 		const struct timespec pause = {0, pause_usec * 1000};

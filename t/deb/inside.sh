@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The life of the service on a machine with systemd: installed, upgraded under load, killed, stuck, stopped,
-# removed. Called by the test machine of t/deb/run.sh; prints lines "ok - name" and "not ok - name".
+# The life of the service on a machine with systemd: installed, upgraded under load,
+# killed, stuck, stopped, removed. Called by the test machine of t/deb/run.sh; prints
+# lines "ok - name" and "not ok - name".
 export LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive HOME=/root SYSTEMD_COLORS=0
 FAILED=0
 CG=/sys/fs/cgroup
@@ -44,7 +45,8 @@ idle() { is "$(cat "$BATCH"/pod*/cpu.idle)" 1; }
 other_main() { local now; now=$(main_pid); [ "$now" != 0 ] && [ "$now" != "$1" ] && active; }
 settings() { printf '%s\n' "[Service]" "$@" >/run/systemd/system/neapd.service.d/test.conf; systemctl daemon-reload; }
 
-# A second process that looks at the kernel's files again and again: what was let loose, even for a moment.
+# A second process that looks at the kernel's files again and again: what was let loose,
+# even for a moment.
 watch_begin()
 {
 	: >"$WORK/watched"

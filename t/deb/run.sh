@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The Debian package in a Debian of its own: built twice with rising versions; installed, upgraded, removed
-# and purged in a debootstrap tree without systemd; then that tree is booted in qemu with systemd as init
-# and cgroup v2, and t/deb/inside.sh goes through the life of the service there. TAP, and last "N passed, N
-# failed". BUILD: where the packages are built. NEAP_CACHE: folder of the tree and the kernel.
-# NEAP_VM_LIMIT: seconds for the machine. usage: t/deb/run.sh [chroot|boot]
+# The Debian package in a Debian of its own: built twice with rising versions; installed,
+# upgraded, removed and purged in a debootstrap tree without systemd; then that tree is
+# booted in qemu with systemd as init and cgroup v2, and t/deb/inside.sh goes through the
+# life of the service there. TAP, and last "N passed, N failed". BUILD: where the packages
+# are built. NEAP_CACHE: folder of the tree and the kernel. NEAP_VM_LIMIT: seconds for the
+# machine. usage: t/deb/run.sh [chroot|boot]
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${BUILD:-build}
@@ -78,8 +79,8 @@ check "its version is in it" test "$(built "$NEW_DEB")" = "$NEW"
 lints() { lintian --allow-root --fail-on error,warning "$1"; }
 check "lintian is content" lints "$OLD_DEB"
 
-# --- the tree ---
-# With what the package depends on, as the machine has no network. Made anew when that changes.
+# --- the tree --- With what the package depends on, as the machine has no network. Made
+# anew when that changes.
 depends=$(dpkg-deb -f "$OLD_DEB" Depends | sed 's/([^)]*)//g; s/|[^,]*//g; s/ //g')
 list=systemd,systemd-sysv,$depends
 name=bookworm-$arch-$(printf %s "$list" | sha256sum | cut -c 1-8)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The batch job of the demo: one thread per CPU that never waits, mixing arithmetic with walks over
- * a block of memory larger than the second-level cache, and counts units of work. A unit is a few
- * microseconds on an idle CPU. Takes as much CPU as it is given; what it got done is the figure. */
+ * The batch job of the demo: one thread per CPU that never waits, mixing arithmetic with
+ * walks over a block of memory larger than the second-level cache, and counts units of
+ * work. A unit is a few microseconds on an idle CPU. Takes as much CPU as it is given;
+ * what it got done is the figure. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The story of neap in about a minute: a latency-critical request server beside batch work on every
-# CPU; alone, with nothing done about it, and under each shipped policy. Prints the latency of the
-# server and the batch work done, what the audit says, and that everything is as it was before.
-# Needs root, as real cgroups are written. All of its files and groups are its own.
-# DEMO_SECONDS (10) measured and DEMO_LOAD (15) percent of the machine may be changed; BUILD.
+# The story of neap in about a minute: a latency-critical request server beside batch work
+# on every CPU; alone, with nothing done about it, and under each shipped policy. Prints
+# the latency of the server and the batch work done, what the audit says, and that
+# everything is as it was before. Needs root, as real cgroups are written. All of its
+# files and groups are its own. DEMO_SECONDS (10) measured and DEMO_LOAD (15) percent of
+# the machine may be changed; BUILD.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 root=$PWD
@@ -122,7 +123,8 @@ measure()
 			>"$tmp/work" 2>>"$tmp/err" &
 		burner=$!
 	fi
-	# The client stands for other machines: real-time priority keeps it from queueing for a CPU.
+	# The client stands for other machines: real-time priority keeps it from queueing
+	# for a CPU.
 	$client "$build/t/demo/load" --port "$port" --rate "$rate" --seconds "$seconds" \
 		--warmup $warmup >"$tmp/latency" 2>>"$tmp/err" &
 	load=$!
@@ -147,9 +149,9 @@ measure()
 	printf '%-14s %9s %9s %9s %9s %8s %9s\n' "$name" "$2" "$3" "$4" "$5" "$1" "${work:--}"
 }
 
-# An ordinary process and the batch work, a thread on every CPU each; what each got done of the work of both. The
-# ordinary one goes on until the other has measured, so that this has company all the time.
-# NAME, how the batch work is started.
+# An ordinary process and the batch work, a thread on every CPU each; what each got done
+# of the work of both. The ordinary one goes on until the other has measured, so that this
+# has company all the time. NAME, how the batch work is started.
 beside()
 {
 	local name=$1 burner_by=$2
@@ -169,7 +171,8 @@ beside()
 		'BEGIN { printf "%-14s %7.1f %% %7.1f %%\n", name, a * 100 / (a + b), b * 100 / (a + b) }'
 }
 
-# Started in the background, so each is a process of its own; exec, so that signals reach the program.
+# Started in the background, so each is a process of its own; exec, so that signals reach
+# the program.
 exec_ls() { exec "$build/neapctl" --socket "$sock" run --qos LS --name demo-server \
 	--cpu-request 1 -- "$@"; }
 exec_be() { exec "$build/neapctl" --socket "$sock" run --qos BE -- "$@"; }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Open-loop load for ls_server: requests leave at times fixed beforehand (Poisson or evenly spaced),
- * whether or not earlier ones were answered, and a latency counts from the time the request was due.
- * So a stall of the server is paid by every request that fell into it (no coordinated omission).
- * One thread sends and receives over --connections sockets; a request goes to the idle connection
- * longest unused, and waits in line when all are busy. Up to some 20,000 requests a second. */
+ * Open-loop load for ls_server: requests leave at times fixed beforehand (Poisson or
+ * evenly spaced), whether or not earlier ones were answered, and a latency counts from
+ * the time the request was due. So a stall of the server is paid by every request that
+ * fell into it (no coordinated omission). One thread sends and receives over
+ * --connections sockets; a request goes to the idle connection longest unused, and waits
+ * in line when all are busy. Up to some 20,000 requests a second. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The latency-critical service of the demo: answers requests over loopback TCP or a unix socket,
- * each after burning a known amount of CPU time. A request is one byte, the answer is one byte.
- * Every connection belongs to one worker thread, which serves its connections by epoll; so at most
- * --threads requests are worked on at once, as in a real service with a pool. Made for up to some
- * hundred connections and some ten thousand requests a second. */
+ * The latency-critical service of the demo: answers requests over loopback TCP or a unix
+ * socket, each after burning a known amount of CPU time. A request is one byte, the
+ * answer is one byte. Every connection belongs to one worker thread, which serves its
+ * connections by epoll; so at most --threads requests are worked on at once, as in a real
+ * service with a pool. Made for up to some hundred connections and some ten thousand
+ * requests a second. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -84,7 +85,8 @@ static void serve(struct worker *worker, int fd)
 		(void)close(fd); /* the client went; nothing is owed */
 		return;
 	}
-	/* A client may have sent ahead: each byte is a request with an answer of its own. */
+	/* A client may have sent ahead: each byte is a request with an answer of its
+	 * own. */
 	for (ssize_t i = 0; i < n; i++) {
 		burn(worker->work_nsec);
 		if (send(fd, bytes + i, 1, MSG_NOSIGNAL) != 1) {
@@ -101,7 +103,8 @@ static void *worker_main(void *arg)
 	struct epoll_event event;
 
 	while (!stop) {
-		/* One at a time, so that a burst on many connections is served in turn. */
+		/* One at a time, so that a burst on many connections is served in
+		 * turn. */
 		int n = epoll_wait(worker->epoll_fd, &event, 1, 100);
 
 		if (n > 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Backups, in pieces cut anywhere: they are refused with words, or are whole; in one piece the answer is the
- * same. */
+ * Backups, in pieces cut anywhere: they are refused with words, or are whole; in one
+ * piece the answer is the same. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

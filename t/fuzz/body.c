@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bodies of JSON: what jansson takes is taken and means the same, also where a member stands
- * twice, which is told then and only then; what only numbers kept out comes in as a real one. */
+ * Bodies of JSON: what jansson takes is taken and means the same, also where a member
+ * stands twice, which is told then and only then; what only numbers kept out comes in as
+ * a real one. */
 #include <stdlib.h>
 #include <string.h>
 

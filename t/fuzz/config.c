@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Configuration: neap.yaml and flags. Whatever stands there, either a message says what is wrong, with
- * the file's line, or the options hold what their types allow. */
+ * Configuration: neap.yaml and flags. Whatever stands there, either a message says what
+ * is wrong, with the file's line, or the options hold what their types allow. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

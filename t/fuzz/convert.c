@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * JSON to Lua values and back. What is taken comes back the same, but for null members, which are
- * absent in Lua, and empty objects, which are lists; nothing stays on the stack. A list with the
- * members of a sample goes through the field tables, too. */
+ * JSON to Lua values and back. What is taken comes back the same, but for null members,
+ * which are absent in Lua, and empty objects, which are lists; nothing stays on the
+ * stack. A list with the members of a sample goes through the field tables, too. */
 #include <lua.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +22,8 @@ struct task {
 	int rc;
 };
 
-/* Members that are null, "processors" (which becomes an object) or "" names make the way back differ. */
+/* Members that are null, "processors" (which becomes an object) or "" names make the way
+ * back differ. */
 static bool is_plain(const json_t *json)
 {
 	const char *key;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPU lists and masks: of policies (strict), of kernel files, of /proc masks. What is taken must come
- * back the same from its own text, and a set must be what its members say. */
+ * CPU lists and masks: of policies (strict), of kernel files, of /proc masks. What is
+ * taken must come back the same from its own text, and a set must be what its members
+ * say. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,8 +64,8 @@ static void check_algebra(const struct neap_cpuset *a, const struct neap_cpuset 
 	FUZZ_CHECK(neap_cpuset_is_equal(&only, a));
 }
 
-/* A list that was taken: both ends of every range that is one are members. lax: single ids may be those of no
- * machine. */
+/* A list that was taken: both ends of every range that is one are members. lax: single
+ * ids may be those of no machine. */
 static void check_list(const struct neap_cpuset *set, const char *text, bool lax)
 {
 	while (*text) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Definitions of kinds: YAML with a CustomResourceDefinition in it. Either there are causes, each with words,
- * or there is a row in which nothing is missing that readers of rows take for granted. */
+ * Definitions of kinds: YAML with a CustomResourceDefinition in it. Either there are
+ * causes, each with words, or there is a row in which nothing is missing that readers of
+ * rows take for granted. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests of a kube-scheduler, read in place: the first byte chooses which. What is read lies in the request. */
+ * Requests of a kube-scheduler, read in place: the first byte chooses which. What is read
+ * lies in the request. */
 #include <string.h>
 
 #include "api/extender/args.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The folder of an uploaded policy on disk with damaged content: history, a change that was cut off,
- * parameters, the link to the active version, stray files. It can be listed and changed, and after a
- * change says what the change was. */
+ * The folder of an uploaded policy on disk with damaged content: history, a change that
+ * was cut off, parameters, the link to the active version, stray files. It can be listed
+ * and changed, and after a change says what the change was. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +111,8 @@ static void change(unsigned what)
 		FUZZ_CHECK(*err.msg);
 		return;
 	}
-	/* A link that is not ours keeps being refused; a version that was put replaces it. */
+	/* A link that is not ours keeps being refused; a version that was put replaces
+	 * it. */
 	rc = neap_versions_list(dir, &id, &list, &err);
 	FUZZ_CHECK(rc == 0 || what % 3 == 2);
 	if (rc < 0)
@@ -126,8 +127,8 @@ static void change(unsigned what)
 	json_decref(list);
 }
 
-/* A byte: which change; then, with \1 between, the target of the link ("=": the version that is there),
- * parameters, the pending history, the history. */
+/* A byte: which change; then, with \1 between, the target of the link ("=": the version
+ * that is there), parameters, the pending history, the history. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_in in;

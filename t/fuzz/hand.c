@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hand as a loop that was taken over could use it: packets through its real socket, over a tree of
- * plain files (v1 or v2). Nothing outside the managed roots is touched, every answer can be read, and
- * giving back leaves everything as it was found: no process runs in these groups, so none of a pod stays. */
+ * The hand as a loop that was taken over could use it: packets through its real socket,
+ * over a tree of plain files (v1 or v2). Nothing outside the managed roots is touched,
+ * every answer can be read, and giving back leaves everything as it was found: no process
+ * runs in these groups, so none of a pod stays. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -214,8 +215,8 @@ static void packet_send(const void *packet, size_t len, int fd)
 	answers_read();
 }
 
-/* Operation and key by a byte each, then group and value as lines; bit 7 of the key: a third line is what
- * was found. Operation 15: the rest of the line are raw bytes. */
+/* Operation and key by a byte each, then group and value as lines; bit 7 of the key: a
+ * third line is what was found. Operation 15: the rest of the line are raw bytes. */
 static void packet_make(struct fuzz_in *in)
 {
 	static unsigned char packet[NEAP_WIRE_MAX];
@@ -271,7 +272,8 @@ static void check_outside(void)
 	}
 }
 
-/* Controllers that a group which was made needed stay on above it: others may use them by now. What was on is on. */
+/* Controllers that a group which was made needed stay on above it: others may use them by
+ * now. What was on is on. */
 static bool is_switched_on(const char *path, const char *before, const char *now)
 {
 	static const char *const names[] = {"", "cpu", "cpu cpuset", "cpu cpuset memory",
@@ -285,7 +287,8 @@ static bool is_switched_on(const char *path, const char *before, const char *now
 	       is_known && strncmp(before, now, strlen(before)) == 0;
 }
 
-/* A managed file that was written to holds what it held, or, where the input said so itself, gets it again. */
+/* A managed file that was written to holds what it held, or, where the input said so
+ * itself, gets it again. */
 static void check_managed(struct file *file)
 {
 	char text[sizeof(file->text)];

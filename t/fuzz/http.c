@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The HTTP server with its real loop and a real connection over loopback or a unix socket, in one
- * process. The input is what a client sends, in pieces. What reaches a handler must be a request of
- * the one reading that the bytes have (lib/http_reading.h), in order; afterwards nothing of the
- * connection is left. */
+ * The HTTP server with its real loop and a real connection over loopback or a unix
+ * socket, in one process. The input is what a client sends, in pieces. What reaches a
+ * handler must be a request of the one reading that the bytes have (lib/http_reading.h),
+ * in order; afterwards nothing of the connection is left. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <event2/event.h>
@@ -73,7 +73,8 @@ static void note(struct neap_http_request *request, const char *method)
 		if ((!is_get && strcmp(want->method, method) != 0) ||
 		    !is_target(want, path))
 			continue;
-		/* Of a chunked body in odd form the length may be anything: it is the last. */
+		/* Of a chunked body in odd form the length may be anything: it is the
+		 * last. */
 		if (want->is_chunked && !want->has_body)
 			return;
 		if (want->body_len == len && memcmp(want->body, body, len) == 0)
@@ -208,8 +209,8 @@ static bool connect_to(int fd, const void *addr, socklen_t len)
 	return r == 0 || errno == EISCONN;
 }
 
-/* From another address each time: the ports of one would run out, as ended connections keep theirs for
- * a minute. */
+/* From another address each time: the ports of one would run out, as ended connections
+ * keep theirs for a minute. */
 static void dial_tcp(int fd)
 {
 	static const struct linger at_once = {.l_onoff = 1};
@@ -263,7 +264,8 @@ static void hear(int fd, bool *is_first)
 
 	for (n = recv(fd, buf, sizeof(buf), 0); n > 0;
 	     n = recv(fd, buf, sizeof(buf), 0)) {
-		/* evhttp answers in the version that was asked in, be it one that there is not. */
+		/* evhttp answers in the version that was asked in, be it one that there
+		 * is not. */
 		if (*is_first && !(n >= 7 && memcmp(buf, "HTTP/", 5) == 0)) {
 			fprintf(stderr, "answered '%.*s'\n", (int)n, buf);
 			abort();
@@ -272,8 +274,8 @@ static void hear(int fd, bool *is_first)
 	}
 }
 
-/* A piece that the socket does not take at once goes on after a turn, as the reading has all of it.
- * False: nobody takes more. */
+/* A piece that the socket does not take at once goes on after a turn, as the reading has
+ * all of it. False: nobody takes more. */
 static bool push(int fd, const char *bytes, size_t len, bool *is_first)
 {
 	for (int i = 0; i < TURNS_MAX; i++) {
@@ -311,7 +313,8 @@ static void say(int fd, const char *bytes, size_t len, bool *is_first)
 	}
 }
 
-/* Of \2 and the byte behind it many are made, so that a small input can be a large request. */
+/* Of \2 and the byte behind it many are made, so that a small input can be a large
+ * request. */
 static char *enlarge(const char *bytes, size_t len, size_t *ret_len)
 {
 	char *all = malloc(len * LARGE + 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hand's journal as a file. Whatever is in it is taken up or left out line by line; what was taken
- * up is the same once more after it was written anew, and none of it is unsafe to go by. */
+ * The hand's journal as a file. Whatever is in it is taken up or left out line by line;
+ * what was taken up is the same once more after it was written anew, and none of it is
+ * unsafe to go by. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,8 +100,8 @@ static void drop_all(struct neap_journal *journal)
 	FUZZ_CHECK(faccessat(dir_fd, NEAP_JOURNAL_FILE, F_OK, 0) < 0);
 }
 
-/* The first byte: an even one, and the rest is the file; an odd one, and the rest are lines that get a
- * head and check sums. */
+/* The first byte: an even one, and the rest is the file; an odd one, and the rest are
+ * lines that get a head and check sums. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *folder = fuzz_folder();

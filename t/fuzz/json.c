@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * JSON as it is read and written without jansson: what is taken is what jansson takes, and means and reads the
- * same. */
+ * JSON as it is read and written without jansson: what is taken is what jansson takes,
+ * and means and reads the same. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All that the parts of the keeper read of each other, by the first byte: a packet to a shim, one of its
- * events, an order, the file `exit`, and, in pieces as they may come through a pipe, what a command prints. There
- * is one way only to write a message: what is taken gives the same bytes again. */
+ * All that the parts of the keeper read of each other, by the first byte: a packet to a
+ * shim, one of its events, an order, the file `exit`, and, in pieces as they may come
+ * through a pipe, what a command prints. There is one way only to write a message: what
+ * is taken gives the same bytes again. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

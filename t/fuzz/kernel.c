@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a tick reads: the node's files below a root of its own and a group's files in trees of plain
- * files, v1 and v2. Whatever stands there, a reading is a number that can be, or missing. */
+ * What a tick reads: the node's files below a root of its own and a group's files in
+ * trees of plain files, v1 and v2. Whatever stands there, a reading is a number that can
+ * be, or missing. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parameters of policies: a schema as a policy gives it (JSON here), then values as text, as JSON and
- * as Lua tables. What is in force comes back from its own JSON, and a refused value changes nothing. */
+ * Parameters of policies: a schema as a policy gives it (JSON here), then values as text,
+ * as JSON and as Lua tables. What is in force comes back from its own JSON, and a refused
+ * value changes nothing. */
 #include <lua.h>
 #include <stdlib.h>
 #include <string.h>

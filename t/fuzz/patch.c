@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An object and a patch of one of the three kinds, with the schema of a kind or none. Object and patch
- * stay as they are and share nothing with what comes out; a merge patch that is applied again changes
- * nothing; a JSON patch with a test of what it gave passes; no directive is left by a strategic one. */
+ * An object and a patch of one of the three kinds, with the schema of a kind or none.
+ * Object and patch stay as they are and share nothing with what comes out; a merge patch
+ * that is applied again changes nothing; a JSON patch with a test of what it gave passes;
+ * no directive is left by a strategic one. */
 #include <string.h>
 
 #include "api/kube/patch/patch.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The bounded pattern functions against Lua's own: the same results, or an error of both. Only where
- * the bounded ones run out of steps may they differ. */
+ * The bounded pattern functions against Lua's own: the same results, or an error of both.
+ * Only where the bounded ones run out of steps may they differ. */
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
@@ -100,7 +100,8 @@ static const char *ask_ours(struct question *q, size_t *ret_len)
 	return NULL;
 }
 
-/* Wildcards one after the other need steps without end in both; Lua's own has no bound. */
+/* Wildcards one after the other need steps without end in both; Lua's own has no
+ * bound. */
 static bool is_dear(const char *pattern, size_t len)
 {
 	int loops = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whole policies: the table that they return, their schema of parameters, needs, triggers, where,
- * examples. What loads runs a tick and its examples, and tells the same about itself when it is loaded
- * again. An input that is JSON is written as the table of Lua that it stands for, with functions
- * where a text begins with "@"; any other is the text itself. */
+ * Whole policies: the table that they return, their schema of parameters, needs,
+ * triggers, where, examples. What loads runs a tick and its examples, and tells the same
+ * about itself when it is loaded again. An input that is JSON is written as the table of
+ * Lua that it stands for, with functions where a text begins with "@"; any other is the
+ * text itself. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bodies in the protobuf of Kubernetes: an error with its word, or an object that JSON can tell. */
+ * Bodies in the protobuf of Kubernetes: an error with its word, or an object that JSON
+ * can tell. */
 #include <stdlib.h>
 #include <string.h>
 

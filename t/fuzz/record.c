@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Samples through the recorder and its tape: what comes back is, field by field, what went in; bounds
- * hold. The samples are read from JSON as those of examples are. */
+ * Samples through the recorder and its tape: what comes back is, field by field, what
+ * went in; bounds hold. The samples are read from JSON as those of examples are. */
 #include <lua.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,8 +87,8 @@ static int compare_all(lua_State *L)
 
 		FUZZ_CHECK(neap_tape_get(tape, i, &again, &task->err) == 0);
 		json = sample_json(L, &again);
-		/* Old ones have gone, and one too large for the recorder is left out, wherever it
-		 * stood; what is there is in order. */
+		/* Old ones have gone, and one too large for the recorder is left out,
+		 * wherever it stood; what is there is in order. */
 		while (at < task->count &&
 		       !(json && task->json[at] ? json_equal(json, task->json[at])
 						: json == task->json[at]))
@@ -135,7 +135,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		task.record = neap_record_new(BYTES, 4);
 		FUZZ_CHECK(task.record != NULL);
 		neap_struct_clear(neap_sample_fields, &task.sample);
-		/* Frames hold what they need: the tables that names pointed into may go. */
+		/* Frames hold what they need: the tables that names pointed into may
+		 * go. */
 		(void)run(vm, record_all, &task);
 		neap_struct_done(neap_sample_fields, &task.sample);
 		neap_struct_clear(neap_sample_fields, &task.sample);

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the fuzzers in BUILD (make fuzz): each FUZZ_SECONDS long over its corpus, and prints what it did.
-# Arguments: names of targets (default: all). What breaks a target is printed with the way to see it
-# again, and stays in a folder of its own. FUZZ_SEED=N makes a run like another. FUZZ_KEEP=DIR keeps the
-# fewest new units that reach all that was reached, below DIR/TARGET. Closing line: "N passed, N failed".
+# Runs the fuzzers in BUILD (make fuzz): each FUZZ_SECONDS long over its corpus, and
+# prints what it did. Arguments: names of targets (default: all). What breaks a target is
+# printed with the way to see it again, and stays in a folder of its own. FUZZ_SEED=N
+# makes a run like another. FUZZ_KEEP=DIR keeps the fewest new units that reach all that
+# was reached, below DIR/TARGET. Closing line: "N passed, N failed".
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 seconds=${FUZZ_SECONDS:-10}
@@ -16,7 +17,8 @@ FUZZ_DIR=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)" neap-
 export FUZZ_DIR
 trap 'rm -rf "$FUZZ_DIR"' EXIT
 trap 'exit 1' INT TERM
-# One report per break; the stack tells where. Jansson and Lua keep nothing that a leak check blames.
+# One report per break; the stack tells where. Jansson and Lua keep nothing that a leak
+# check blames.
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1
 
@@ -30,8 +32,9 @@ longest()
 	esac
 }
 
-# States that live over many inputs allocate and free unevenly, for which libFuzzer would look for leaks
-# after each one. A leak then shows at the end of the run, and by its input in the replay (make test).
+# States that live over many inputs allocate and free unevenly, for which libFuzzer would
+# look for leaks after each one. A leak then shows at the end of the run, and by its input
+# in the replay (make test).
 keeps_states()
 {
 	case $1 in

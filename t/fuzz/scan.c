@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Directories of the managed trees with any names, coming and going between looks: every pod that is
- * found is one that can be gone by, once, and what is gone is found no more. */
+ * Directories of the managed trees with any names, coming and going between looks: every
+ * pod that is found is one that can be gone by, once, and what is gone is found no
+ * more. */
 #include <errno.h>
 #include <ftw.h>
 #include <stdio.h>

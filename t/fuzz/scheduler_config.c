@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Configurations of the scheduler. Either a message names the file, or there are profiles within all bounds. */
+ * Configurations of the scheduler. Either a message names the file, or there are profiles
+ * within all bounds. */
 #include <string.h>
 
 #include "api/schedule/config.h"

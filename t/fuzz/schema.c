@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Schemas of CustomResourceDefinitions and objects of such kinds. What was brought into shape once is in
- * shape, and what the schema says of an object does not depend on what was asked before. */
+ * Schemas of CustomResourceDefinitions and objects of such kinds. What was brought into
+ * shape once is in shape, and what the schema says of an object does not depend on what
+ * was asked before. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Scripts in the sandbox: any text. It ends within its budget, what it wrote does not outlive it in the
- * shared tables, and the state can be used again unless it was killed. */
+ * Scripts in the sandbox: any text. It ends within its budget, what it wrote does not
+ * outlive it in the shared tables, and the state can be used again unless it was
+ * killed. */
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdlib.h>

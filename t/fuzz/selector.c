@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Label selectors and maps of labels as JSON, and what they match. A selector is a block without
- * pointers: a copy of its bytes must answer the same. */
+ * Label selectors and maps of labels as JSON, and what they match. A selector is a block
+ * without pointers: a copy of its bytes must answer the same. */
 #include <stdlib.h>
 #include <string.h>
 

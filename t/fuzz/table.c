@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Objects as rows: a JSONPath on the first line, the object behind it. A declared kind has that path in
- * a column of each type; the built-in kinds make what they can of the object. */
+ * Objects as rows: a JSONPath on the first line, the object behind it. A declared kind
+ * has that path in a column of each type; the built-in kinds make what they can of the
+ * object. */
 #include <stdlib.h>
 #include <string.h>
 

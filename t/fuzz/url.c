@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Paths, queries, routes, tokens and listening addresses of the HTTP server. Decoding takes one reading
- * only: what comes out holds no control character, and encoded again decodes to the same. */
+ * Paths, queries, routes, tokens and listening addresses of the HTTP server. Decoding
+ * takes one reading only: what comes out holds no control character, and encoded again
+ * decodes to the same. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Small texts with one value in them: quantities, durations, whole numbers, times, the values of kernel
- * files, pressure triggers, paths and label names. What is taken comes back from its own text. */
+ * Small texts with one value in them: quantities, durations, whole numbers, times, the
+ * values of kernel files, pressure triggers, paths and label names. What is taken comes
+ * back from its own text. */
 #include <string.h>
 
 #include "engine/base/quantity.h"

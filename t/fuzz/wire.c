@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages between loop and hand, in both directions. There is one way only to write a message: what
- * is taken gives the same bytes again. */
+ * Messages between loop and hand, in both directions. There is one way only to write a
+ * message: what is taken gives the same bytes again. */
 #include <string.h>
 
 #include "hw/hand/wire.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a tick returns: any value that a script can make, from JSON. Texts that begin with "@" become
- * what JSON has not. Wishes that are taken hold what the keys allow, for keys of policies only. */
+ * What a tick returns: any value that a script can make, from JSON. Texts that begin with
+ * "@" become what JSON has not. Wishes that are taken hold what the keys allow, for keys
+ * of policies only. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

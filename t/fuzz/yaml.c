@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * YAML of manifests. Either a message names the file, or there are documents within all bounds, which come
- * back from their own JSON: JSON in ASCII is YAML, but for pairs of surrogates, DEL and very long keys. */
+ * YAML of manifests. Either a message names the file, or there are documents within all
+ * bounds, which come back from their own JSON: JSON in ASCII is YAML, but for pairs of
+ * surrogates, DEL and very long keys. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Zone files (TZif) and the rules at their end, and the questions that scripts ask of a zone. */
+ * Zone files (TZif) and the rules at their end, and the questions that scripts ask of a
+ * zone. */
 #include <stdlib.h>
 #include <string.h>
 

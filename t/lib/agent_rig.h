@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An agent with all that it works with: objects by HTTP, a real keeper, real groups where the machine has them. A
- * second of grace and back-off is short here. */
+ * An agent with all that it works with: objects by HTTP, a real keeper, real groups where
+ * the machine has them. A second of grace and back-off is short here. */
 #ifndef NEAP_T_LIB_AGENT_RIG_H
 #define NEAP_T_LIB_AGENT_RIG_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPUs and NUMA nodes: topologies as they are told, what pods have of them by their annotations, and whether
- * somebody has what he must not have. */
+ * CPUs and NUMA nodes: topologies as they are told, what pods have of them by their
+ * annotations, and whether somebody has what he must not have. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reservations and pods in operating mode, read: what each keeps, on which node, and for whom. */
+ * Reservations and pods in operating mode, read: what each keeps, on which node, and for
+ * whom. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -162,7 +163,8 @@ void book_set_reservation(struct book *book, const json_t *object)
 	set_kept(book, read_kept(book, object));
 }
 
-/* A pod keeps what it has itself, for one owner, and gives more than that of what its node has. */
+/* A pod keeps what it has itself, for one owner, and gives more than that of what its
+ * node has. */
 void book_set_room(struct book *book, const struct book_pod *pod, const char *key,
 		   const json_t *object)
 {

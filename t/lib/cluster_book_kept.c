@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reservations: what each keeps, for whom, and whether any of it was promised twice. What pods use, and what is kept
- * and not in use, is never more than there is; but pods that ignore reservations may use what is kept for others. */
+ * Reservations: what each keeps, for whom, and whether any of it was promised twice. What
+ * pods use, and what is kept and not in use, is never more than there is; but pods that
+ * ignore reservations may use what is kept for others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -77,7 +78,8 @@ void book_add_rooms(const struct book *book, const struct book_node *node,
 			add_unused(node, kept, sum);
 }
 
-/* A node that was too full at the rest is blamed for what came since, but for what came into what was kept for it. */
+/* A node that was too full at the rest is blamed for what came since, but for what came
+ * into what was kept for it. */
 static bool is_to_blame(const struct book *book, const struct book_node *node, int name)
 {
 	const struct book_kept *kept;
@@ -232,7 +234,8 @@ static bool check_one(struct book *book, const struct book_node *node,
 	return true;
 }
 
-/* Nobody uses what is kept elsewhere. Who was to be taken over for a place that never came to be may still say so. */
+/* Nobody uses what is kept elsewhere. Who was to be taken over for a place that never
+ * came to be may still say so. */
 static bool check_places(struct book *book, const struct book_node *node)
 {
 	for (const struct book_pod *pod = node->pods; pod; pod = pod->next)
@@ -326,7 +329,8 @@ static bool is_listed_once(const struct book_kept *kept, const struct book_pod *
 	return count == 1;
 }
 
-/* Of a pod in operating mode: whom its annotation names, the first by uid if it has more than one. */
+/* Of a pod in operating mode: whom its annotation names, the first by uid if it has more
+ * than one. */
 static bool check_owner(struct book *book, const struct book_kept *kept)
 {
 	const struct book_pod *first = NULL;

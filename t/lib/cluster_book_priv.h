@@ -60,9 +60,11 @@ struct book_pod {
 	/* Reservations. */
 	char uses[64];    /* the uid of the one that it says it uses; "" */
 	bool is_ignoring; /* takes of what is kept, and uses none */
-	bool is_taken; /* was there before what it uses: it was taken over, or was to be */
-	bool is_room;  /* in operating mode: what it has is kept, for its owner */
-	bool was_ready; /* as one of these, at any time: others may be in its room since */
+	/* was there before what it uses: it was taken over, or was to be */
+	bool is_taken;
+	bool is_room; /* in operating mode: what it has is kept, for its owner */
+	/* as one of these, at any time: others may be in its room since */
+	bool was_ready;
 };
 
 /* A Reservation, or a pod in operating mode. */
@@ -71,9 +73,11 @@ struct book_kept {
 	const struct book_pod *pod; /* NULL: a Reservation */
 	enum { BOOK_KEPT_NOT, BOOK_KEPT_WAITING, BOOK_KEPT_AVAILABLE } state;
 	bool is_once, is_restricted;
-	bool is_fresh;   /* came onto its node since the last rest */
-	bool is_excused; /* somebody gave it owners, or took of its room, without looking */
-	bool is_touched; /* ... since the last rest: it may get its node only after that */
+	bool is_fresh; /* came onto its node since the last rest */
+	/* somebody gave it owners, or took of its room, without looking */
+	bool is_excused;
+	/* ... since the last rest: it may get its node only after that */
+	bool is_touched;
 	int64_t amounts[BOOK_NAMES], allocated[BOOK_NAMES];
 	bool counts[BOOK_NAMES]; /* what owners have of it is taken from it */
 	int *cpus, cpu_count;
@@ -152,7 +156,8 @@ int book_free_cpus(const struct book *book, const struct book_node *node,
 
 /* "0-3,8"; returns how many there are, at most size. */
 int book_read_list(const char *text, int *ret, int size);
-/* Annotation resource-status: CPUs, a new array (NULL: none), and amounts of NUMA nodes. False: there is none. */
+/* Annotation resource-status: CPUs, a new array (NULL: none), and amounts of NUMA nodes.
+ * False: there is none. */
 bool book_read_status(struct book *book, const json_t *object, int **ret_cpus,
 		      int *ret_count, int64_t zones[BOOK_ZONES][BOOK_NAMES]);
 

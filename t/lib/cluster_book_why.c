@@ -107,7 +107,8 @@ static bool is_tainted(struct why *why, const struct book_node *node)
 	return false;
 }
 
-/* The next of those that are as important and wait for room on that node; NULL: no more. */
+/* The next of those that are as important and wait for room on that node; NULL: no
+ * more. */
 static const struct book_pod *next_nominee(const struct why *why,
 					   const struct book_node *node, size_t *at)
 {
@@ -297,7 +298,8 @@ static bool is_apart(struct why *why, const struct book_node *node, bool has_nom
 
 /* --- CPUs --- */
 
-/* CPUs that others as important wait for on the node, in whole cores: which ones is for the scheduler to know. */
+/* CPUs that others as important wait for on the node, in whole cores: which ones is for
+ * the scheduler to know. */
 static long kept_cpus(const struct why *why, const struct book_node *node)
 {
 	int per_core = node->topology->per_core;
@@ -311,7 +313,8 @@ static long kept_cpus(const struct why *why, const struct book_node *node)
 	return sum;
 }
 
-/* Whether the node has CPUs enough; where the choice depends on NUMA nodes the book says nothing. */
+/* Whether the node has CPUs enough; where the choice depends on NUMA nodes the book says
+ * nothing. */
 static bool lacks_cpus(const struct why *why, const struct book_node *node)
 {
 	const struct book_pod *pod = why->pod;
@@ -378,7 +381,8 @@ void book_check_spread(struct book *book, const struct book_pod *pod)
 	free(why);
 }
 
-/* Reads "0/5 nodes are available: 3 Insufficient cpu, 2 Too many pods. preemption: ..."; false: it is none. */
+/* Reads "0/5 nodes are available: 3 Insufficient cpu, 2 Too many pods. preemption: ...";
+ * false: it is none. */
 static bool read_message(struct why *why, const char *text)
 {
 	const char *end = strstr(text, ". preemption: ");
@@ -444,7 +448,8 @@ static bool compare(struct why *why, long lacking)
 					  pod->name, reason->text, reason->wanted,
 					  reason->told, pod->message);
 	}
-	/* What is said of the nodes that are left, a word or several of each, is about CPUs and NUMA nodes. */
+	/* What is said of the nodes that are left, a word or several of each, is about
+	 * CPUs and NUMA nodes. */
 	if (others < why->open || (others && !why->open))
 		return book_wrong(why->book, "pod %s: %ld nodes are open: %s", pod->name,
 				  why->open, pod->message);

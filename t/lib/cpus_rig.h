@@ -8,8 +8,8 @@
 
 struct cpus_machine {
 	int nodes, cores, threads; /* NUMA nodes, cores of each, CPUs of a core */
-	/* Further annotations and members ("'topologyPolicies':['Restricted']") with ' for ", and \" for those in texts. NULL:
-	 * none. */
+	/* Further annotations and members ("'topologyPolicies':['Restricted']") with '
+	 * for ", and \" for those in texts. NULL: none. */
 	const char *notes, *more;
 };
 

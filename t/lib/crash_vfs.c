@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A file is kept twice: as programs see it, and as the disk has it; what lies between the two is a list of
- * writes in their order. One lock for all, as the store calls from two threads. */
+ * A file is kept twice: as programs see it, and as the disk has it; what lies between the
+ * two is a list of writes in their order. One lock for all, as the store calls from two
+ * threads. */
 #include "t/lib/crash_vfs.h"
 
 #include <pthread.h>

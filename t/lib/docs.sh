@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2016,SC2034  # scripts hold words of their own; NEAPD_PID belongs to tap.sh
 #
-# Documents that are run: blocks with the info string `sh` are typed into one shell, in order; `sh daemon` goes into
-# the first terminal, where what ran before gets a Ctrl-C; `sh end` comes after a last Ctrl-C; others are only shown, and
-# `console` can be compared with what came. neapd and neapctl are wrapped so that they use folders and groups of the
+# Documents that are run: blocks with the info string `sh` are typed into one shell, in
+# order; `sh daemon` goes into the first terminal, where what ran before gets a Ctrl-C;
+# `sh end` comes after a last Ctrl-C; others are only shown, and `console` can be compared
+# with what came. neapd and neapctl are wrapped so that they use folders and groups of the
 # test. Sourced behind t/lib/tap.sh, after tap_start.
 
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
@@ -29,7 +30,8 @@ esac
 W
 chmod 755 "$WORK"/bin/*
 
-# One script of all blocks of a document. A daemon's block becomes a call, with its text as a function.
+# One script of all blocks of a document. A daemon's block becomes a call, with its text
+# as a function.
 script_of()
 {
 	awk '
@@ -88,11 +90,12 @@ run_script()
 	return 1
 }
 
-# Behind run_document of it: all output that the document shows is what came (t/lib/docs.pl).
+# Behind run_document of it: all output that the document shows is what came
+# (t/lib/docs.pl).
 compare_document() { check "$1 shows what comes" perl t/lib/docs.pl "$1" "$WORK/said" "$WORK"; }
 
-# run_document FILE LEAST PART...: it has at least LEAST commands, all go well, and each PART is shown. It begins with a
-# neapd, or with what GIVEN says in its place.
+# run_document FILE LEAST PART...: it has at least LEAST commands, all go well, and each
+# PART is shown. It begins with a neapd, or with what GIVEN says in its place.
 run_document()
 {
 	local file=$1 least=$2 part left

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The extender on the real API and scheduler, asked over TCP as a kube-scheduler does. Nodes: node-0 of 4 CPUs, node-1 of half
- * a one, node-2 of 8. */
+ * The extender on the real API and scheduler, asked over TCP as a kube-scheduler does.
+ * Nodes: node-0 of 4 CPUs, node-1 of half a one, node-2 of 8. */
 #ifndef NEAP_T_LIB_EXTENDER_RIG_H
 #define NEAP_T_LIB_EXTENDER_RIG_H
 
@@ -32,7 +32,8 @@ int extender_ask_who(struct kube_rig *rig, const char *token, const char *what,
 		     const char *body, size_t len);
 /* bind, by somebody with a name. */
 int extender_bind(struct kube_rig *rig, const char *uid, const char *node);
-/* The same in two halves, the connection between them: the loop need not run in the first. */
+/* The same in two halves, the connection between them: the loop need not run in the
+ * first. */
 int extender_bind_start(struct kube_rig *rig, const char *uid, const char *node);
 int extender_bind_end(struct kube_rig *rig, int fd);
 /* What becomes of a binding that is asked for inside; "": it is bound. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fills the file of a store, before a neapd opens it: for what has to be many. Whatever fails ends the program. */
+ * Fills the file of a store, before a neapd opens it: for what has to be many. Whatever
+ * fails ends the program. */
 #ifndef NEAP_T_LIB_FILL_H
 #define NEAP_T_LIB_FILL_H
 

@@ -30,8 +30,8 @@ struct rig_answer {
 struct hand_rig *rig_new(const char **ret_why);
 /* Ends every child, removes every group and file. */
 void rig_free(struct hand_rig *rig);
-/* As a fixture of cmocka: the state is a rig, or NULL where the machine has none. hand_rig_of skips the test then,
- * with the reason. */
+/* As a fixture of cmocka: the state is a rig, or NULL where the machine has none.
+ * hand_rig_of skips the test then, with the reason. */
 int hand_rig_setup(void **state);
 int hand_rig_teardown(void **state);
 struct hand_rig *hand_rig_of(void **state);
@@ -55,7 +55,8 @@ bool rig_exists(struct hand_rig *rig, const char *group);
 bool rig_has_pid(struct hand_rig *rig, const char *group, int pid);
 bool rig_has_file(struct hand_rig *rig, const char *name); /* in the run directory */
 void rig_sleep_ms(int ms);
-/* Waits for a process that is our child or came to us as its orphan; its wait status, -1: 5 s. */
+/* Waits for a process that is our child or came to us as its orphan; its wait status, -1:
+ * 5 s. */
 int rig_wait(int pid);
 
 #endif

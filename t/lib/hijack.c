@@ -208,7 +208,8 @@ size_t hijack_message(const struct neap_hand_request *request, unsigned char *bu
 	return len;
 }
 
-/* Takes whatever waits, and closes what came with it. errnum of the last answer, -1 without one. */
+/* Takes whatever waits, and closes what came with it. errnum of the last answer, -1
+ * without one. */
 int hijack_drain(struct hijack *attack)
 {
 	static unsigned char buf[NEAP_WIRE_MAX];

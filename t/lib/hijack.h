@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For the tests that play a loop that was taken over: a real hand, its socket in raw hands, and what lies
- * outside of its managed roots, looked at before and after: a group beside the root in each hierarchy
- * with its values, a process in it, files. */
+ * For the tests that play a loop that was taken over: a real hand, its socket in raw
+ * hands, and what lies outside of its managed roots, looked at before and after: a group
+ * beside the root in each hierarchy with its values, a process in it, files. */
 #ifndef NEAP_T_LIB_HIJACK_H
 #define NEAP_T_LIB_HIJACK_H
 
@@ -42,14 +42,16 @@ void hijack_push(struct hijack *attack, const void *buf, size_t len, const int *
 /* One message and its answer's errnum; -1 without an answer. */
 int hijack_ask(struct hijack *attack, const void *buf, size_t len, const int *fds,
 	       size_t fd_count);
-/* Takes whatever waits, and closes what came with it. errnum of the last answer, -1 without one. */
+/* Takes whatever waits, and closes what came with it. errnum of the last answer, -1
+ * without one. */
 int hijack_drain(struct hijack *attack);
 /* All that was sent is done, and the hand answers. */
 void hijack_settle(struct hijack *attack);
 
 /* The same as before outside, and nothing that a message brought is open in the hand. */
 void hijack_unharmed(struct hijack *attack);
-/* The hand sleeps: in 300 ms it uses less than a third of the CPU time that a busy loop would. */
+/* The hand sleeps: in 300 ms it uses less than a third of the CPU time that a busy loop
+ * would. */
 void hijack_sleeps(const struct hijack *attack);
 
 /* %b: the managed root, %c: the canary, %o: neap's own root. */

@@ -235,7 +235,8 @@ void http_say(int fd, const char *text, size_t len)
 	}
 }
 
-/* Until the end, until text has come (NULL: anything may), or until ms pass without a byte. */
+/* Until the end, until text has come (NULL: anything may), or until ms pass without a
+ * byte. */
 static bool hear(int fd, char *buf, size_t size, const char *text, int ms)
 {
 	size_t len = 0;

@@ -46,8 +46,8 @@ int jobs_teardown(void **state)
 	return kube_rig_teardown(state);
 }
 
-/* What was asked for becomes durable in order: with the answer to a write all that came before it has, too, as
- * when neapd ends. */
+/* What was asked for becomes durable in order: with the answer to a write all that came
+ * before it has, too, as when neapd ends. */
 void jobs_stop(struct kube_rig *rig)
 {
 	neap_jobs_free(jobs);

@@ -16,8 +16,8 @@ void jobs_start(struct kube_rig *rig);
 /* States of cmocka: the API, and the controller. */
 int jobs_setup(void **state);
 int jobs_teardown(void **state);
-/* Ends the controller. What it asked for becomes durable in order: with the answer to a write all that came before it
- * has, too, as when neapd ends. */
+/* Ends the controller. What it asked for becomes durable in order: with the answer to a
+ * write all that came before it has, too, as when neapd ends. */
 void jobs_stop(struct kube_rig *rig);
 /* The most steps that a turn of its feed has taken. */
 int64_t jobs_most_steps(void);
@@ -34,7 +34,8 @@ void jobs_add(struct kube_rig *rig, const char *name, const char *restart,
 	      const char *spec);
 /* A merge patch. */
 void jobs_change(struct kube_rig *rig, const char *name, const char *patch);
-/* Moves kube_now; what only time changes is seen when the job is looked at, so it is changed. */
+/* Moves kube_now; what only time changes is seen when the job is looked at, so it is
+ * changed. */
 void jobs_pass_time(struct kube_rig *rig, int64_t seconds, const char *name);
 /* All objects of the namespace default; a new array of trees. */
 json_t *jobs_list(struct kube_rig *rig, const char *resource);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The agent that keeps the objects of this machine (api/agent/node/node_keep), over an API of its own and a node that only
- * watches a tree of plain files. */
+ * The agent that keeps the objects of this machine (api/agent/node/node_keep), over an
+ * API of its own and a node that only watches a tree of plain files. */
 #ifndef NEAP_T_LIB_KEEP_RIG_H
 #define NEAP_T_LIB_KEEP_RIG_H
 

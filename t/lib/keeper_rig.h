@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For the tests of the keeper: one on this machine, with a folder of its own and real commands, which run as
- * nobody. Events are waited for, never durations. */
+ * For the tests of the keeper: one on this machine, with a folder of its own and real
+ * commands, which run as nobody. Events are waited for, never durations. */
 #ifndef NEAP_T_LIB_KEEPER_RIG_H
 #define NEAP_T_LIB_KEEPER_RIG_H
 
@@ -31,23 +31,27 @@ void keeper_rig_start(struct keeper_rig *rig);
 /* The keeper ends, and is waited for; shims go on. */
 void keeper_rig_stop(struct keeper_rig *rig);
 
-/* `sh -c script` as container `name` of pod "p-1"; order may be changed before it is run. */
+/* `sh -c script` as container `name` of pod "p-1"; order may be changed before it is
+ * run. */
 struct neap_keeper_order keeper_rig_order(const char *name, const char *script);
 uint64_t keeper_rig_run(struct keeper_rig *rig, const struct neap_keeper_order *order);
 uint64_t keeper_rig_attach(struct keeper_rig *rig, const char *name);
 /* The next event of any command; one that waits gets no GO. */
 struct keeper_seen keeper_rig_next(struct keeper_rig *rig);
-/* The next event of this command, GO for the one that waits, until `what` or its last event comes. */
+/* The next event of this command, GO for the one that waits, until `what` or its last
+ * event comes. */
 struct keeper_seen keeper_rig_until(struct keeper_rig *rig, uint64_t id,
 				    enum neap_keeper_what what);
 /* Runs it to its end. */
 struct keeper_seen keeper_rig_do(struct keeper_rig *rig,
 				 const struct neap_keeper_order *order);
 
-/* A file in the folder of container `name`, attempt 0; a static buffer, "" when it is not there. */
+/* A file in the folder of container `name`, attempt 0; a static buffer, "" when it is not
+ * there. */
 const char *keeper_rig_file(const struct keeper_rig *rig, const char *name,
 			    const char *file);
-/* What the command printed to a stream, without times: the texts of full lines with a line feed each. */
+/* What the command printed to a stream, without times: the texts of full lines with a
+ * line feed each. */
 const char *keeper_rig_printed(const struct keeper_rig *rig, const char *name,
 			       const char *stream);
 /* Waits until a file has text in it, and gives that. */

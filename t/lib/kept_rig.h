@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decisions where there are reservations, from few words. JSON has ' for ", and QUOTE for those within texts. */
+ * Decisions where there are reservations, from few words. JSON has ' for ", and QUOTE for
+ * those within texts. */
 #ifndef NEAP_T_LIB_KEPT_RIG_H
 #define NEAP_T_LIB_KEPT_RIG_H
 
@@ -39,13 +40,13 @@ void kept_free(struct kept_rig *rig);
 struct kept_reservation {
 	const char *name; /* NULL ends a list; its uid is "u-NAME" */
 	const char *node; /* NULL: not placed; else Available there */
-	const char *
-		requests; /* members of its template's, and of status.allocatable: "'cpu':'4'" */
+	/* members of its template's, and of status.allocatable: "'cpu':'4'" */
+	const char *requests;
 	const char *spec;           /* members beside template and owners, "" for none */
 	const char *labels, *notes; /* members; NULL: none */
 	const char *owners;         /* entries; NULL: pods with the label app=x */
-	const char
-		*template; /* members of the template's spec beside containers; NULL: none */
+	/* members of the template's spec beside containers; NULL: none */
+	const char *template;
 	const char *ports;           /* of its container, members of a list; NULL: none */
 	const char *phase;           /* NULL: Available, where it is placed */
 	const char *template_labels; /* members; NULL: none */
@@ -68,8 +69,8 @@ struct kept_pod {
 /* Tells the cluster, and the book; what moved. */
 unsigned kept_set_pod(struct kept_rig *rig, const struct kept_pod *pod);
 unsigned kept_remove_pod(struct kept_rig *rig, const char *name);
-/* What is to be placed: "NODE", "NODE RESERVATION", with CPUs "NODE RESERVATION 0-1"; or the message. In a static
- * buffer. With keep it is assumed there. */
+/* What is to be placed: "NODE", "NODE RESERVATION", with CPUs "NODE RESERVATION 0-1"; or
+ * the message. In a static buffer. With keep it is assumed there. */
 const char *kept_decide(struct kept_rig *rig, struct neap_pod *pod, bool keeps);
 /* ... of a pod of these words, which is told to the cluster if keeps. */
 const char *kept_place(struct kept_rig *rig, const struct kept_pod *pod, bool keeps);
@@ -80,7 +81,8 @@ struct kept_node {
 	const char *name, *allocatable, *labels;
 };
 
-/* On these nodes (110 pods where they say nothing of them), with these: what becomes of the pod, as kept_decide has it. */
+/* On these nodes (110 pods where they say nothing of them), with these: what becomes of
+ * the pod, as kept_decide has it. */
 struct kept_row {
 	const char *name;
 	struct kept_node nodes[KEPT_ITEMS];

@@ -374,8 +374,8 @@ static size_t add_name(const char *ask, const char *body, struct neap_buf *text)
 	return 1;
 }
 
-/* Puts what it is before a whole object of a declared kind that does not begin with it, as rows of tables leave it out.
- * Returns how much of body is in text then. */
+/* Puts what it is before a whole object of a declared kind that does not begin with it,
+ * as rows of tables leave it out. Returns how much of body is in text then. */
 static size_t add_type(struct kube_rig *rig, const char *ask, const char *body,
 		       struct neap_buf *text)
 {
@@ -429,8 +429,8 @@ int kube_ask(struct kube_rig *rig, const char *ask, const char *body)
 	return kube_receive(rig);
 }
 
-/* A disk may take longer than any time of quiet: a change that changes nothing is answered after all that was written
- * before it. */
+/* A disk may take longer than any time of quiet: a change that changes nothing is
+ * answered after all that was written before it. */
 static void wait_for_disk(struct kube_rig *rig)
 {
 	assert_int_equal(kube_ask(rig, "MERGE /api/v1/namespaces/default", "{}"), 200);

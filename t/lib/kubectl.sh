@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034  # NEAPD_PID belongs to tap.sh
 #
-# kubectl against a neapd of the test's own: finds every version that is there, and types written tours
-# (t/cases/kubectl, t/lib/tour.pl). Sourced behind t/lib/tap.sh.
+# kubectl against a neapd of the test's own: finds every version that is there, and types
+# written tours (t/cases/kubectl, t/lib/tour.pl). Sourced behind t/lib/tap.sh.
 
-# Lines "VERSION PATH", each version once, the oldest first: of PATH, of those that lie beside it under names with
-# a version, and of NEAP_KUBECTL, a list of paths. One that only picks another of them has a '~' behind its version.
+# Lines "VERSION PATH", each version once, the oldest first: of PATH, of those that lie
+# beside it under names with a version, and of NEAP_KUBECTL, a list of paths. One that
+# only picks another of them has a '~' behind its version.
 kubectl_list()
 {
 	local path version
@@ -30,7 +31,8 @@ kubectl_serve()
 	eventually 10 test -s "$KUBECONFIG"
 }
 
-# kubectl_tour VERSION PATH TOUR...: in a folder and with a cache of its own; one result a command.
+# kubectl_tour VERSION PATH TOUR...: in a folder and with a cache of its own; one result a
+# command.
 kubectl_tour()
 {
 	local version=$1 dir=$WORK/tour-$1 line
@@ -56,7 +58,8 @@ kubectl_need()
 	command -v perl >/dev/null || skip_all "perl is not installed"
 }
 
-# kubectl_all TOUR...: by the newest kubectl that is itself, with NEAP_KUBECTL_LONG=1 by each, and a neapd for each.
+# kubectl_all TOUR...: by the newest kubectl that is itself, with NEAP_KUBECTL_LONG=1 by
+# each, and a neapd for each.
 kubectl_all()
 {
 	local newest version path

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For tests of live policies: a loop, a registry and a folder of their own, no node. Policies have
- * texts named by letters, and a script of one-letter verbs says what happens to them. */
+ * For tests of live policies: a loop, a registry and a folder of their own, no node.
+ * Policies have texts named by letters, and a script of one-letter verbs says what
+ * happens to them. */
 #ifndef NEAP_T_LIB_LIVE_RIG_H
 #define NEAP_T_LIB_LIVE_RIG_H
 
@@ -34,8 +35,9 @@ struct live_rig {
 	char notes[4096]; /* "label: what\n" of each */
 };
 
-/* 26 letters; the tick of a letter fails while its bit is in sample.capacity_milli. S is for another
- * node, N and O take milli up to 400 only. name: of the policy. A static buffer. */
+/* 26 letters; the tick of a letter fails while its bit is in sample.capacity_milli. S is
+ * for another node, N and O take milli up to 400 only. name: of the policy. A static
+ * buffer. */
 const char *live_text(const char *name, char letter);
 /* '-' when the version is of none. */
 char live_letter(const char *name, const char *version);
@@ -62,8 +64,8 @@ int live_set(struct live_rig *rig, const char *text);
 int64_t live_milli(struct live_rig *rig);
 /* A file of the directory by rename; text NULL removes it. Then it is looked at. */
 void live_file(struct live_rig *rig, const char *file, const char *text);
-/* "uA": layer (c, u, d) and letter of what is in the registry, with "*" in probation, "!" out of
- * service, "@" elsewhere; "-" when there is none. */
+/* "uA": layer (c, u, d) and letter of what is in the registry, with "*" in probation, "!"
+ * out of service, "@" elsewhere; "-" when there is none. */
 const char *live_state(struct live_rig *rig, const char *name);
 /* The active version on disk: its letter, or '-'. */
 char live_active(struct live_rig *rig, const char *name);
@@ -71,9 +73,10 @@ char live_active(struct live_rig *rig, const char *name);
 const char *live_log(struct live_rig *rig);
 
 /* Words "verb[letter][=status][:state]" about the policy "one":
- *   +A put, ?A put as a dry run, x delete, < rollback, <A rollback to A, pN parameter milli (p- null),
- *   cA configured anew with A (c- without), !A A fails in service, dA / eA one.lua / two.lua of the
- *   directory says A (d- gone), m one.lua is renamed to two.lua, R a restart. */
+ *   +A put, ?A put as a dry run, x delete, < rollback, <A rollback to A, pN parameter
+ *   milli (p- null), cA configured anew with A (c- without), !A A fails in service, dA /
+ *   eA one.lua / two.lua of the directory says A (d- gone), m one.lua is renamed to
+ *   two.lua, R a restart. */
 void live_play(struct live_rig *rig, const char *name, const char *script);
 
 #endif

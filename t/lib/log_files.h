@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For tests of what reads what containers printed: files as shims write them, and readers. */
+ * For tests of what reads what containers printed: files as shims write them, and
+ * readers. */
 #ifndef NEAP_T_LIB_LOG_FILES_H
 #define NEAP_T_LIB_LOG_FILES_H
 

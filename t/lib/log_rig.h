@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For tests of pods/NAME/log: a kube_rig with three pods and a folder as the keeper has it, and a client that reads an
- * answer as it comes. */
+ * For tests of pods/NAME/log: a kube_rig with three pods and a folder as the keeper has
+ * it, and a client that reads an answer as it comes. */
 #ifndef NEAP_T_LIB_LOG_RIG_H
 #define NEAP_T_LIB_LOG_RIG_H
 

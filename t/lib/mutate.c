@@ -181,7 +181,8 @@ static json_t *make_value(struct mutate *mutate, const json_t *was)
 
 static json_t *make_value(struct mutate *mutate, const json_t *was);
 
-/* Of the same type, so that it comes further: another number or word, the same item many times. */
+/* Of the same type, so that it comes further: another number or word, the same item many
+ * times. */
 static json_t *make_alike(struct mutate *mutate, const json_t *was)
 {
 	switch (json_typeof(was)) {
@@ -273,7 +274,8 @@ static void change_item(struct mutate *mutate, json_t *in)
 	}
 }
 
-/* A container below the object, each as likely as the way to it; the object itself if there is none. */
+/* A container below the object, each as likely as the way to it; the object itself if
+ * there is none. */
 static json_t *find_place(struct mutate *mutate, json_t *object)
 {
 	json_t *at = object, *next = object;

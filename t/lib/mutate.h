@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What becomes of a valid body in the hands of one who means harm: members that go, change their type, are there many
- * times, are deep, long or wide. The same numbers give the same bodies. */
+ * What becomes of a valid body in the hands of one who means harm: members that go,
+ * change their type, are there many times, are deep, long or wide. The same numbers give
+ * the same bodies. */
 #ifndef NEAP_T_LIB_MUTATE_H
 #define NEAP_T_LIB_MUTATE_H
 
@@ -20,7 +21,8 @@ uint32_t mutate_draw(struct mutate *mutate, uint32_t below);
 const char *mutate_pick(struct mutate *mutate, const char *const *texts, size_t count);
 /* Changes the object, at most `most` times, perhaps not at all. */
 void mutate_object(struct mutate *mutate, json_t *object, int most);
-/* Turns, drops and doubles bytes; text has room for size + 1 bytes, and the new length is returned. */
+/* Turns, drops and doubles bytes; text has room for size + 1 bytes, and the new length is
+ * returned. */
 size_t mutate_bytes(struct mutate *mutate, char *text, size_t len, size_t size);
 /* Operations of a JSON patch on an object like this; a new list. */
 json_t *mutate_json_patch(struct mutate *mutate, const json_t *object);

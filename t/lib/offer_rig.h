@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods that are offered reservations, with policies of that kind in service, for their tests. JSON has ' for ". */
+ * Pods that are offered reservations, with policies of that kind in service, for their
+ * tests. JSON has ' for ". */
 #ifndef NEAP_T_LIB_OFFER_RIG_H
 #define NEAP_T_LIB_OFFER_RIG_H
 
@@ -27,7 +28,8 @@ struct offer_rig {
 
 struct offer_rig *offer_new(void);
 void offer_free(struct offer_rig *rig);
-/* Puts a policy into service; body: what stands in the table beside api, kind and name. */
+/* Puts a policy into service; body: what stands in the table beside api, kind and
+ * name. */
 void offer_put(struct offer_rig *rig, const char *name, int order, const char *body);
 void offer_put_file(struct offer_rig *rig, const char *file);
 struct neap_registry_slot *offer_slot(struct offer_rig *rig, const char *name);
@@ -39,10 +41,12 @@ json_t *offer_json(const char *text);
 /* A decision about a pod with this metadata begins. */
 void offer_begin(struct offer_rig *rig, const char *metadata);
 void offer_begin_pod(struct offer_rig *rig, struct neap_pod *pod_taken);
-/* "open", "open again N", "failed", or the reason, " again N" behind it; in a static buffer. */
+/* "open", "open again N", "failed", or the reason, " again N" behind it; in a static
+ * buffer. */
 const char *offer_match(struct offer_rig *rig, const struct neap_reserve *reserve,
 			bool is_owner);
-/* The same in a decision of its own about the same pod, again when the machine had no time for it. */
+/* The same in a decision of its own about the same pod, again when the machine had no
+ * time for it. */
 const char *offer_match_alone(struct offer_rig *rig, const struct neap_reserve *reserve,
 			      bool is_owner);
 /* As offer_match, of one with this metadata and one owner that takes everybody. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The messages of gnostic's OpenAPIv2.proto, with the fields that a document of ours has. */
+ * The messages of gnostic's OpenAPIv2.proto, with the fields that a document of ours
+ * has. */
 #include "t/lib/openapi_messages.h"
 
 static const struct proto_entry any_entries[] = {{2, "yaml", PROTO_TEXT}, {0}};

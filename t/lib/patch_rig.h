@@ -18,8 +18,8 @@ struct patch_case {
 
 /* JSON of any type, with ' for ". Fails the test when it is none. */
 json_t *patch_parse(const char *text);
-/* Whole and with each allocation failing in turn; object and patch stay as they are, the result shares
- * nothing with them. Only the case that CASE names, if it names one. */
+/* Whole and with each allocation failing in turn; object and patch stay as they are, the
+ * result shares nothing with them. Only the case that CASE names, if it names one. */
 void patch_case_run(enum neap_patch_type type, const struct patch_case *row);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Schemas for tests of patches: as much of Pod, Deployment, Service and Node as they touch, with the
- * merge keys that Kubernetes has. */
+ * Schemas for tests of patches: as much of Pod, Deployment, Service and Node as they
+ * touch, with the merge keys that Kubernetes has. */
 #ifndef NEAP_T_LIB_PATCH_TABLES_H
 #define NEAP_T_LIB_PATCH_TABLES_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How tests wait: for what must come, again and again, as long as the busiest machine may need. Only a test that
- * fails waits so long. patience.c: and scripts are stopped by their CPU budgets alone, not because the machine has no
- * time for them, but for the test of just that. */
+ * How tests wait: for what must come, again and again, as long as the busiest machine may
+ * need. Only a test that fails waits so long. patience.c: and scripts are stopped by
+ * their CPU budgets alone, not because the machine has no time for them, but for the test
+ * of just that. */
 #ifndef NEAP_T_LIB_PATIENCE_H
 #define NEAP_T_LIB_PATIENCE_H
 

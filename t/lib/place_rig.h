@@ -21,14 +21,16 @@ struct place_rig {
 
 struct place_rig *place_new(void);
 void place_free(struct place_rig *rig);
-/* Puts a policy into service; body: what stands in the table beside api, kind and name. */
+/* Puts a policy into service; body: what stands in the table beside api, kind and
+ * name. */
 void place_put(struct place_rig *rig, const char *kind, const char *name, int order,
 	       const char *body);
 struct neap_registry_slot *place_slot(struct place_rig *rig, const char *kind,
 				      const char *name);
 /* Nodes a, b, ... of 10 CPUs; those of odd number have the label odd=yes. */
 void place_add_nodes(struct place_rig *rig, int count);
-/* Decides on a pod of 1 CPU with these labels; the node, or the message; in a static buffer. */
+/* Decides on a pod of 1 CPU with these labels; the node, or the message; in a static
+ * buffer. */
 const char *place_decide(struct place_rig *rig, const char *labels);
 
 #endif

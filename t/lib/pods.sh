@@ -3,7 +3,8 @@
 #
 # A neapd that runs pods, and kubectl beside it. Sourced behind t/lib/tap.sh.
 
-# As whom pods run: somebody whom no other test has, and who is not the test's loop, which is nobody.
+# As whom pods run: somebody whom no other test has, and who is not the test's loop, which
+# is nobody.
 PODS_UID=$((30000 + $$ % 20000))
 PODS_USER=$PODS_UID
 
@@ -56,8 +57,9 @@ pod_group()
 }
 pod_pids() { cat "$(pod_group "$1" "$2")/cgroup.procs"; }
 
-# pod NAME COMMAND [MORE OF spec [MORE OF the container]]: a manifest with a shell command, in YAML. It asks for
-# a little CPU: best-effort work gets none on a machine that is busy otherwise.
+# pod NAME COMMAND [MORE OF spec [MORE OF the container]]: a manifest with a shell
+# command, in YAML. It asks for a little CPU: best-effort work gets none on a machine that
+# is busy otherwise.
 pod()
 {
 	local ask='resources: {requests: {cpu: 10m}}'
@@ -80,7 +82,8 @@ pod()
 apply() { k apply -f - >/dev/null; }
 run_pod() { pod "$@" | apply; }
 
-# The parents of commands that run: they keep the command line of the neapd that started them.
+# The parents of commands that run: they keep the command line of the neapd that started
+# them.
 shims()
 {
 	local at
@@ -90,7 +93,8 @@ shims()
 	done
 }
 
-# Nothing is left of pods: no process of their user below neap's group, no folder, no shim.
+# Nothing is left of pods: no process of their user below neap's group, no folder, no
+# shim.
 pods_are_gone()
 {
 	local left

@@ -317,7 +317,8 @@ static int child_connect(const struct pods_rig *rig, int *ret_pid)
 	assert_int_equal(listen(listener, 1), 0);
 	*ret_pid = fork();
 	if (*ret_pid == 0) {
-		/* Above all the hand's socket: while somebody has it, its daemon lives. */
+		/* Above all the hand's socket: while somebody has it, its daemon
+		 * lives. */
 		(void)close_range(0, ~0U, 0);
 		fd = socket(AF_UNIX, SOCK_STREAM, 0);
 		if (connect(fd, (struct sockaddr *)&name, sizeof(name)) == 0)

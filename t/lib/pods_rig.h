@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For the tests of pods: a node role with a hand of its own, over this machine's groups or over a tree of
- * plain files that looks like cgroup v1 or v2, with a clock of the test's. */
+ * For the tests of pods: a node role with a hand of its own, over this machine's groups
+ * or over a tree of plain files that looks like cgroup v1 or v2, with a clock of the
+ * test's. */
 #ifndef NEAP_T_LIB_PODS_RIG_H
 #define NEAP_T_LIB_PODS_RIG_H
 
@@ -30,7 +31,8 @@ struct pods_outcome {
 /* NULL with *ret_why when this machine cannot. The node is open and has ticked once. */
 struct pods_rig *pods_rig_new(enum pods_kind kind, const char **ret_why);
 void pods_rig_free(struct pods_rig *rig);
-/* Ends node and hand as a crash would and starts others; both still run until pods_rig_open. */
+/* Ends node and hand as a crash would and starts others; both still run until
+ * pods_rig_open. */
 void pods_rig_restart(struct pods_rig *rig);
 void pods_rig_open(struct pods_rig *rig);
 
@@ -53,11 +55,13 @@ const char *pods_path(const struct pods_rig *rig, const char *name);
 /* The value is in force, or *ret_is (if not NULL) what is there instead. */
 bool pods_has(struct pods_rig *rig, const char *group, enum neap_key key, int64_t want,
 	      const char **ret_is);
-/* A process that waits, moved into the container; its pid. Its end is seen by files too. */
+/* A process that waits, moved into the container; its pid. Its end is seen by files
+ * too. */
 int pods_process(struct pods_rig *rig, const char *uid, const char *container,
 		 struct pods_outcome *ret);
 void pods_process_end(struct pods_rig *rig, int pid, const char *group);
-/* The row of the workload of that id, borrowed from *ret_all, which is the caller's; or NULL. */
+/* The row of the workload of that id, borrowed from *ret_all, which is the caller's; or
+ * NULL. */
 json_t *pods_row(struct pods_rig *rig, const char *id, json_t **ret_all);
 int pods_record_count(const struct pods_rig *rig);
 void pods_await_records(struct pods_rig *rig, int count);

@@ -38,8 +38,9 @@ body_has() { grep -qF -e "$1" "$WORK/body" || { cat "$WORK/body"; return 1; }; }
 # put NAME FILE [CURL OPTION...]
 put() { local name=$1 file=$2; shift 2; api PUT "policies/qos/$name" --data-binary "@$file" "$@"; }
 version_of() { sha256sum "$1" | cut -c1-8; }
-# put_later NAME WHAT: uploads a policy that does WHAT from a moment after it went live, so that neither examples nor
-# recorded ticks give it away. That moment is later where the machine was too slow for it. Prints the status.
+# put_later NAME WHAT: uploads a policy that does WHAT from a moment after it went live,
+# so that neither examples nor recorded ticks give it away. That moment is later where the
+# machine was too slow for it. Prints the status.
 put_later()
 {
 	local wait status
@@ -66,7 +67,8 @@ steady_says() { sed -n "s/.*\\b$1 \([0-9-]*\).*/\1/p" "$WORK/steady"; }
 # -1: not to be had here. 0: nothing was measured.
 is_below() { [ "$2" -ne 0 ] && [ "$2" -lt "$1" ]; }
 
-# steady_end: two checks. Figures are only told, except that the loop may not work for a second while a request waits.
+# steady_end: two checks. Figures are only told, except that the loop may not work for a
+# second while a request waits.
 steady_end()
 {
 	local limit=$((1000000 * ${NEAP_TEST_SLOW:-1})) held

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A reader of protobuf for tests: a message to JSON, by a table of its fields. A field that is not in the
- * table, or of another wire type, a text that is no UTF-8, and what comes twice ends the test. */
+ * A reader of protobuf for tests: a message to JSON, by a table of its fields. A field
+ * that is not in the table, or of another wire type, a text that is no UTF-8, and what
+ * comes twice ends the test. */
 #ifndef NEAP_T_LIB_PROTO_H
 #define NEAP_T_LIB_PROTO_H
 

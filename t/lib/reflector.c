@@ -266,7 +266,8 @@ static void ask(struct reflector *reflector)
 	wire_ask(&reflector->wire, "GET", path.data, config->is_table ? TABLE : "", NULL);
 }
 
-/* What was begun is asked for again: a page by its token, a watch from the last version. */
+/* What was begun is asked for again: a page by its token, a watch from the last
+ * version. */
 static void go_on(struct reflector *reflector)
 {
 	if (reflector->phase == STREAMING)

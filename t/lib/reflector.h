@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A small watch client: keeps a copy of a collection as informers do. It lists in pages (or as a watch that
- * begins with what is there), watches from the version of the list, goes on from the last version it saw when
- * the stream ends or is cut, and lists anew when that version is too old. It never waits. */
+ * A small watch client: keeps a copy of a collection as informers do. It lists in pages
+ * (or as a watch that begins with what is there), watches from the version of the list,
+ * goes on from the last version it saw when the stream ends or is cut, and lists anew
+ * when that version is too old. It never waits. */
 #ifndef NEAP_T_LIB_REFLECTOR_H
 #define NEAP_T_LIB_REFLECTOR_H
 
@@ -20,8 +21,8 @@ struct reflector_config {
 	unsigned timeout_s;     /* of a watch; 0: the server's */
 	bool is_table;
 	bool is_streaming; /* its lists are watches that end with a bookmark */
-	/* A frame: "ADDED", "MODIFIED", "DELETED" with the object (of a Table: with the metadata of
-	 * its row), or "BOOKMARK". */
+	/* A frame: "ADDED", "MODIFIED", "DELETED" with the object (of a Table: with the
+	 * metadata of its row), or "BOOKMARK". */
 	void (*saw)(void *arg, const char *type, const json_t *object, int64_t version);
 	/* A list is whole: the copy is the state of version. */
 	void (*listed)(void *arg, int64_t version);

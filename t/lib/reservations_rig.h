@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For the tests of the Reservation controller: it, a store, and somebody who plays the scheduler and the nodes n0, n1
- * and n2. */
+ * For the tests of the Reservation controller: it, a store, and somebody who plays the
+ * scheduler and the nodes n0, n1 and n2. */
 #ifndef NEAP_T_LIB_RESERVATIONS_RIG_H
 #define NEAP_T_LIB_RESERVATIONS_RIG_H
 
@@ -35,7 +35,8 @@ void reservations_make(struct reservations_rig *rig, const char *name, const cha
 /* As the scheduler places it. */
 void reservations_place(struct reservations_rig *rig, const char *name, const char *node,
 			const char *phase);
-/* A pod of so many CPUs and 1Gi; node "": not bound; target: what it uses, by uid; NULL: nothing. */
+/* A pod of so many CPUs and 1Gi; node "": not bound; target: what it uses, by uid; NULL:
+ * nothing. */
 void reservations_pod(struct reservations_rig *rig, const char *name, const char *node,
 		      const char *target, int cpus);
 /* Gives a pod another uid to use; "": none. */
@@ -48,7 +49,8 @@ void reservations_until(struct reservations_rig *rig, const char *name,
 			const char *const *want);
 /* Runs until nothing has been written for a while. */
 void reservations_rest(struct reservations_rig *rig);
-/* Events of that reason about one, when all is at rest; the message of one of them in a static buffer. */
+/* Events of that reason about one, when all is at rest; the message of one of them in a
+ * static buffer. */
 int reservations_events(struct reservations_rig *rig, const char *name,
 			const char *reason, const char **ret_message);
 

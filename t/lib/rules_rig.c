@@ -268,7 +268,8 @@ static json_t *manifest(const char *kind)
 
 /* --- changes --- */
 
-/* Sets what a path leads to, or takes it out where value is NULL; makes the objects on the way. */
+/* Sets what a path leads to, or takes it out where value is NULL; makes the objects on
+ * the way. */
 static void put(json_t *at, char *path, json_t *value)
 {
 	for (;;) {

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For the tests of rules: a manifest of each kind, changes to it in one line, and what is told about it. */
+ * For the tests of rules: a manifest of each kind, changes to it in one line, and what is
+ * told about it. */
 #ifndef NEAP_T_LIB_RULES_RIG_H
 #define NEAP_T_LIB_RULES_RIG_H
 
 #include "api/kube/base/kind.h"
 
-/* A row: the manifest of KIND with changes; was: with which it was there before, NULL: it was not.
+/* A row: the manifest of KIND with changes; was: with which it was there before, NULL: it
+ * was not.
  *
- * Changes are "path=JSON" with ' for ", "path-" takes out what is there; "; " between them. Paths have "/"
- * between their steps ("~1" within one), numbers are places in lists, one past the end appends; "@" in
- * front of a path: spec/containers/0/ (of templates: spec/template/spec/containers/0/). */
+ * Changes are "path=JSON" with ' for ", "path-" takes out what is there; "; " between
+ * them. Paths have "/" between their steps ("~1" within one), numbers are places in
+ * lists, one past the end appends; "@" in front of a path: spec/containers/0/ (of
+ * templates: spec/template/spec/containers/0/). */
 struct rules_row {
 	const char *kind, *now, *was;
-	const char *
-		want; /* "field: message", a line each, "" when all is well; "*" at the end: any rest */
+	/* "field: message", a line each, "" when all is well; "*" at the end: any rest */
+	const char *want;
 };
 
 /* The row of a kind by its name. */

@@ -22,27 +22,31 @@ int schedule_teardown(void **state);
 void schedule_stop(void);
 void schedule_start(struct kube_rig *rig);
 
-/* spec: members beside none, "" or "'unschedulable':true"; allocatable: "'cpu':'4','memory':'8Gi'", to which 110 pods
- * are added where it says nothing of them. */
+/* spec: members beside none, "" or "'unschedulable':true"; allocatable:
+ * "'cpu':'4','memory':'8Gi'", to which 110 pods are added where it says nothing of
+ * them. */
 void schedule_add_node(struct kube_rig *rig, const char *name, const char *meta,
 		       const char *spec, const char *allocatable);
-/* requests: "'cpu':'1'"; spec: further members of it, "" or "'priority':...". Of the scheduler "neap-scheduler". */
+/* requests: "'cpu':'1'"; spec: further members of it, "" or "'priority':...". Of the
+ * scheduler "neap-scheduler". */
 void schedule_add_pod(struct kube_rig *rig, const char *name, const char *labels,
 		      const char *requests, const char *spec);
-/* For pods with the label app=NAME. labels, requests, spec: of its template, as above; more: further members of its own
- * spec, "" or "'allocateOnce':false". */
+/* For pods with the label app=NAME. labels, requests, spec: of its template, as above;
+ * more: further members of its own spec, "" or "'allocateOnce':false". */
 void schedule_add_reservation(struct kube_rig *rig, const char *name, const char *labels,
 			      const char *requests, const char *spec, const char *more);
-/* Waits until it is in that phase, at that node ("": whatever its status says of one); it is the rig's body then. */
+/* Waits until it is in that phase, at that node ("": whatever its status says of one); it
+ * is the rig's body then. */
 void schedule_wait_phase(struct kube_rig *rig, const char *name, const char *phase,
 			 const char *node);
 /* Waits until the pod is bound; its node in a static buffer. */
 const char *schedule_wait_node(struct kube_rig *rig, const char *name);
-/* As kube_until, of an answer 200 to ask, with up to three wants (NULL: less), while pauses of the scheduler go by. */
+/* As kube_until, of an answer 200 to ask, with up to three wants (NULL: less), while
+ * pauses of the scheduler go by. */
 void schedule_until(struct kube_rig *rig, const char *ask, const char *a, const char *b,
 		    const char *c);
-/* Waits until the condition PodScheduled of the pod is False with this message, which may leave out what is said of
- * preemption. */
+/* Waits until the condition PodScheduled of the pod is False with this message, which may
+ * leave out what is said of preemption. */
 void schedule_wait_message(struct kube_rig *rig, const char *name, const char *message);
 
 #endif

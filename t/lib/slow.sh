@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Requests about very many objects, for t/attack/slow.t and the bench row P33: what they ask for, and how late
-# somebody else's small request is meanwhile. BUILD; SLOW_MANY (300) clients at once where there are many, and SLOW_MS (1000) for which
-# they read what has no end.
+# Requests about very many objects, for t/attack/slow.t and the bench row P33: what they
+# ask for, and how late somebody else's small request is meanwhile. BUILD; SLOW_MANY (300)
+# clients at once where there are many, and SLOW_MS (1000) for which they read what has no
+# end.
 
-# name | clients | milliseconds that are read (0: to the end) | status | method | path | table (its Accept), or a body |
-# path that is to be gone
+# name | clients | milliseconds that are read (0: to the end) | status | method | path |
+# table (its Accept), or a body | path that is to be gone
 slow_table()
 {
 	local many=${SLOW_MANY:-300}
@@ -41,8 +42,8 @@ slow_table()
 	ROWS
 }
 
-# slow_each SOCKET FUNCTION: calls FUNCTION NAME, STATUS that is wanted, STATUS, the other's slowest answer and the time of
-# the request in milliseconds.
+# slow_each SOCKET FUNCTION: calls FUNCTION NAME, STATUS that is wanted, STATUS, the
+# other's slowest answer and the time of the request in milliseconds.
 slow_each()
 {
 	local name count ms want method path body until accept late took status
@@ -58,8 +59,8 @@ slow_each()
 	done < <(slow_table)
 }
 
-# slow_turns SOCKET LIMIT: turns of the loop up to now that took longer, in CPU time; LIMIT in seconds, a bound of the
-# histogram.
+# slow_turns SOCKET LIMIT: turns of the loop up to now that took longer, in CPU time;
+# LIMIT in seconds, a bound of the histogram.
 slow_turns()
 {
 	curl -sS --unix-socket "$1" http://neap/metrics | awk -v bucket="neap_loop_turn_cpu_seconds_bucket{le=\"$2\"}" '

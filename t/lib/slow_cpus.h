@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Choosing CPUs a second time, by plain loops over lists of CPUs that follow the words of the rules and know nothing
- * of slots and words: what engine/cpu/accumulator.h is held against. */
+ * Choosing CPUs a second time, by plain loops over lists of CPUs that follow the words of
+ * the rules and know nothing of slots and words: what engine/cpu/accumulator.h is held
+ * against. */
 #ifndef NEAP_T_LIB_SLOW_CPUS_H
 #define NEAP_T_LIB_SLOW_CPUS_H
 
@@ -26,8 +27,8 @@ struct slow_machine {
 	int left;
 };
 
-/* take.need CPUs of those that are free, first of the preferred ones (by index; NULL: none are). False: there are
- * not enough. */
+/* take.need CPUs of those that are free, first of the preferred ones (by index; NULL:
+ * none are). False: there are not enough. */
 bool slow_answer(struct slow_machine *m, const bool *is_preferred,
 		 struct neap_cpuset *ret);
 

@@ -86,7 +86,8 @@ static void begin(const char *form, const char *what, const char *a, const char 
 	steps_begin(running);
 }
 
-/* A policy of which the text is all but the wrapping; NULL when it does not load, which is an end like any other. */
+/* A policy of which the text is all but the wrapping; NULL when it does not load, which
+ * is an end like any other. */
 static struct neap_policy *load(struct corpus *corpus, const char *before,
 				const char *body, const char *after)
 {
@@ -210,7 +211,8 @@ static void run_events(struct corpus *corpus)
 	}
 }
 
-/* Written by hand: in the function (what stands before a "|" at the top), and all of it at the top. */
+/* Written by hand: in the function (what stands before a "|" at the top), and all of it
+ * at the top. */
 static void run_bodies(struct corpus *corpus)
 {
 	for (size_t i = 0; i < steps_body_count; i++) {
@@ -229,7 +231,8 @@ static void run_bodies(struct corpus *corpus)
 	}
 }
 
-/* The text HEAD, then EACH as often as fits, with its number where it has a %d, then TAIL. */
+/* The text HEAD, then EACH as often as fits, with its number where it has a %d, then
+ * TAIL. */
 static void run_sources(struct corpus *corpus)
 {
 	for (size_t i = 0; i < steps_source_count; i++) {

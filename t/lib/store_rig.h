@@ -35,7 +35,8 @@ struct store_answer {
 /* A done whose arg is a struct store_answer. */
 void store_rig_answered(void *arg, struct neap_object *object,
 			const struct neap_error *err);
-/* {"metadata":{"name","namespace"},"spec":{"n":n}} as a write; the return of neap_store_write_take. */
+/* {"metadata":{"name","namespace"},"spec":{"n":n}} as a write; the return of
+ * neap_store_write_take. */
 int store_rig_write(struct store_rig *rig, enum neap_store_verb verb, const char *ns,
 		    const char *name, int n, int64_t version, struct store_answer *answer,
 		    struct neap_error *err);

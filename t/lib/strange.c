@@ -344,8 +344,8 @@ static void make_patch(struct strange_request *request, const struct op *op, cha
 	}
 }
 
-/* Every third creates, so that there is something; reading is half as likely as its share. Definitions are not taken
- * away together, as their kinds go with them. */
+/* Every third creates, so that there is something; reading is half as likely as its
+ * share. Definitions are not taken away together, as their kinds go with them. */
 static const struct op *draw_op(void)
 {
 	bool is_creating = mutate_draw(&strange_rng, 3) == 0;

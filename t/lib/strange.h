@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests that were valid before they were changed: of all kinds, parts and verbs that discovery tells of, of the
- * control API, of the extender, and of what is served beside them. The same number gives the same request of the same server. */
+ * Requests that were valid before they were changed: of all kinds, parts and verbs that
+ * discovery tells of, of the control API, of the extender, and of what is served beside
+ * them. The same number gives the same request of the same server. */
 #ifndef NEAP_T_LIB_STRANGE_H
 #define NEAP_T_LIB_STRANGE_H
 
@@ -20,7 +21,8 @@ struct strange_request {
 /* The body of a good answer to GET; NULL for none. A new reference. */
 typedef json_t *strange_get(const char *path);
 
-/* Reads the bodies and asks for what is served. False, with a line for each, when a kind has no body. */
+/* Reads the bodies and asks for what is served. False, with a line for each, when a kind
+ * has no body. */
 bool strange_init(strange_get *get);
 void strange_done(void);
 size_t strange_verbs(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a kube-scheduler asks its extender, about a pod and nodes that there are, changed. */
+ * What a kube-scheduler asks its extender, about a pod and nodes that there are,
+ * changed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,8 @@ void strange_drop_extender(void)
 		json_decref(bodies[i]);
 }
 
-/* Metadata of any object of such a list, of one without a node if there is one; NULL: the list is empty. A new reference. */
+/* Metadata of any object of such a list, of one without a node if there is one; NULL: the
+ * list is empty. A new reference. */
 static json_t *draw_meta(const char *path)
 {
 	json_t *list = strange_ask(path), *items = json_object_get(list, "items"),

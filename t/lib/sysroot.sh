@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Machines as trees of files, for --sys-root: sourced by tests. One line for each CPU: its number, the number of its core in its
-# package, of its package, of its NUMA node ("-": none), and what tells packages of the same number apart (optional).
+# Machines as trees of files, for --sys-root: sourced by tests. One line for each CPU: its
+# number, the number of its core in its package, of its package, of its NUMA node ("-":
+# none), and what tells packages of the same number apart (optional).
 
 # bits CPU...: a mask of CPUs as the kernel writes it.
 bits()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# TAP for shell tests, and a neapd of the test's own: sourced by t/sh/*.t. A test starts with
-# tap_start and ends with tap_end; in between each check is one `check NAME COMMAND...`.
+# TAP for shell tests, and a neapd of the test's own: sourced by t/sh/*.t. A test starts
+# with tap_start and ends with tap_end; in between each check is one `check NAME
+# COMMAND...`.
 
 BUILD=${BUILD:-build}
 TAP_N=0
@@ -17,7 +18,8 @@ tap_start()
 	trap 'exit 1' INT TERM
 }
 
-# remove_groups DIR...: with all that runs in them. Killed processes stay in their groups for a while.
+# remove_groups DIR...: with all that runs in them. Killed processes stay in their groups
+# for a while.
 remove_groups()
 {
 	local dir group pid tries
@@ -85,9 +87,9 @@ check()
 	return 1
 }
 
-# eventually SECONDS COMMAND...: tries until it passes; says what the last try said. SECONDS are what an idle
-# machine needs at most; it goes on for five times as long and a minute. By the clock: a try takes long in a build with
-# sanitizers.
+# eventually SECONDS COMMAND...: tries until it passes; says what the last try said.
+# SECONDS are what an idle machine needs at most; it goes on for five times as long and a
+# minute. By the clock: a try takes long in a build with sanitizers.
 eventually()
 {
 	local end=$((SECONDS + 60 + 5 * $1))
@@ -101,7 +103,8 @@ eventually()
 	done
 }
 
-# to_end COMMAND...: its status. It is to end by itself: 124 after as long as the busiest machine may need.
+# to_end COMMAND...: its status. It is to end by itself: 124 after as long as the busiest
+# machine may need.
 to_end() { timeout 300 "$@"; }
 # to_failure COMMAND...: it ends by itself, and not with 0.
 to_failure()
@@ -119,8 +122,8 @@ not() { ! "$@"; }
 
 need_root() { [ "$(id -u)" -eq 0 ] || skip_all "needs root"; }
 
-# free_port: sets PORT, which nobody listens on, nor on the three behind it; below those that the kernel hands
-# out, and another one in each script that runs beside this one.
+# free_port: sets PORT, which nobody listens on, nor on the three behind it; below those
+# that the kernel hands out, and another one in each script that runs beside this one.
 port_is_free() { ! (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 free_port()
 {

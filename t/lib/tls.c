@@ -216,8 +216,9 @@ int tls_ask(SSL *ssl, const char *request, size_t len, char *buf, size_t size)
 	buf[0] = '\0';
 	for (; len; request += n, len -= (size_t)n) {
 		n = SSL_write(ssl, request, len > 16000 ? 16000 : (int)len);
+		/* refused meanwhile: what was said about it may be there */
 		if (n <= 0)
-			break; /* refused meanwhile: what was said about it may be there */
+			break;
 	}
 	while (have + 1 < size && (!end || have < want)) {
 		n = SSL_read(ssl, buf + have, (int)(size - 1 - have));

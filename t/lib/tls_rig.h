@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For tests of the server over TLS: a server with routes for each role, and certificates of those who
- * have one or have none. */
+ * For tests of the server over TLS: a server with routes for each role, and certificates
+ * of those who have one or have none. */
 #ifndef NEAP_T_LIB_TLS_RIG_H
 #define NEAP_T_LIB_TLS_RIG_H
 
@@ -19,8 +19,9 @@
 #define OPEN    "GET /open HTTP/1.1\r\n" HOST
 #define WRONG   "Authorization: Bearer wrong\r\n"
 
-/* Certificates: bob (reader), alice (group ops, editor), root (admin), eve and ops (no role), foreign
- * (another CA), stale (expired), server, server2; "brief" would be a reader. */
+/* Certificates: bob (reader), alice (group ops, editor), root (admin), eve and ops (no
+ * role), foreign (another CA), stale (expired), server, server2; "brief" would be a
+ * reader. */
 extern char tls_rig_dir[64];
 extern const struct neap_grants tls_rig_grants;
 
@@ -34,7 +35,8 @@ int tls_rig_stop(void **state);
 /* The routes, for another server. */
 void tls_rig_routes(struct neap_http *http, struct event_base *base);
 
-/* One request on a connection of its own, as name (NULL: nobody). -1: no connection; 0: no answer. */
+/* One request on a connection of its own, as name (NULL: nobody). -1: no connection; 0:
+ * no answer. */
 int tls_rig_ask(const struct http_server *server, const char *name, const char *request,
 		char *buf, size_t size);
 /* Somebody who is known gets an answer within a second. */

@@ -13,8 +13,8 @@ int trace_some(struct trace *trace, int count);
 void trace_open(struct trace *trace, int nodes);
 /* Fewer pods than most come, and up to half as many go. */
 void trace_add_burst(struct trace *trace, uint32_t most);
-/* By chance, one of so many times: a pod changes, and another is replaced by one of its name. A node goes perhaps; the
- * one that went before comes back. */
+/* By chance, one of so many times: a pod changes, and another is replaced by one of its
+ * name. A node goes perhaps; the one that went before comes back. */
 void trace_replace_some(struct trace *trace, int chance);
 void trace_bring_node_back(struct trace *trace);
 /* By chance, one of the next writes finds the disk full. */

@@ -136,7 +136,8 @@ static void told_mark(void *arg, struct neap_object *object,
 		mark->version = object->version;
 }
 
-/* A write of its own: what was accepted before is durable when this is. It also wakes who sleeps. */
+/* A write of its own: what was accepted before is durable when this is. It also wakes who
+ * sleeps. */
 static int64_t write_mark(struct trace *trace)
 {
 	struct mark mark = {0};
@@ -165,7 +166,8 @@ void trace_settle(struct trace *trace)
 {
 	int64_t before = 0, version;
 
-	/* Nothing was accepted between two marks, and nobody had anything to do at the second. */
+	/* Nothing was accepted between two marks, and nobody had anything to do at the
+	 * second. */
 	for (int i = 0; i < SETTLE_TURNS; i++) {
 		bool were_idle = are_idle(trace);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A cluster that lives: nodes of all shapes, pods that come, go, and want all kinds of things, schedulers on one store,
- * and books (cluster_book.h) that are kept of all that becomes durable. Whatever is wrong ends the test. */
+ * A cluster that lives: nodes of all shapes, pods that come, go, and want all kinds of
+ * things, schedulers on one store, and books (cluster_book.h) that are kept of all that
+ * becomes durable. Whatever is wrong ends the test. */
 #ifndef NEAP_T_LIB_TRACE_RIG_H
 #define NEAP_T_LIB_TRACE_RIG_H
 
@@ -69,20 +70,22 @@ void trace_finish_pod(struct trace *trace, int i);
 /* A pod in operating mode; its readiness changes, if it has a node. */
 void trace_add_room(struct trace *trace);
 void trace_turn_room(struct trace *trace, int i);
-/* Others who do not look: what it keeps, what its status says, who may use it, whom a pod says that it uses. */
+/* Others who do not look: what it keeps, what its status says, who may use it, whom a pod
+ * says that it uses. */
 void trace_resize(struct trace *trace, int i);
 void trace_scribble(struct trace *trace, int i);
 void trace_close(struct trace *trace, int i);
 void trace_move_user(struct trace *trace, int pod);
-/* As trace_settle, until all statuses are true, too, if somebody keeps them; then what the schedulers have counted is
- * compared. */
+/* As trace_settle, until all statuses are true, too, if somebody keeps them; then what
+ * the schedulers have counted is compared. */
 void trace_settle_kept(struct trace *trace);
 
 /* Turns of the loop; what became durable is entered into the books, and checked. */
 void trace_run(struct trace *trace, int turns);
 /* Until nothing happens any more at this moment of the clock. */
 void trace_settle(struct trace *trace);
-/* Every pod that waits is tried again, until that changes nothing; then what they say is checked. */
+/* Every pod that waits is tried again, until that changes nothing; then what they say is
+ * checked. */
 void trace_check_waiting(struct trace *trace);
 
 #endif

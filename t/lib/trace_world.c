@@ -63,7 +63,8 @@ void trace_name_node(int i, char name[32])
 
 /* --- nodes --- */
 
-/* Sockets, NUMA nodes of a socket, cores of a NUMA node, CPUs of a core; CPUs that are kept back; labels. */
+/* Sockets, NUMA nodes of a socket, cores of a NUMA node, CPUs of a core; CPUs that are
+ * kept back; labels. */
 static const struct {
 	int sockets, zones, cores, threads;
 	const char *reserved, *bind, *numa;

@@ -113,8 +113,8 @@ char versions_active(void)
 	return versions_letter(version);
 }
 
-/* +A put, <A rollback by a person, !A rolled back by itself, fA failed, x deleted, rA the file of A
- * is removed, p parameters. */
+/* +A put, <A rollback by a person, !A rolled back by itself, fA failed, x deleted, rA the
+ * file of A is removed, p parameters. */
 void versions_play(const char *script)
 {
 	for (; *script; script++) {

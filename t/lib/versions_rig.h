@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For the tests of uploaded policies on disk: a folder of their own, and one policy (qos/one) whose
- * versions are named by letters. */
+ * For the tests of uploaded policies on disk: a folder of their own, and one policy
+ * (qos/one) whose versions are named by letters. */
 #ifndef NEAP_T_LIB_VERSIONS_RIG_H
 #define NEAP_T_LIB_VERSIONS_RIG_H
 
@@ -28,8 +28,8 @@ int versions_put(const char *verb, char letter, struct neap_error *err);
 int versions_note(const char *verb, char letter, struct neap_error *err);
 /* '-' when none is, or it cannot be read. */
 char versions_active(void);
-/* +A put, <A rollback by a person, !A rolled back by itself, fA failed, x deleted, rA the file of A
- * is removed, p parameters. */
+/* +A put, <A rollback by a person, !A rolled back by itself, fA failed, x deleted, rA the
+ * file of A is removed, p parameters. */
 void versions_play(const char *script);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests that are to cost much, with the CPU time that they take; and every list and map that the schemas of the
- * served kinds have, as wide as can be. */
+ * Requests that are to cost much, with the CPU time that they take; and every list and
+ * map that the schemas of the served kinds have, as wide as can be. */
 #ifndef NEAP_T_LIB_WIDE_RIG_H
 #define NEAP_T_LIB_WIDE_RIG_H
 
@@ -17,8 +17,9 @@ extern struct wide_slowest {
 	int count;
 } wide_slowest;
 
-/* One request, which ends in time and not with 500 or above; client and all. The goal is 100 ms on an ordinary machine; ten
- * times that pass, as a machine may be slow. WIDE_SHOW=1 tells those over 60 ms. Returns the status. */
+/* One request, which ends in time and not with 500 or above; client and all. The goal is
+ * 100 ms on an ordinary machine; ten times that pass, as a machine may be slow.
+ * WIDE_SHOW=1 tells those over 60 ms. Returns the status. */
 int wide_ask(struct kube_rig *rig, const char *how, const char *what, const char *body,
 	     size_t len);
 /* Without a body, with lines of headers. */
@@ -55,7 +56,8 @@ size_t wide_places_find(struct kube_rig *rig, struct wide_place **ret);
 size_t wide_texts_find(struct kube_rig *rig, struct wide_place **ret);
 /* "Pod.spec.containers.0.env", in a static buffer. */
 const char *wide_show(const struct wide_place *place);
-/* A list or a map as wide as it may be by values and bytes of an object, and no wider than most. */
+/* A list or a map as wide as it may be by values and bytes of an object, and no wider
+ * than most. */
 json_t *wide_value(const struct neap_schema *schema, size_t most);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An HTTP client that never waits: whoever has the loop lets it take steps. One request after the other
- * on a connection that is kept; bodies with a length or in chunks, as they come. */
+ * An HTTP client that never waits: whoever has the loop lets it take steps. One request
+ * after the other on a connection that is kept; bodies with a length or in chunks, as
+ * they come. */
 #ifndef NEAP_T_LIB_WIRE_H
 #define NEAP_T_LIB_WIRE_H
 

@@ -19,8 +19,9 @@ enum workload_fate {
 	WORKLOAD_LEAVE,   /* nothing */
 };
 
-/* Plays the nodes n0, n1 and n2 once for each pod that there is; fate says what becomes of it, NULL: it runs.
- * Returns how much there was to do: what was asked for is there some turns of the loop later. */
+/* Plays the nodes n0, n1 and n2 once for each pod that there is; fate says what becomes
+ * of it, NULL: it runs. Returns how much there was to do: what was asked for is there
+ * some turns of the loop later. */
 int workload_play(struct kube_rig *rig,
 		  enum workload_fate (*fate)(void *arg, const json_t *pod), void *arg);
 /* Plays and turns until the step is as wanted. */
@@ -29,7 +30,8 @@ void workload_until(struct kube_rig *rig, const struct kube_step *step);
 void workload_settle(struct kube_rig *rig,
 		     enum workload_fate (*fate)(void *arg, const json_t *pod), void *arg);
 
-/* Gives a pod that status.phase, reason and Ready ("True", "False"; NULL: no conditions), and waits for it. */
+/* Gives a pod that status.phase, reason and Ready ("True", "False"; NULL: no conditions),
+ * and waits for it. */
 void workload_set_phase(struct kube_rig *rig, const char *ns, const char *name,
 			const char *phase, const char *ready);
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# A whole node for one test: a real kubelet with containerd and runc, in namespaces of its own (net, mounts, processes),
-# so that nothing of it is seen outside but its control groups, and all of it ends with the test. It runs without an API
-# server: its pods are files in a folder. Pods use the node's network, so that no network plugin is needed.
+# A whole node for one test: a real kubelet with containerd and runc, in namespaces of its
+# own (net, mounts, processes), so that nothing of it is seen outside but its control
+# groups, and all of it ends with the test. It runs without an API server: its pods are
+# files in a folder. Pods use the node's network, so that no network plugin is needed.
 # Sourced by t/node/*.t before anything else.
 
-# Once more inside: what follows sees these mounts and processes only. The kernel ends all of them with the first one.
+# Once more inside: what follows sees these mounts and processes only. The kernel ends all
+# of them with the first one.
 if [ -z "${NODE_INSIDE:-}" ]; then
 	[ "$(id -u)" -eq 0 ] || { echo "1..0 # SKIP needs root"; exit 0; }
 	unshare --net --mount --pid --fork --mount-proc true 2>/dev/null ||
@@ -14,7 +16,8 @@ if [ -z "${NODE_INSIDE:-}" ]; then
 	node_dir=$(mktemp -d "${TMPDIR:-/tmp}/neap-node.XXXXXX") || exit 1
 	chmod 755 "$node_dir"
 	TMPDIR=$node_dir NODE_INSIDE=$$ unshare --net --mount --pid --fork --kill-child --mount-proc "$0" "$@" &
-	# It takes no other signal while it waits for the first process inside, which ends with it.
+	# It takes no other signal while it waits for the first process inside, which ends
+	# with it.
 	trap 'kill -9 $!' TERM INT
 	wait $!
 	rc=$?
@@ -49,7 +52,8 @@ need_node()
 	ALL=$(cat /sys/devices/system/cpu/online) CPU=$(hierarchy cpu)
 }
 
-# What a kubelet writes outside its own folder: sysctls of the whole machine are files of the test here.
+# What a kubelet writes outside its own folder: sysctls of the whole machine are files of
+# the test here.
 node_places()
 {
 	local name
@@ -63,7 +67,8 @@ node_places()
 	ip link set lo up
 }
 
-# A docker archive of one layer that holds busybox: what containerd can import without a registry.
+# A docker archive of one layer that holds busybox: what containerd can import without a
+# registry.
 image_make() # FILE
 {
 	local dir=$WORK/image sum
@@ -117,7 +122,8 @@ containerd_start()
 	eventually 5 node_ctr version && image_make "$WORK/busybox.tar" && node_ctr images import "$WORK/busybox.tar"
 }
 
-# kubelet_start none|static [FLAG...]: until it is healthy. Its pods are the files of PODS; /NODE/kubepods holds them.
+# kubelet_start none|static [FLAG...]: until it is healthy. Its pods are the files of
+# PODS; /NODE/kubepods holds them.
 kubelet_start()
 {
 	local policy=$1 h
@@ -168,8 +174,9 @@ kubelet_end()
 	timeout 30 tail --pid="$PEER_PID_kubelet" -f /dev/null
 }
 
-# pod NAME CPU COMMAND...: Guaranteed with CPU (200m, 1), BestEffort with -, Burstable with +. A kubelet with the static
-# manager keeps one CPU, so that on two no more than one is asked for.
+# pod NAME CPU COMMAND...: Guaranteed with CPU (200m, 1), BestEffort with -, Burstable
+# with +. A kubelet with the static manager keeps one CPU, so that on two no more than one
+# is asked for.
 pod()
 {
 	local name=$1 cpu=$2 rest='' command

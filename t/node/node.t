@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# neap's node role beside a real kubelet, under every shipped policy, with the CPU manager none and static: what it sees
-# of the pods, that it never gets in the kubelet's way, restarts and kills of both, and that all is given back. The short
-# form takes one restart and every policy once; the long one (NODE_LONG) all of them, with all roles too.
+# neap's node role beside a real kubelet, under every shipped policy, with the CPU manager
+# none and static: what it sees of the pods, that it never gets in the kubelet's way,
+# restarts and kills of both, and that all is given back. The short form takes one restart
+# and every policy once; the long one (NODE_LONG) all of them, with all roles too.
 cd "$(dirname "$0")/../.." || exit 1
 . t/node/lib.sh
 need_node
@@ -27,9 +28,10 @@ top_row() { neapctl top -b -n 1 | awk -v name="$1" '$1 == name'; }
 top_has() { has "$(top_row "$1")" "$2"; }
 on_cpus() { is "$(pod_cpus "$1")" "$2"; }
 
-# Every value of a pod's groups that neap can change, without what differs by itself. Of the sandbox beside the container,
-# whose CPUs the kubelet never writes again, its own CPU set is left out: what is given back of it depends on what the kubelet
-# had given away by then.
+# Every value of a pod's groups that neap can change, without what differs by itself. Of
+# the sandbox beside the container, whose CPUs the kubelet never writes again, its own CPU
+# set is left out: what is given back of it depends on what the kubelet had given away by
+# then.
 values_of() # NAME...
 {
 	local name dir file main
@@ -71,7 +73,8 @@ nothing_failed()
 }
 restarts_are_none() { is "$(pod_restarts "$1")" 0; }
 is_container() { is "$(pod_container "$1")" "$2"; }
-# A pod that starts with no try in vain. The kubelet takes one of the same name and text for the same pod, and counts on.
+# A pod that starts with no try in vain. The kubelet takes one of the same name and text
+# for the same pod, and counts on.
 N=1
 starts_at_once() # NAME CPU COMMAND...
 {
@@ -171,7 +174,8 @@ for case in "${CASES[@]}"; do
 	done
 	check "${steps[0]}: pods ran on" eventually 20 is_container be "$ID"
 	check "${steps[0]}: the pod keeps its CPU" eventually 5 on_cpus excl "$B"
-	# A kubelet takes others off when it looks through its containers the next time, every ten seconds.
+	# A kubelet takes others off when it looks through its containers the next time,
+	# every ten seconds.
 	check "${steps[0]}: the kubelet takes best-effort work off it" eventually 30 on_cpus be "$A"
 	check "${steps[0]}: where it stays" stays_on be "$A"
 	check "${steps[0]}: nobody wished it back" not wished_for "$B"

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154,SC1090,SC1091,SC2218
 #
-# Runs kubectl's own test scripts (test/cmd of the Kubernetes source) against a server that is there already:
+# Runs kubectl's own test scripts (test/cmd of the Kubernetes source) against a server
+# that is there already:
 #
 #   bash asserts.sh TREE PORT OUT SHARD
 #
-# in TREE, a copy of what they need, whose _output holds kubectl. The server answers over TLS on PORT of loopback
-# and takes the token admin-token. OUT gets a line for each assert, "FUNCTION FILE:LINE ok|fail", and one for each
-# test function with the seconds that it took, "FUNCTION took N". OUT.log has all that they print, with what an
-# assert that fails says. SHARD is N/M: the functions whose number is N modulo M, or names; the others are left out.
+# in TREE, a copy of what they need, whose _output holds kubectl. The server answers over
+# TLS on PORT of loopback and takes the token admin-token. OUT gets a line for each
+# assert, "FUNCTION FILE:LINE ok|fail", and one for each test function with the seconds
+# that it took, "FUNCTION took N". OUT.log has all that they print, with what an assert
+# that fails says. SHARD is N/M: the functions whose number is N modulo M, or names; the
+# others are left out.
 #
-# Nothing of theirs is edited: their functions are wrapped here after they were read, and a command that fails ends
-# no test function, so that each assert is counted.
+# Nothing of theirs is edited: their functions are wrapped here after they were read, and
+# a command that fails ends no test function, so that each assert is counted.
 TREE=$1 PORT=$2 OUT=$3 SHARD=$4
 cd "$TREE" || exit 1
 : >"$OUT"
@@ -50,7 +53,8 @@ sleep()
 
 FUNCTION=main
 ASSERTING=
-# asserted COMMAND...: runs the assert as it was, and says how it ended. Asserts that use another one count once.
+# asserted COMMAND...: runs the assert as it was, and says how it ended. Asserts that use
+# another one count once.
 asserted()
 {
 	local rc key at=1

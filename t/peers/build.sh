@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # make peers: the real parts of Kubernetes that tests run beside neap, into PEERS (default
-# ${XDG_CACHE_HOME:-~/.cache}/neap-peers), outside this tree: kube-apiserver, kube-scheduler, kube-controller-manager,
-# kubelet and kubectl, built from Debian's source package kubernetes, and Debian's etcd, containerd, runc and CNI plugins,
-# unpacked, not installed. apt checks the signatures of all of it, with package lists of its own below PEERS, so that
-# neither sources.list nor the lists of the machine change. Each step leaves a stamp and is not done twice; what was cut
-# off goes on with the next call. PEERS/bin holds all programs.
+# ${XDG_CACHE_HOME:-~/.cache}/neap-peers), outside this tree: kube-apiserver,
+# kube-scheduler, kube-controller-manager, kubelet and kubectl, built from Debian's source
+# package kubernetes, and Debian's etcd, containerd, runc and CNI plugins, unpacked, not
+# installed. apt checks the signatures of all of it, with package lists of its own below
+# PEERS, so that neither sources.list nor the lists of the machine change. Each step
+# leaves a stamp and is not done twice; what was cut off goes on with the next call.
+# PEERS/bin holds all programs.
 #
-# 2 GB (1 GB when done), and ten minutes of two CPUs. Go 1.19 is needed (golang-1.19-go of Debian 12; t/deps.sh peers). Exit status 69
-# where what is needed cannot be had here (no package source, no net), 1 where it does not build.
+# 2 GB (1 GB when done), and ten minutes of two CPUs. Go 1.19 is needed (golang-1.19-go of
+# Debian 12; t/deps.sh peers). Exit status 69 where what is needed cannot be had here (no
+# package source, no net), 1 where it does not build.
 set -eu -o pipefail
 
 PEERS=${PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/neap-peers}
@@ -69,7 +72,8 @@ debs()
 	ln -sf ../root/usr/bin/{etcd,containerd,containerd-shim-runc-v2,ctr} ../root/usr/sbin/runc "$PEERS/bin/"
 }
 
-# The tree lies where its import path says: Go 1.19 with GOPATH then needs no module of the net.
+# The tree lies where its import path says: Go 1.19 with GOPATH then needs no module of
+# the net.
 TREE=$PEERS/go/src/k8s.io/kubernetes
 sources()
 {
@@ -79,7 +83,8 @@ sources()
 	(cd "$PEERS/source" && apt source --download-only kubernetes && dpkg-source --no-check -x ./*.dsc tree >/dev/null) ||
 		unavailable "apt-get source kubernetes failed: it is in Debian 12 (main)"
 	mv "$PEERS/source/tree" "$TREE"
-	# The vendored version crashes with the runtime of Go 1.19; Debian's is a later one.
+	# The vendored version crashes with the runtime of Go 1.19; Debian's is a later
+	# one.
 	rm -f "$reflect"/*.go "$reflect"/*.s
 	cp "$PEERS"/root/usr/share/gocode/src/github.com/modern-go/reflect2/*.{go,s} "$reflect/"
 	rm -f "$reflect"/*_test.go
@@ -105,7 +110,8 @@ openapi()
 		-h hack/boilerplate/boilerplate.generatego.txt -r "$PEERS/violations"
 }
 
-# Without the drivers of clouds and of docker: half the time, and no kubelet that looks for a cloud as it starts.
+# Without the drivers of clouds and of docker: half the time, and no kubelet that looks
+# for a cloud as it starts.
 program()
 {
 	local flags='-s -w' package version

@@ -53,7 +53,8 @@ core.create_namespaced_config_map(NS, config_map("two", immutable=True))
 refused("immutable", core.patch_namespaced_config_map, "two", NS, {"data": {"a": "2"}})
 say("deleted", core.delete_namespaced_config_map("two", NS).status)
 
-# Watches: watch=True is in the query; the generator goes on from the version of the last event.
+# Watches: watch=True is in the query; the generator goes on from the version of the last
+# event.
 seen = []
 stream = watch.Watch()
 for event in stream.stream(core.list_namespaced_config_map, NS, label_selector="app=py", resource_version=version,

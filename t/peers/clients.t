@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Clients of other authors on a kube-apiserver and on neapd: what they print on both is the same (t/peers/client.py,
-# t/peers/client.mjs).
+# Clients of other authors on a kube-apiserver and on neapd: what they print on both is
+# the same (t/peers/client.py, t/peers/client.mjs).
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 . t/peers/lib.sh
@@ -13,7 +13,8 @@ tap_start
 peers_trap
 
 peer_ports 5
-# A client can have either forget old versions: no cache is before etcd here, and neapd's memory is short.
+# A client can have either forget old versions: no cache is before etcd here, and neapd's
+# memory is short.
 check "a kube-apiserver is up" real_api_start "$PEER_PORT" --watch-cache-sizes configmaps#0 || tap_end
 check "neapd is up" neap_api_start $((PEER_PORT + 3)) --roles api --tls-listen "127.0.0.1:$((PEER_PORT + 4))" \
 	--history-size 1Mi || tap_end

@@ -1,15 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# kubectl's own test scripts, test/cmd of the Kubernetes source, against neapd; t/peers/asserts.sh runs them, an assert
-# that fails ends nothing. In short a few of their functions, with PEERS_LONG all of them, on a neapd for each of some CPUs at once.
+# kubectl's own test scripts, test/cmd of the Kubernetes source, against neapd;
+# t/peers/asserts.sh runs them, an assert that fails ends nothing. In short a few of their
+# functions, with PEERS_LONG all of them, on a neapd for each of some CPUs at once.
 #
-# t/peers/cmd.real has how many asserts of each function a kube-apiserver passes, t/peers/cmd.fails those that neapd
-# fails on purpose. It is a fault where another one fails, where one of that list passes, and where a function comes to
-# other asserts than on the kube-apiserver.
+# t/peers/cmd.real has how many asserts of each function a kube-apiserver passes,
+# t/peers/cmd.fails those that neapd fails on purpose. It is a fault where another one
+# fails, where one of that list passes, and where a function comes to other asserts than
+# on the kube-apiserver.
 #
-# CMD=NAMES: these functions alone. CMD_KEEP=DIR: what they print, and the table, go there.
-# CMD_REAL=1: all against a kube-apiserver, which writes t/peers/cmd.real anew.
+# CMD=NAMES: these functions alone. CMD_KEEP=DIR: what they print, and the table, go
+# there. CMD_REAL=1: all against a kube-apiserver, which writes t/peers/cmd.real anew.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A stock kube-controller-manager on neapd, which runs no controllers of its own, beside one on a real kube-apiserver: what
-# each controller makes of the same objects is the same. A row each.
+# A stock kube-controller-manager on neapd, which runs no controllers of its own, beside
+# one on a real kube-apiserver: what each controller makes of the same objects is the
+# same. A row each.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 . t/peers/lib.sh

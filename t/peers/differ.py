@@ -29,7 +29,8 @@ CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 OWN = {'uid', 'resourceVersion', 'creationTimestamp', 'managedFields', 'selfLink', 'deletionTimestamp'}
 TIMES = re.compile(r'^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d')
 UID = re.compile(r'^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
-# Of a request without an answer. A kube-apiserver breaks off where it panics; at more rows than that it is gone.
+# Of a request without an answer. A kube-apiserver breaks off where it panics; at more
+# rows than that it is gone.
 BROKEN = 'broken'
 BROKEN_MAX = 5
 CHARS = 'bcdfghjklmnpqrstvwxz2456789'
@@ -259,7 +260,8 @@ def compare(row, real, ours, excuse):
         # Refusals of media types have no Status there.
         return ('reason', words) if ra and ra != rb else None
     if row.ident.startswith('path ') or row.watch:
-        # What is listed or watched first depends on the order; who is asked says whether it is JSON.
+        # What is listed or watched first depends on the order; who is asked says whether
+        # it is JSON.
         return None if (a is None) == (b is None) else ('answer', '%s / %s' % (short(a), short(b)))
     if isinstance(a, dict) and isinstance(b, dict) and 'items' in a and 'items' in b:
         a, b = dict(a, items=[], metadata={}), dict(b, items=[], metadata={})

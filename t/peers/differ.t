@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The same requests to a real kube-apiserver and to neapd: t/peers/matrix.py makes them, t/peers/differ.py compares.
-# t/peers/apply.py does the same with server-side apply, step by step.
-# DIFFER_EVERY=N: each Nth row. DIFFER_TABLE=FILE: a line of each row that differs.
+# The same requests to a real kube-apiserver and to neapd: t/peers/matrix.py makes them,
+# t/peers/differ.py compares. t/peers/apply.py does the same with server-side apply, step
+# by step. DIFFER_EVERY=N: each Nth row. DIFFER_TABLE=FILE: a line of each row that
+# differs.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

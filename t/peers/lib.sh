@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# The real parts of Kubernetes for tests: where `make peers` put them, and a control plane of them on loopback that
-# ends with the test. Sourced after t/lib/tap.sh, whose tap_cleanup ends what was started here.
+# The real parts of Kubernetes for tests: where `make peers` put them, and a control plane
+# of them on loopback that ends with the test. Sourced after t/lib/tap.sh, whose
+# tap_cleanup ends what was started here.
 
 PEERS=${PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/neap-peers}
 PEER_BIN=$PEERS/bin
 PEER_PIDS=()
 
-# `make test` runs a short form of each of these tests, of seconds, where the parts are there; `make test-peers` sets
-# PEERS_LONG and runs all of it.
+# `make test` runs a short form of each of these tests, of seconds, where the parts are
+# there; `make test-peers` sets PEERS_LONG and runs all of it.
 PEERS_LONG=${PEERS_LONG:-}
 need_long() { [ -n "$PEERS_LONG" ] || skip_all "only by make test-peers"; }
 
@@ -23,7 +24,8 @@ need_peers()
 	done
 }
 
-# peer_ports N: sets PEER_PORT to the first of N free ports in a row, which no other script here takes.
+# peer_ports N: sets PEER_PORT to the first of N free ports in a row, which no other
+# script here takes.
 peer_ports()
 {
 	local at=$((32000 - ($$ % 400 + 1) * 20)) i
@@ -36,7 +38,8 @@ peer_ports()
 	PEER_PORT=$at
 }
 
-# peer_start NAME COMMAND...: in the background, its output in WORK/NAME.log; PEER_PID_NAME is its pid.
+# peer_start NAME COMMAND...: in the background, its output in WORK/NAME.log;
+# PEER_PID_NAME is its pid.
 peer_start()
 {
 	local name=$1
@@ -74,8 +77,9 @@ kubeconfig_write()
 	EOF
 }
 
-# real_api_start PORT [FLAG...]: etcd and a kube-apiserver on PORT to PORT + 2, until it is ready. Sets REAL_URL,
-# REAL_TOKEN, REAL_CA, REAL_CONFIG, ETCD_URL. ServiceAccount objects are not asked for, and a node gets no taint, as in neapd.
+# real_api_start PORT [FLAG...]: etcd and a kube-apiserver on PORT to PORT + 2, until it
+# is ready. Sets REAL_URL, REAL_TOKEN, REAL_CA, REAL_CONFIG, ETCD_URL. ServiceAccount
+# objects are not asked for, and a node gets no taint, as in neapd.
 real_api_start()
 {
 	local port=$1 dir=$WORK/real
@@ -113,7 +117,8 @@ real_ready()
 		"$PEER_BIN/kubectl" --kubeconfig "$REAL_CONFIG" get namespace default
 }
 
-# neap_api_start PORT [OPTION...]: a neapd that serves plain HTTP. Sets NEAP_URL, NEAP_TOKEN, NEAP_CONFIG.
+# neap_api_start PORT [OPTION...]: a neapd that serves plain HTTP. Sets NEAP_URL,
+# NEAP_TOKEN, NEAP_CONFIG.
 neap_api_start()
 {
 	local port=$1

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A stock kube-scheduler on neapd beside one on a real kube-apiserver: the same pods come to the same nodes, with the same
-# messages (t/peers/cluster.jq makes them). Restarts of either. Then with neap as its extender, as doc/tutorial-extender.md
-# and doc/deploy/kube-scheduler.yaml have it.
+# A stock kube-scheduler on neapd beside one on a real kube-apiserver: the same pods come
+# to the same nodes, with the same messages (t/peers/cluster.jq makes them). Restarts of
+# either. Then with neap as its extender, as doc/tutorial-extender.md and
+# doc/deploy/kube-scheduler.yaml have it.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 . t/peers/lib.sh
@@ -38,8 +39,8 @@ peer_end()
 }
 
 volume() { kube "$1" get pv local -o jsonpath='{.spec.claimRef.namespace}/{.spec.claimRef.name}'; }
-# The scheduler has said something of each pod of a group that is its own; of one with a volume it says nothing until a
-# controller of volumes has seen the claim.
+# The scheduler has said something of each pod of a group that is its own; of one with a
+# volume it says nothing until a controller of volumes has seen the claim.
 decided()
 {
 	[ "$2" != volume ] || { is "$(volume "$1")" default/local; return; }
@@ -47,7 +48,8 @@ decided()
 		and .spec.nodeName == null and ([.status.conditions[]? | select(.type == "PodScheduled")] == []))] == []'
 }
 
-# A line for each pod: group, class of its node, of some the zone, what the pod is told, and whether it is being deleted.
+# A line for each pod: group, class of its node, of some the zone, what the pod is told,
+# and whether it is being deleted.
 placed()
 {
 	kube "$1" get pods -o json | jq -r '.items[] | . as $pod
@@ -125,7 +127,8 @@ T=$WORK/tutorial
 mkdir "$T"
 part() { awk -v from="^## $1" -v to="^## $(($1 + 1))" '$0 ~ to { exit } $0 ~ from { on = 1 } on' doc/tutorial-extender.md; }
 block() { part "$1" | awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on' | grep -v '^export'; }
-# What a reader types, with this test's folders and ports in it; a kube-scheduler of 1.20 has another apiVersion.
+# What a reader types, with this test's folders and ports in it; a kube-scheduler of 1.20
+# has another apiVersion.
 there()
 {
 	sed -e "s|/tmp/neap-extender|$T|g; s|/etc/neap/|$WORK/etc/|g; s|/etc/kubernetes|$WORK/etc|g; s|doc/deploy/|$WORK/deploy/|g" \

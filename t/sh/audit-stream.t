@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The audit as a stream of events: entries come while things happen, a client that comes back goes on
-# where it was, one that does not read is cut off in the end and delays nobody.
+# The audit as a stream of events: entries come while things happen, a client that comes
+# back goes on where it was, one that does not read is cut off in the end and delays
+# nobody.
 # shellcheck disable=SC2016  # perl and inner shells expand them
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
@@ -107,7 +108,8 @@ for _ in 1 2 3 4 5 6 7 8; do
 done
 check "beside one that does not read the loop works for less than 100 ms for /version" test "$worst" -lt \
 	$((100000 * ${NEAP_TEST_SLOW:-1}))
-# The reader, this request; the kernel has the end of the other although its process is stopped.
+# The reader, this request; the kernel has the end of the other although its process is
+# stopped.
 cut_off() { is "$(streams)" 2; }
 check "it is cut off in the end" eventually 30 cut_off
 START=$(last)

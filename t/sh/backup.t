@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# neapctl backup and restore of a running neapd: what comes back, what is refused, who may, and the way to
-# another machine.
+# neapctl backup and restore of a running neapd: what comes back, what is refused, who
+# may, and the way to another machine.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A group that is made while its class is narrow is born narrow on cgroup v1, so that there is nothing
-# to write. It widens with its class all the same, and is wide when everything is given back: by the
-# loop, by a successor, and by a hand that is alone.
+# A group that is made while its class is narrow is born narrow on cgroup v1, so that
+# there is nothing to write. It widens with its class all the same, and is wide when
+# everything is given back: by the loop, by a successor, and by a hand that is alone.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
@@ -35,7 +35,8 @@ policy()
 }
 
 LATE=besteffort/podlate/c1
-# late_make PAUSE: a pod as a kubelet and its runtime make it, with time for ticks before the pod has CPUs.
+# late_make PAUSE: a pod as a kubelet and its runtime make it, with time for ticks before
+# the pod has CPUs.
 late_make()
 {
 	local group file pause=$1

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The wall clock jumps, forward and back: one line says so, ticks go on, limits stay, and nothing waits
-# for the clock to come by again. Only where it is asked for (NEAP_TEST_CLOCK=1, as in t/vm).
+# The wall clock jumps, forward and back: one line says so, ticks go on, limits stay, and
+# nothing waits for the clock to come by again. Only where it is asked for
+# (NEAP_TEST_CLOCK=1, as in t/vm).
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups

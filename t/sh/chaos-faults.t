@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What goes wrong around neapd gives a clear line, not one a tick; nothing crashes, nothing spins, and
-# when it is over all is as wanted again. CHAOS_PODS (6), CHAOS_CHURN (40 pods that come and go),
-# CHAOS_STOP (4 s that a process is stopped), CHAOS_LONG
-# for all that a kernel could answer, and for a loop that is stopped.
+# What goes wrong around neapd gives a clear line, not one a tick; nothing crashes,
+# nothing spins, and when it is over all is as wanted again. CHAOS_PODS (6), CHAOS_CHURN
+# (40 pods that come and go), CHAOS_STOP (4 s that a process is stopped), CHAOS_LONG for
+# all that a kernel could answer, and for a loop that is stopped.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# kill -9 of the loop, of the hand, of both, at any moment of a busy tick: within a plan, between
-# plans, while it starts and takes over. Then a successor brings every group to what its policy wants,
-# or the hand (or `neapd --give-back`) brings all back to what was found. CHAOS_KILLS (2) of each kind,
-# CHAOS_PODS.
+# kill -9 of the loop, of the hand, of both, at any moment of a busy tick: within a plan,
+# between plans, while it starts and takes over. Then a successor brings every group to
+# what its policy wants, or the hand (or `neapd --give-back`) brings all back to what was
+# found. CHAOS_KILLS (2) of each kind, CHAOS_PODS.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
@@ -45,7 +45,8 @@ churn_end()
 
 # --- the kill ---
 
-# strike VICTIM HOW: loop, hand or both; how: 0 at any time, 1 within a plan, 2 while it starts.
+# strike VICTIM HOW: loop, hand or both; how: 0 at any time, 1 within a plan, 2 while it
+# starts.
 strike()
 {
 	local victim=$1 how=$2 hand pids wait_usec
@@ -95,7 +96,8 @@ one_round()
 		sleep_usec "$(random 100000)"
 		neapd_end KILL
 		strike_start "$victim"
-		# A hand that is killed while it starts may be the old one's successor or none yet.
+		# A hand that is killed while it starts may be the old one's successor or
+		# none yet.
 		[ "$victim" = loop ] || { kill -9 "$NEAPD_PID"; } 2>/dev/null
 		after=$((after == 1 ? 2 : after))
 	else

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# kill -9 at chosen calls of the kernel, as the process is about to make them: before the journal's
-# line, between that and the kernel file, within a plan, while a group is made or a process moved, while
-# everything is given back, while a successor takes over. CHAOS_DEPTH (1): how many of each.
+# kill -9 at chosen calls of the kernel, as the process is about to make them: before the
+# journal's line, between that and the kernel file, within a plan, while a group is made
+# or a process moved, while everything is given back, while a successor takes over.
+# CHAOS_DEPTH (1): how many of each.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups

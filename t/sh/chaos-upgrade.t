@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# One neapd replaces another while best-effort work presses on its limits: a poller reads the limits all
-# the time, and none is ever looser than before. Whoever follows may be another version, start badly,
-# not at all, or after the old one was killed. CHAOS_SWAPS (2) in a row.
+# One neapd replaces another while best-effort work presses on its limits: a poller reads
+# the limits all the time, and none is ever looser than before. Whoever follows may be
+# another version, start badly, not at all, or after the old one was killed. CHAOS_SWAPS
+# (2) in a row.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
@@ -14,8 +15,8 @@ WATCH='' TAIL=0.5
 [ -z "${CHAOS_LONG:-}" ] || TAIL=1.3 # seconds: to the end of what was taken over, and more
 trap 'watch_end; jobs_end; tree_drop; tap_cleanup' EXIT
 
-# What the shipped policies write, each in a way that needs a figure of use first: the first tick after a
-# start has none, and a policy that knows nothing says nothing.
+# What the shipped policies write, each in a way that needs a figure of use first: the
+# first tick after a start has none, and a policy that knows nothing says nothing.
 cat >"$WORK/figures.lua" <<'EOF2'
 return {
   api = 1, kind = "qos", name = "figures", needs = { "topology", "supports", "critical_used_milli" },

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What a kube-scheduler and a descheduler send, as it was seen on the wire, and what they have to get: lists and watches of
-# all that they look at, with their queries and Accept headers, the Lease, bindings, events, conditions of pods, evictions.
+# What a kube-scheduler and a descheduler send, as it was seen on the wire, and what they
+# have to get: lists and watches of all that they look at, with their queries and Accept
+# headers, the Lease, bindings, events, conditions of pods, evictions.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
@@ -76,7 +77,8 @@ LOOKS="/api/v1/nodes Node
 /apis/storage.k8s.io/v1/csinodes CSINode
 /apis/scheduling.k8s.io/v1/priorityclasses PriorityClass"
 
-# The watches of all of them run side by side, for a second: 200, JSON, chunks, and an end that is no error.
+# The watches of all of them run side by side, for a second: 200, JSON, chunks, and an end
+# that is no error.
 watch_begin()
 {
 	curl -sSN --max-time 30 -D "$WORK/head.$1" -H "@$WORK/auth" -H "Accept: $ACCEPT" -o "$WORK/frames.$1" "$URL$2" &

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The colocation sweep: the judge says of given figures what can be worked out by hand, the candidates are policies, and a
-# tiny sweep measures, goes on where it stopped, and leaves nothing.
+# The colocation sweep: the judge says of given figures what can be worked out by hand,
+# the candidates are policies, and a tiny sweep measures, goes on where it stopped, and
+# leaves nothing.
 # shellcheck disable=SC2016  # programs of awk
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
@@ -27,7 +28,8 @@ row()
 }
 
 judge() { awk -f t/bench/colocation-judge.awk "$1"; }
-# The row of a variant in the table of the only point; with a second argument, that column.
+# The row of a variant in the table of the only point; with a second argument, that
+# column.
 verdict_of() { judge "$WORK/raw" | awk -F ' [|] ' -v v="| $1" -v n="${2:-0}" '$1 == v && NF > 8 { print n ? $n : $0 }'; }
 
 header() { (IFS=$'\t'; printf '%s\n' "${names[*]}"); }

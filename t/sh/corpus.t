@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every script of t/sandbox sent to a running neapd, in three ways: as the policy itself, as its tick
-# with an example, and as a tick that runs only once it is in service. Each is refused, stopped or
-# fine; /readyz answers all the time, memory is bounded, neapd lives.
+# Every script of t/sandbox sent to a running neapd, in three ways: as the policy itself,
+# as its tick with an example, and as a tick that runs only once it is in service. Each is
+# refused, stopped or fine; /readyz answers all the time, memory is bounded, neapd lives.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
@@ -24,8 +24,8 @@ as_tick()
 	printf '\nend,\nexamples = { { name = "x", node = {}, want = {} } } }\n'
 }
 
-# in_service NAME FILE: the same, but from the time FROM on, which no example and no recorded input has;
-# and all that it can do is a fault.
+# in_service NAME FILE: the same, but from the time FROM on, which no example and no
+# recorded input has; and all that it can do is a fault.
 in_service()
 {
 	printf 'return { api = 1, kind = "qos", name = "%s", tick = function(ctx, ...)\n' "$1"
@@ -39,7 +39,8 @@ in_service()
 # Those that are called; one stands beside the scripts.
 running() { neapctl policy list -o json | grep -cE '"state": *"(active|probation)"'; }
 only_one_runs() { is "$(running)" 1; }
-# Those that ran at all. What follows a stop is not told of one whose place another script has by then.
+# Those that ran at all. What follows a stop is not told of one whose place another script
+# has by then.
 stopped()
 {
 	grep -oE 'policy qos/p[0-9]+@[0-9a-f]+(: nothing to go back to| is out of service)' "$WORK/neapd.log" |
@@ -62,7 +63,8 @@ upload_all()
 			"$1" "$name" "$script" >"$WORK/script.lua"
 			echo "$(put "$name" "$WORK/script.lua") $script" >>"$WORK/batch"
 		done
-		# A machine that was too slow to bring all of them live before they act: once more.
+		# A machine that was too slow to bring all of them live before they act:
+		# once more.
 		if [ "$(date +%s)" -ge "$FROM" ]; then
 			wait=$((wait * 2))
 			continue

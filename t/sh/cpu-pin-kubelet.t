@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# CPUs that were given out, beside a kubelet: its containers get the CPUs that the annotation of their pod names, or a
-# pool; its own writes go on to work; what it never told of is left alone; in the end its tree is as neap found it.
+# CPUs that were given out, beside a kubelet: its containers get the CPUs that the
+# annotation of their pod names, or a pool; its own writes go on to work; what it never
+# told of is left alone; in the end its tree is as neap found it.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
@@ -34,7 +35,8 @@ make_group()
 		fi
 	done
 }
-# A v2 CPU set of all CPUs stands for an empty one: no kernel lets it become empty under a process.
+# A v2 CPU set of all CPUs stands for an empty one: no kernel lets it become empty under a
+# process.
 snapshot()
 {
 	local h all
@@ -61,7 +63,8 @@ PODS=api/v1/namespaces/default/pods
 api() { curl -sS -m 60 --unix-socket "$WORK/neap.sock" -H "Content-Type: ${TYPE:-application/json}" -X "$1" "http://neap/$2" "${@:3}"; }
 status() { printf '"scheduling.koordinator.sh/resource-status":"{\\"cpuset\\":\\"%s\\"}"' "$1"; }
 annotate() { TYPE=application/merge-patch+json api PATCH "$PODS/$1" -d '{"metadata":{"annotations":{'"$(status "$2")"'}}}'; }
-# pod NAME QOS CLASS REQUESTS: its object, and its groups with a process. Sets DIR and PID.
+# pod NAME QOS CLASS REQUESTS: its object, and its groups with a process. Sets DIR and
+# PID.
 pod()
 {
 	local uid h

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# CPUs that were given out, enforced: a pod's process has the CPUs that its annotation names, moves with it, and the
-# pools of the other pods shrink and grow with it. Few requests and no kubectl, so that it also runs in the machine of
-# make test-vm.
+# CPUs that were given out, enforced: a pod's process has the CPUs that its annotation
+# names, moves with it, and the pools of the other pods shrink and grow with it. Few
+# requests and no kubectl, so that it also runs in the machine of make test-vm.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 . t/lib/pods.sh

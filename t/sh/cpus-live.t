@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# CPUs that a running neapd gives to pods, and what `neapctl cpus` and `neapctl explain` tell of it.
+# CPUs that a running neapd gives to pods, and what `neapctl cpus` and `neapctl explain`
+# tell of it.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
@@ -24,7 +25,8 @@ node()
 		api PATCH "/api/v1/nodes/$1/status" '{"status":{"allocatable":{"cpu":"'"$2"'","memory":"8Gi","pods":"110"}}}' \
 			application/merge-patch+json >/dev/null
 }
-# topology NODE: 2 sockets, each a NUMA node of 4 cores with 2 threads; CPUs 0 and 1 are the kubelet's.
+# topology NODE: 2 sockets, each a NUMA node of 4 cores with 2 threads; CPUs 0 and 1 are
+# the kubelet's.
 topology()
 {
 	local detail zones='' i

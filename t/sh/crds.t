@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Kinds that are declared, on a neapd that ends, is killed and starts again: those that come with neap, from a share
-# folder of the test's own, and one that a user brings, with kubectl where there is one.
+# Kinds that are declared, on a neapd that ends, is killed and starts again: those that
+# come with neap, from a share folder of the test's own, and one that a user brings, with
+# kubectl where there is one.
 #
 # Runs beside others.
 # shellcheck disable=SC2317  # functions are called through check

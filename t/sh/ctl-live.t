@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The commands of neapctl as an operator types them, against a running neapd: what they print, JSON,
-# statuses, over the socket and over TCP, as root and as somebody else.
+# The commands of neapctl as an operator types them, against a running neapd: what they
+# print, JSON, statuses, over the socket and over TCP, as root and as somebody else.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
@@ -22,7 +22,8 @@ run()
 	rc=$?
 	[ "$rc" = "$wanted" ] || { echo "status $rc"; cat "$WORK/out" "$WORK/err"; return 1; }
 }
-# prints STATUS PART COMMAND... / says STATUS PART COMMAND...: the part on stdout / stderr.
+# prints STATUS PART COMMAND... / says STATUS PART COMMAND...: the part on stdout /
+# stderr.
 prints() { local s=$1 p=$2; shift 2; run "$s" "$@" && has "$(cat "$WORK/out")" "$p"; }
 says() { local s=$1 p=$2; shift 2; run "$s" "$@" && has "$(cat "$WORK/err")" "$p"; }
 # member STATUS NAME VALUE COMMAND...: JSON with such a member somewhere.

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The demo, shortened: it runs by itself, prints a figure for every variant, and leaves nothing.
+# The demo, shortened: it runs by itself, prints a figure for every variant, and leaves
+# nothing.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
@@ -17,7 +18,8 @@ done
 for variant in "without neap" cpu-suppress cpu-share; do
 	check "beside an ordinary process: $variant" grep -Eq "^$variant +[0-9.]+ % +[0-9.]+ %$" "$WORK/demo.out"
 done
-# Others use this machine, too, and take from the ordinary process alone: two more tries where they took most of it.
+# Others use this machine, too, and take from the ordinary process alone: two more tries
+# where they took most of it.
 behind()
 {
 	grep ' %$' "$WORK/demo.out"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# t/deps.sh on made-up machines: what is there, what the package sources have, and what it says and installs.
+# t/deps.sh on made-up machines: what is there, what the package sources have, and what it
+# says and installs.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

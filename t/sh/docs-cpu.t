@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# doc/tutorial-cpu.md, run as it is written: CPUs of its own for a pod of kubectl, on this machine.
+# doc/tutorial-cpu.md, run as it is written: CPUs of its own for a pod of kubectl, on this
+# machine.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# doc/tutorial-reservation.md, run as it is written: both stories of the manual, and what reservations are for.
+# doc/tutorial-reservation.md, run as it is written: both stories of the manual, and what
+# reservations are for.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What the documents say is there: every option, command, key and parameter type is in its manual page, every
-# declaration of lua/meta is in doc/lua-api.md, every page renders, every path named exists, and the tutorials, policies.md and
-# control-api.md run as they are written (t/lib/docs.sh; t/sh/docs-*.t run others). Names come from the programs' --help and from the tables of the sources.
+# What the documents say is there: every option, command, key and parameter type is in its
+# manual page, every declaration of lua/meta is in doc/lua-api.md, every page renders,
+# every path named exists, and the tutorials, policies.md and control-api.md run as they
+# are written (t/lib/docs.sh; t/sh/docs-*.t run others). Names come from the programs'
+# --help and from the tables of the sources.
 # shellcheck disable=SC2016,SC2046,SC2059,SC2086,SC2317  # names are words, forms hold backticks,
 # and functions are called through check
 cd "$(dirname "$0")/../.." || exit 1
@@ -24,8 +26,8 @@ section()
 	} inside' "$1"
 }
 
-# all_named TEXT FORM LEAST NAME...: each NAME stands in TEXT, in FORM (%s); at least LEAST are given,
-# so that a table that is no longer found fails.
+# all_named TEXT FORM LEAST NAME...: each NAME stands in TEXT, in FORM (%s); at least
+# LEAST are given, so that a table that is no longer found fails.
 all_named()
 {
 	local text=$1 form=$2 least=$3 name lost=''
@@ -150,7 +152,8 @@ links()
 	[ -z "$lost" ] || { echo "not there:$lost"; return 1; }
 }
 
-# Paths in backticks that begin with a folder of the tree; a module may be named without its ending.
+# Paths in backticks that begin with a folder of the tree; a module may be named without
+# its ending.
 paths()
 {
 	local file=$1 path lost=''
@@ -172,7 +175,8 @@ done
 
 # --- documents that are run ---
 
-# Fields of a policy in a block with the info string `lua` are made a policy, and that must pass.
+# Fields of a policy in a block with the info string `lua` are made a policy, and that
+# must pass.
 parts_pass()
 {
 	local file=$1 part n=0

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# neapctl doctor on this very machine: what it says agrees with what other tools say, without a
-# daemon, without root, and beside a real one.
+# neapctl doctor on this very machine: what it says agrees with what other tools say,
+# without a daemon, without root, and beside a real one.
 # shellcheck disable=SC2317  # functions are called through check
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh

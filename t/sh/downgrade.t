@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What neapd does with what another version of it wrote: a folder of before there was a number is
-# taken up, one of a newer neapd is refused and left byte for byte as it is, and so is a journal of a
-# newer one, while its values are in force.
+# What neapd does with what another version of it wrote: a folder of before there was a
+# number is taken up, one of a newer neapd is refused and left byte for byte as it is, and
+# so is a journal of a newer one, while its values are in force.
 # shellcheck disable=SC2317  # functions are called through check
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
@@ -30,8 +30,8 @@ refused()
 	for part; do grep -qF -e "$part" "$WORK/err" || { echo "wanted in it: $part"; return 1; }; done
 }
 
-# Names, modes, owners, times and contents of a folder; not its own time, as a store that is open has
-# files beside it.
+# Names, modes, owners, times and contents of a folder; not its own time, as a store that
+# is open has files beside it.
 state_of()
 {
 	(cd "$1" && find . -type d -exec stat -c '%n %f %u %g' {} + | sort
@@ -70,8 +70,8 @@ check "and changes nothing else" unchanged_but_objects "$DATA"
 
 # --- killed while it notes the format ---
 
-# killed_at CALL: a start without the file, killed when it makes this call for it. Without a hand, for
-# which strace would wait.
+# killed_at CALL: a start without the file, killed when it makes this call for it. Without
+# a hand, for which strace would wait.
 killed_at()
 {
 	rm -f "$DATA/format" "$DATA/.format.new"

@@ -7,7 +7,8 @@ cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 tap_start
 
-# says WANTED-STATUS PART COMMAND...: fails with that status, one line, and the part in it.
+# says WANTED-STATUS PART COMMAND...: fails with that status, one line, and the part in
+# it.
 says()
 {
 	local status=$1 part=$2 out rc

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The extender of a running neapd, over TLS with client certificates and plain on this machine.
+# The extender of a running neapd, over TLS with client certificates and plain on this
+# machine.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
@@ -69,7 +70,8 @@ pod()
 }
 # body FILE: one of t/cases/extender for the pod px1.
 body() { jq --arg uid "$UID_OF" '.Pod.metadata.uid=$uid | .Pod.metadata.name="px1"' "t/cases/extender/$1.request.json" >"$WORK/body"; }
-# ext NAME VERB [FILE [OPTION...]]: as NAME ("-": nobody), with options of curl's; the status; the answer in $WORK/answer.
+# ext NAME VERB [FILE [OPTION...]]: as NAME ("-": nobody), with options of curl's; the
+# status; the answer in $WORK/answer.
 ext()
 {
 	local own=() at=https

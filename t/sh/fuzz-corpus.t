@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every fuzz target over its corpus and over all that was found once, built as everything else is (so
-# with sanitizers in a build that has them). CASE=name: one target.
+# Every fuzz target over its corpus and over all that was found once, built as everything
+# else is (so with sanitizers in a build that has them). CASE=name: one target.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

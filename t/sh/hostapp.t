@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Host applications: a service that somebody else put into a group is seen and counted, and what
-# another program resets on a file that neap holds is put right at the next tick. A dry run writes
-# nothing and shows what it would write.
+# Host applications: a service that somebody else put into a group is seen and counted,
+# and what another program resets on a file that neap holds is put right at the next tick.
+# A dry run writes nothing and shows what it would write.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups

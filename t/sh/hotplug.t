@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A CPU goes offline and comes back while neapd runs: neapd tells, and best-effort CPU sets keep to
-# what is there. Only where it is asked for (NEAP_TEST_HOTPLUG=1, as in t/vm): v1 CPU sets of all the
-# machine's groups would lose that CPU for good.
+# A CPU goes offline and comes back while neapd runs: neapd tells, and best-effort CPU
+# sets keep to what is there. Only where it is asked for (NEAP_TEST_HOTPLUG=1, as in
+# t/vm): v1 CPU sets of all the machine's groups would lose that CPU for good.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# api/kube/types/types.awk: what is wrong in a text of kinds ends the build, and is said with its place.
+# api/kube/types/types.awk: what is wrong in a text of kinds ends the build, and is said
+# with its place.
 #
 # Runs beside others.
 set -u

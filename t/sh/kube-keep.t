@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What a neapd with the role api has and does by itself: objects from its first start, the age of events, the
-# status of budgets, the version that kubectl asks for.
+# What a neapd with the role api has and does by itself: objects from its first start, the
+# age of events, the status of budgets, the version that kubectl asks for.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What kubectl needs to be let in: DATA_DIR/kubeconfig, and the TLS that it speaks, in all the ways in
-# which the addresses can be given.
+# What kubectl needs to be let in: DATA_DIR/kubeconfig, and the TLS that it speaks, in all
+# the ways in which the addresses can be given.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

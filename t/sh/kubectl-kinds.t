@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The other half of t/sh/kubectl.t: nodes, access, watching, what is wrong, Koordinator's kinds, kinds of one's own.
+# The other half of t/sh/kubectl.t: nodes, access, watching, what is wrong, Koordinator's
+# kinds, kinds of one's own.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every kubectl that is there, against one neapd: a short form of t/sh/kubectl.t, and server-side apply.
+# Every kubectl that is there, against one neapd: a short form of t/sh/kubectl.t, and
+# server-side apply.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The files of a kubelet that only root may read: the hand opens them for the loop, just these, and what is told of the node
-# follows them.
+# The files of a kubelet that only root may read: the hand opens them for the loop, just
+# these, and what is told of the node follows them.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
@@ -48,7 +48,8 @@ state u-4
 check "until it comes back" eventually 30 tells '\"uid\":\"u-4\"'
 neapd_end TERM
 
-# A dry run shows what would be done with what the kubelet gave away; its hand does nothing else.
+# A dry run shows what would be done with what the kubelet gave away; its hand does
+# nothing else.
 check "a dry run" neapd_start --node-name here --policy none --kubelet-dir "$DIR" --dry-run --run-dir "$WORK/dry"
 check "it knows the files, too" eventually 30 tells '\"uid\":\"u-4\"'
 state u-5

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# CPUs that a kubelet's static CPU manager gave to a pod: no wish of a policy brings anybody else onto them, nor changes
-# what that pod has, with an API that knows none of the pods and without one. Below its directories a kubelet can go on
-# to write.
+# CPUs that a kubelet's static CPU manager gave to a pod: no wish of a policy brings
+# anybody else onto them, nor changes what that pod has, with an API that knows none of
+# the pods and without one. Below its directories a kubelet can go on to write.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
@@ -92,7 +92,8 @@ for roles in node api,scheduler,node; do
 	state "$A"
 	check "what is given away later is left at once" eventually 20 runs_on "$be" "$B"
 	check "no write failed" not grep -qi 'cannot write\|permission denied' "$WORK/neapd.log"
-	# The kubelet wrote it before it gave the CPU away, and does not write it again by itself.
+	# The kubelet wrote it before it gave the CPU away, and does not write it again by
+	# itself.
 	check "release" neapctl release
 	check "best-effort work is not put back onto it" eventually 20 runs_on "$be" "$B"
 	neapd_end TERM

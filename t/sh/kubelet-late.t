@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A kubelet that starts after neapd, with groups below a group of its own (cgroupRoot) and its folder made by then: its
-# pods are found and held, and CPUs that it gave away are left, without a restart of neapd.
+# A kubelet that starts after neapd, with groups below a group of its own (cgroupRoot) and
+# its folder made by then: its pods are found and held, and CPUs that it gave away are
+# left, without a restart of neapd.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups

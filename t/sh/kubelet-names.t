@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What neapctl tells of a kubelet's pods: names, by the folders of their logs, classes, the CPUs that the kubelet gave them,
-# and that the quota of their class holds them; and that the audit has values in the unit of their keys.
+# What neapctl tells of a kubelet's pods: names, by the folders of their logs, classes,
+# the CPUs that the kubelet gave them, and that the quota of their class holds them; and
+# that the audit has values in the unit of their keys.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups

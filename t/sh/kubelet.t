@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Beside a kubelet: whatever a shipped policy holds, the writes that a kubelet does when it starts
-# and when it makes a pod still work, and in the end its tree is as neap found it.
+# Beside a kubelet: whatever a shipped policy holds, the writes that a kubelet does when
+# it starts and when it makes a pod still work, and in the end its tree is as neap found
+# it.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
@@ -62,7 +63,8 @@ burn_in() # GROUP: a burner, moved in as a runtime does
 	for h in $CONTROLLERS; do echo "$pid" >"$h/$1/cgroup.procs" || return 1; done
 }
 
-# A v2 CPU set of all CPUs stands for an empty one: no kernel lets it become empty under a process.
+# A v2 CPU set of all CPUs stands for an empty one: no kernel lets it become empty under a
+# process.
 snapshot()
 {
 	local h all

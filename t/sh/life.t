@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The lifetime that operators rely on: hand-over to a successor, the dead man's switch, kill -9 of
-# both processes, freeze, release and resume, by API and by file.
+# The lifetime that operators rely on: hand-over to a successor, the dead man's switch,
+# kill -9 of both processes, freeze, release and resume, by API and by file.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
@@ -17,7 +17,8 @@ is_lowest() { grep -qsx "$LOWEST" "$SHARES"; }
 is_default() { grep -qsx "$DEFAULT" "$SHARES"; }
 
 check "neapd starts" neapd_start --release-after 2s || tap_end
-# A busy neighbour in the same session would keep it waiting. With a terminal it stays for its Ctrl-C.
+# A busy neighbour in the same session would keep it waiting. With a terminal it stays for
+# its Ctrl-C.
 has_own_session() { (: </dev/tty) 2>/dev/null || [ "$(cut -d ' ' -f 6 "/proc/$NEAPD_PID/stat")" = "$NEAPD_PID" ]; }
 check "it has a session of its own" has_own_session
 check "it writes" eventually 5 is_lowest

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The checks of `make lint` can fail: each row plants one fault in a small tree and names the part
-# that must find it; a row with "ok" must pass. Without a tool its rows are skipped.
+# The checks of `make lint` can fail: each row plants one fault in a small tree and names
+# the part that must find it; a row with "ok" must pass. Without a tool its rows are
+# skipped.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 root=$PWD
@@ -10,8 +11,8 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/neap-lint-t.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 n=0
 
-# row NAME PART ok|bad FILE [WORDS that the finding must have]; the file comes on standard input. Where beside is set it
-# names a second file, which includes beside_has.
+# row NAME PART ok|bad FILE [WORDS that the finding must have]; the file comes on standard
+# input. Where beside is set it names a second file, which includes beside_has.
 row()
 {
 	local name=$1 part=$2 want=$3 file=$4 words=${5:-} got out tool
@@ -133,6 +134,30 @@ row 'freed by itself, and set' banned ok hw/x.c <<'C'
 	neap_auto_free char *text =
 		make(1);
 C
+row 'a wide comment in C' columns bad engine/base/x.c 'x.c:2: a comment of 97 columns' <<'C'
+/* One line that fits,
+ * and a second one that has more columns than a line of a comment may have, which are ninety. */
+C
+row 'a wide comment behind a tab' columns bad engine/base/x.h 'a comment of 97 columns' <<'C'
+	/* Tabs are eight wide, so this line is too long although it has fewer characters. xxx */
+C
+row 'a wide comment in a script' columns bad t/sh/x.t 'a comment of 98 columns' <<'C'
+# A line of a comment in a script that has more columns than ninety, which is the limit there too.
+C
+row 'wide code, a wide text, a directive, a here-document' columns ok t/sh/x.t <<'C'
+echo "a text that is as long as it wants to be, because messages are not comments, and nobody wraps them" # x
+# shellcheck disable=SC2034,SC2016,SC2086,SC2154,SC2059,SC2155,SC1090,SC1091  # many reasons, one line
+cat <<EOF
+# This stands in a here-document and is not a comment of the script, however wide it is, as it is text.
+EOF
+C
+beside=lua/vm/x.c beside_has=lua/vm/vm.h
+row 'two files of one name' names bad engine/base/x.c 'x.c: more than one file' <<'C'
+C
+beside=lua/vm/y.c beside_has=lua/vm/vm.h
+row 'files of different names' names ok engine/base/x.c <<'C'
+C
+beside=
 row '601 lines' length bad engine/base/x.c '601 lines' < <(yes '' | head -n 601)
 row '600 lines' length ok engine/base/x.c < <(yes '' | head -n 600)
 row 'no licence line' licence bad engine/base/x.c 'no SPDX line' <<'C'

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Policies changed in a running neapd: upload, refusal, rollback by hand and by itself, parameters,
-# restart, kill -9, the watched directory, the configuration anew.
+# Policies changed in a running neapd: upload, refusal, rollback by hand and by itself,
+# parameters, restart, kill -9, the watched directory, the configuration anew.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups

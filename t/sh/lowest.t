@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Best-effort work comes last: after processes of nice 19, after ordinary ones, after what a service manager
-# puts into groups of its own; services keep their weight. All of them want one and the same CPU, and what
-# each gets of it tells its weight, however busy the machine is: others take from all alike.
+# Best-effort work comes last: after processes of nice 19, after ordinary ones, after what
+# a service manager puts into groups of its own; services keep their weight. All of them
+# want one and the same CPU, and what each gets of it tells its weight, however busy the
+# machine is: others take from all alike.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups

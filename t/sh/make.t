@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The Makefile rebuilds what it must and nothing else. Works on a copy of it in a small tree of its
-# own, so it takes seconds and leaves the real build alone.
+# The Makefile rebuilds what it must and nothing else. Works on a copy of it in a small
+# tree of its own, so it takes seconds and leaves the real build alone.
 #
 # Runs beside others.
 set -u
@@ -189,8 +189,8 @@ build all CFLAGS=-O1
 check 'so does one with other flags' counts 5
 build all
 
-# A fresh machine: packages first, then the build, in one call. pkg-config knows nothing until
-# deps.sh was called.
+# A fresh machine: packages first, then the build, in one call. pkg-config knows nothing
+# until deps.sh was called.
 mkdir "$tmp/bin"
 printf '#!/bin/sh\n[ -e "%s/installed" ] || exit 1\nexec %s "$@"\n' "$tmp" "$(command -v pkg-config)" \
 	>"$tmp/bin/pkg-config"

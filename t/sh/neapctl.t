@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# neapctl by itself: help, options, what works without a daemon, and what it makes of a daemon's
-# answers, which here come from a small server that gives canned ones.
+# neapctl by itself: help, options, what works without a daemon, and what it makes of a
+# daemon's answers, which here come from a small server that gives canned ones.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 tap_start
 C="$BUILD/neapctl"
 unset NEAP_SOCKET NO_COLOR
 
-# says WANTED-STATUS PART COMMAND...: that status, one line on stderr with the part, no stdout.
+# says WANTED-STATUS PART COMMAND...: that status, one line on stderr with the part, no
+# stdout.
 says()
 {
 	local status=$1 part=$2 rc
@@ -253,7 +254,8 @@ check "top on a terminal comes and goes" has "$(printf q | TERM=xterm script -qe
 check "an order of top that there is not" says 2 "cpu|memory" fake top --sort frob
 check "sorted by CPU the busy one is first" has "$(fake top -b --sort cpu | grep -A1 '^NAME')" burn
 check "by name the other is last" has "$(fake top -b -s n | tail -n 1)" svc
-# A terminal of 80 columns, whose keys come through a fifo, each when the picture before it is there.
+# A terminal of 80 columns, whose keys come through a fifo, each when the picture before
+# it is there.
 mkfifo "$WORK/keys"
 if command -v script >/dev/null; then
 	TERM=dumb script -qefc "stty cols 80 rows 24; $C --socket $WORK/fake.sock top -d 1h" "$WORK/screen" <"$WORK/keys" >/dev/null 2>&1 &

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What a service manager hears (sd_notify): up when it is up, its state, reloads, the watchdog's beat, the
-# end. And the log as the journal takes it.
+# What a service manager hears (sd_notify): up when it is up, its state, reloads, the
+# watchdog's beat, the end. And the log as the journal takes it.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
@@ -58,7 +58,8 @@ check "it tells that it is up" hears "READY=1|STATUS=acting; qos/mine@"
 check "once" is "$(count READY=1)" 1
 check "the first look is done by then" has "$(neapctl status)" "ticks"
 check "the groups are made by then" test -d "$(hierarchy cpu)/$GROUP-besteffort"
-# One beat each half of its time: as many as have room between the first and the last, on a busy machine fewer.
+# One beat each half of its time: as many as have room between the first and the last, on
+# a busy machine fewer.
 beats() { [ "$(count WATCHDOG=1)" -ge "$1" ]; }
 check "the watchdog hears again and again" eventually 5 beats 5
 # shellcheck disable=SC2016  # awk's own

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Machines as firmware and kernels tell them, made of files: what neapd says of them, and that the CPUs of what it reports
-# can all be given to pods.
+# Machines as firmware and kernels tell them, made of files: what neapd says of them, and
+# that the CPUs of what it reports can all be given to pods.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
@@ -28,7 +28,8 @@ cpus()
 	api GET "$NRT/here" | jq -r --args '.metadata.annotations["node.koordinator.sh/cpu-topology"] | fromjson | .detail |
 		map([.[$ARGS.positional[]] | tostring] | join("/")) | join(" ")' "$@"
 }
-# machine NAME: neapd on it, and a Node "there" that can run pods and has what is reported.
+# machine NAME: neapd on it, and a Node "there" that can run pods and has what is
+# reported.
 machine()
 {
 	rm -rf "$WORK/data" "$WORK/run"

@@ -8,7 +8,8 @@ need_cgroups
 command -v curl >/dev/null || skip_all "curl is not installed"
 tap_start
 
-# policy NAME MILLI [FIELD]: holds the best-effort quota at MILLI; a parameter of that name.
+# policy NAME MILLI [FIELD]: holds the best-effort quota at MILLI; a parameter of that
+# name.
 policy()
 {
 	cat <<-LUA
@@ -33,7 +34,8 @@ logged() { grep -qF -e "$1" "$WORK/neapd.log"; }
 says_in_log() { eventually 3 logged "$1"; }
 free_port
 TCP=127.0.0.1:$PORT
-# begin [OPTION...]: as neapd_start, but until it answers anything, as without the role node it has no status.
+# begin [OPTION...]: as neapd_start, but until it answers anything, as without the role
+# node it has no status.
 begin()
 {
 	neapd_options "$@"

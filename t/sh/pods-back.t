@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A pod that outlives neapd keeps its own limits and weights whoever gives back: the hand after --release-after, the
-# hand that is told to end, `neapd --give-back`, `neapctl release`. What a policy wrote over them goes, as it does
-# when the policy goes. What `neapctl run` started goes back to where it came from.
+# A pod that outlives neapd keeps its own limits and weights whoever gives back: the hand
+# after --release-after, the hand that is told to end, `neapd --give-back`, `neapctl
+# release`. What a policy wrote over them goes, as it does when the policy goes. What
+# `neapctl run` started goes back to where it came from.
 #
 # Runs beside others.
 # shellcheck disable=SC2016  # what stands between quotes is for the shell of a pod
@@ -14,7 +15,8 @@ cd "$(dirname "$0")/../.." || exit 1
 pods_need
 tap_start
 
-# Files of the pod and its container, of both versions, where they are: the limits and the weight; and weights above.
+# Files of the pod and its container, of both versions, where they are: the limits and the
+# weight; and weights above.
 limits()
 {
 	local dir controller file group
@@ -68,7 +70,8 @@ hand_ended() { ! kill -0 "$HAND" 2>/dev/null || grep -qs '^State:[[:space:]]*Z' 
 give_back() { "$BUILD/neapd" --give-back --run-dir "$WORK/run" --group "$GROUP" 2>&1; }
 ticks() { curl -s --unix-socket "$WORK/neap.sock" http://localhost/metrics | awk '$1 == "neap_ticks_total" { print $2 }'; }
 ticked() { [ "$(ticks)" -ge "$1" ]; }
-# The loop looks on while the hand is still about to give back; it must not do so by itself.
+# The loop looks on while the hand is still about to give back; it must not do so by
+# itself.
 release()
 {
 	local pid
@@ -153,7 +156,8 @@ neapd_end TERM
 check "the hand gives the rest back" eventually 20 hand_ended
 check "all groups are gone" is "$(find "$(hierarchy cpu)/$GROUP" "$(hierarchy cpu)/$GROUP-besteffort" -maxdepth 0 2>/dev/null)" ""
 
-# A pod that ends while no neapd runs leaves an empty group, which the next give-back removes.
+# A pod that ends while no neapd runs leaves an empty group, which the next give-back
+# removes.
 check "a neapd again" start
 check "another pod" run_pod last 'exec sleep 1000' 'restartPolicy: Never'
 check "runs" eventually 30 phase last Running

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Pods that go wrong: commands that are not there, that crash, that do not listen, that run away, that print without
-# end; pods that ask for what they may not have. What kubectl shows is true, what is left behind is nothing.
+# Pods that go wrong: commands that are not there, that crash, that do not listen, that
+# run away, that print without end; pods that ask for what they may not have. What kubectl
+# shows is true, what is left behind is nothing.
 #
 # Runs beside others.
 # shellcheck disable=SC2016  # what stands between quotes is for the shell of a pod

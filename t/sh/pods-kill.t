@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# neapd is killed while pods run: they go on, the next neapd finds them, none is doubled, none is lost; what ended
-# meanwhile is told right. PODS_KILLS: how often at random moments (4).
+# neapd is killed while pods run: they go on, the next neapd finds them, none is doubled,
+# none is lost; what ended meanwhile is told right. PODS_KILLS: how often at random
+# moments (4).
 #
 # Runs beside others.
 # shellcheck disable=SC2016  # what stands between quotes is for the shell of a pod
@@ -41,7 +42,8 @@ check "the other, too" k delete pod soon --wait=true --timeout=60s
 
 # --- at any moment ---
 
-# Each pod appends a line when it starts and runs until it is told to end; none may start twice.
+# Each pod appends a line when it starts and runs until it is told to end; none may start
+# twice.
 mkdir -p "$WORK/book" && chmod 777 "$WORK/book"
 i=0
 for round in $(seq "${PODS_KILLS:-4}"); do

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# One pod, looked at closely, with few requests and without kubectl, so that it also runs in the machine of make
-# test-vm: where its processes are, what limits them, that it outlives neapd, and that nothing is left.
+# One pod, looked at closely, with few requests and without kubectl, so that it also runs
+# in the machine of make test-vm: where its processes are, what limits them, that it
+# outlives neapd, and that nothing is left.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

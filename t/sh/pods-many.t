@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Short pods, one after the other, 300 a minute: every status is right and nothing leaks. PODS_MINUTES=10 for the
-# long form; without it 60 pods.
+# Short pods, one after the other, 300 a minute: every status is right and nothing leaks.
+# PODS_MINUTES=10 for the long form; without it 60 pods.
 #
 # Runs beside others.
 # shellcheck disable=SC2016  # what stands between quotes is for the shell of a pod

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Pods that run: what kubectl users type from a Deployment to its end, against a neapd that runs pods; the
-# processes and the groups are where they should be.
+# Pods that run: what kubectl users type from a Deployment to its end, against a neapd
+# that runs pods; the processes and the groups are where they should be.
 #
 # Runs beside others.
 # shellcheck disable=SC2016  # what stands between quotes is for kubectl or for the shell of a pod
@@ -20,7 +20,8 @@ check "and that it lives" k_says here -n kube-node-lease get lease here -o 'json
 
 check "a pod that ends" run_pod hello 'echo hello; echo to stderr >&2; id -u; pwd'
 check "has succeeded" eventually 30 phase hello Succeeded
-# Each stream has its order; what of one comes before what of the other is the scheduler's.
+# Each stream has its order; what of one comes before what of the other is the
+# scheduler's.
 check "its output" is "$(k logs hello | sort)" "$(printf 'hello\nto stderr\n/\n%s\n' "$PODS_UID" | sort)"
 check "the beginning of it" is "$(k logs hello --limit-bytes=5 | wc -c)" 5
 check "the end of it" has "$(k logs hello --tail=3)" "$PODS_UID"

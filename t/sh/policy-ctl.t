@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# neapctl policy, token, and how the daemon is found, against a small server that keeps one policy
-# as the control API does: versions, conditions, refusals.
+# neapctl policy, token, and how the daemon is found, against a small server that keeps
+# one policy as the control API does: versions, conditions, refusals.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 tap_start
@@ -20,7 +20,8 @@ run()
 	rc=$?
 	[ "$rc" = "$wanted" ] || { echo "status $rc"; cat "$WORK/out" "$WORK/err"; return 1; }
 }
-# prints STATUS PART COMMAND... / says STATUS PART COMMAND...: the part on stdout / stderr.
+# prints STATUS PART COMMAND... / says STATUS PART COMMAND...: the part on stdout /
+# stderr.
 prints() { local s=$1 p=$2; shift 2; run "$s" "$@" && has "$(cat "$WORK/out")" "$p"; }
 says() { local s=$1 p=$2; shift 2; run "$s" "$@" && has "$(cat "$WORK/err")" "$p"; }
 out_is() { is "$(cat "$WORK/out")" "$1"; }

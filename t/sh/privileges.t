@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What both processes run with, asked of the kernel for every thread of them: users, capabilities, filter of
-# system calls; what --seccomp changes, what status tells, what a killed loop leaves in the log, and that a
-# busy neapd is refused no call that it makes.
+# What both processes run with, asked of the kernel for every thread of them: users,
+# capabilities, filter of system calls; what --seccomp changes, what status tells, what a
+# killed loop leaves in the log, and that a busy neapd is refused no call that it makes.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
@@ -50,8 +50,8 @@ check "status tells of the loop" has "$(neapctl status)" "loop      uid $nobody,
 check "and of the hand" has "$(neapctl status)" "hand      uid 0, capabilities dac_override sys_nice"
 check "as JSON too" has "$(neapctl status -o json | tr -d ' \n')" '"capabilities":[],"seccomp":"on","no_new_privs":true'
 
-# --- what the hand needs its capabilities for ---
-# A process that may do more than the hand goes into a CPU set: the kernel asks for sys_nice.
+# --- what the hand needs its capabilities for --- A process that may do more than the
+# hand goes into a CPU set: the kernel asks for sys_nice.
 neapctl run --qos BE --name strong -- sleep 100 >"$WORK/run.out" 2>&1 &
 run=$!
 strong=$(hierarchy cpuset)/$GROUP-besteffort/podstrong/main/cgroup.procs

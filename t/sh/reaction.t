@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A pressure trigger from the kernel to the kernel: a service stalls, and batch work is restrained long
-# before the next tick. The tick is 30 s, so that only the trigger can have done it.
+# A pressure trigger from the kernel to the kernel: a service stalls, and batch work is
+# restrained long before the next tick. The tick is 30 s, so that only the trigger can
+# have done it.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# SIGHUP: what acts at once, what waits for a restart, and what changes nothing. And a --policy-dir
-# that is not there, or not to be trusted.
+# SIGHUP: what acts at once, what waits for a restart, and what changes nothing. And a
+# --policy-dir that is not there, or not to be trusted.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
@@ -117,8 +117,8 @@ check "many at once" hup "reload: done"
 check "harm nobody" is "$(policies)" "qos/two "
 neapd_end TERM
 
-# --- --policy-dir ---
-# says PART OPTION...: neapd ends with status 1 and one line that names the option and has the part.
+# --- --policy-dir --- says PART OPTION...: neapd ends with status 1 and one line that
+# names the option and has the part.
 says()
 {
 	local part=$1 rc

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Policies of kind reservation in a running neapd: they say who uses a Reservation and when; one that is broken, slow or
-# hostile is told of, and pods are placed by the owners all the same.
+# Policies of kind reservation in a running neapd: they say who uses a Reservation and
+# when; one that is broken, slow or hostile is told of, and pods are placed by the owners
+# all the same.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

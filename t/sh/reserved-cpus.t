@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A reserved LSR pod's CPUs on one machine: a Reservation is given a CPU, nobody else gets it, and the process of the
-# pod that it is for runs on it. Few requests and no kubectl; two CPUs are enough.
+# A reserved LSR pod's CPUs on one machine: a Reservation is given a CPU, nobody else gets
+# it, and the process of the pod that it is for runs on it. Few requests and no kubectl;
+# two CPUs are enough.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 . t/lib/pods.sh

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A neapd that governs its machine and has no objects: its control API, health and metrics over TCP where --listen is
-# named, for probes and Prometheus, and nothing there otherwise. What an option of other roles does here is told.
+# A neapd that governs its machine and has no objects: its control API, health and metrics
+# over TCP where --listen is named, for probes and Prometheus, and nothing there
+# otherwise. What an option of other roles does here is told.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Who may do what with objects in a running neapd, as kubectl and curl meet it, and the audit log of it: what stands
-# there, how it is renamed when it is full, and what becomes of it when it cannot be written.
+# Who may do what with objects in a running neapd, as kubectl and curl meet it, and the
+# audit log of it: what stands there, how it is renamed when it is full, and what becomes
+# of it when it cannot be written.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The runner of the tests counts rightly: each row is a test program of a few shell lines and the last
-# line that must come of it.
+# The runner of the tests counts rightly: each row is a test program of a few shell lines
+# and the last line that must come of it.
 #
 # Runs beside others.
 set -u
@@ -12,7 +12,8 @@ trap 'rm -rf "$tmp"' EXIT
 n=0
 unset NEAP_TEST_LOCK
 
-# row NAME LAST-LINE EXIT-STATUS [WORDS that the output has]; the program comes on standard input.
+# row NAME LAST-LINE EXIT-STATUS [WORDS that the output has]; the program comes on
+# standard input.
 row()
 {
 	local name=$1 want=$2 want_rc=$3 words=${4:-} rc=0 last
@@ -70,7 +71,8 @@ row 'not there' '0 passed, 1 failed' 1 <<'S'
 exec /nonexistent/program
 S
 
-# Several at a time, each told as it ends: the one that failed while the slow one, which came first, still runs.
+# Several at a time, each told as it ends: the one that failed while the slow one, which
+# came first, still runs.
 cat >"$tmp/slow.t" <<S
 #!/bin/sh
 # Runs beside others.

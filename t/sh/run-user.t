@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What `make run` starts for an ordinary user: neapctl finds it without a word, and what its banner
-# tells to type works as it is printed, from any folder. A copy of the programs, as a stranger.
+# What `make run` starts for an ordinary user: neapctl finds it without a word, and what
+# its banner tells to type works as it is printed, from any folder. A copy of the
+# programs, as a stranger.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 tap_start

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# `neapctl run`: the process sits where it says, is held as the audit says, and everything is as
-# before when it ended. Signals and exit status pass through.
+# `neapctl run`: the process sits where it says, is held as the audit says, and everything
+# is as before when it ended. Signals and exit status pass through.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups

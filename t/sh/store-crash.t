@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# kill -9 of the server at any moment while six writers create, update and delete objects and three watchers
-# follow: every answered write is there, no other is half there, versions never go back, and watches go on
-# or are told to begin anew. STORE_KILLS (25), STORE_SEED (1).
+# kill -9 of the server at any moment while six writers create, update and delete objects
+# and three watchers follow: every answered write is there, no other is half there,
+# versions never go back, and watches go on or are told to begin anew. STORE_KILLS (25),
+# STORE_SEED (1).
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1

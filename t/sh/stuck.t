@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A version that an earlier neapd was stuck in (its line in DATA_DIR/stuck-policies, here written by
-# hand) is left out at the next start, from whatever layer it comes, and only it.
+# A version that an earlier neapd was stuck in (its line in DATA_DIR/stuck-policies, here
+# written by hand) is left out at the next start, from whatever layer it comes, and only
+# it.
 # shellcheck disable=SC2016  # perl and inner shells expand them
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh

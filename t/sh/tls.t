@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A neapd over TLS as operators and their tools meet it: roles on each of its routes, taken from the tables of
-# the sources; what keeps it from starting; certificates that change; curl, openssl and neapctl.
+# A neapd over TLS as operators and their tools meet it: roles on each of its routes,
+# taken from the tables of the sources; what keeps it from starting; certificates that
+# change; curl, openssl and neapctl.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
@@ -15,7 +16,8 @@ chmod 755 "$D"
 
 # --- certificates ---
 
-# issue NAME SUBJECT [EXTENSION [CA [DAYS]]]: NAME.crt and NAME.key in $D; DAYS below 0 have passed.
+# issue NAME SUBJECT [EXTENSION [CA [DAYS]]]: NAME.crt and NAME.key in $D; DAYS below 0
+# have passed.
 issue()
 {
 	openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$D/$1.key" -out "$D/$1.csr" \
@@ -87,7 +89,8 @@ port()
 		[ -z "$line" ] || echo $((16#${line#*:}))
 	done
 }
-# ask NAME METHOD PATH [CURL OPTION...]: as NAME ("-": nobody); the status, the body in $WORK/body.
+# ask NAME METHOD PATH [CURL OPTION...]: as NAME ("-": nobody); the status, the body in
+# $WORK/body.
 ask()
 {
 	local name=$1 method=$2 path=$3 own=()

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Policies changed, refused, failing and flooding in while a thousand other requests a second are
-# answered: none of these fails, none stands still.
+# Policies changed, refused, failing and flooding in while a thousand other requests a
+# second are answered: none of these fails, none stands still.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
@@ -12,7 +12,8 @@ tap_start
 
 ticks() { neapctl status -o json | sed -n 's/.*"ticks": *\([0-9]*\).*/\1/p'; }
 
-# Two whole ticks after the answer at the latest the kernel has it; the third one may just be seen.
+# Two whole ticks after the answer at the latest the kernel has it; the third one may just
+# be seen.
 within_two_ticks()
 {
 	local from now
@@ -80,8 +81,8 @@ for what in "while true do end" "local t = {} for i = 1, 1e9 do t[i] = i end" \
 	check "and the one before it acts" eventually 3 is_quota 37000
 done
 
-# --- many at once ---
-# The first is at work for 2 s, as long as an upload may be; of the others 15 wait behind it.
+# --- many at once --- The first is at work for 2 s, as long as an upload may be; of the
+# others 15 wait behind it.
 {
 	echo 'local step = { node = { capacity_milli = 4000 },'
 	echo '  want = { { target = "besteffort", key = "cpu.max_milli", value = 500 } } }'

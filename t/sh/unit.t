@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The units of systemd and the scripts of the package: systemd and sh find no fault, what they name exists, and
-# the configuration of the package is valid.
+# The units of systemd and the scripts of the package: systemd and sh find no fault, what
+# they name exists, and the configuration of the package is valid.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 tap_start
@@ -41,7 +41,8 @@ for script in postinst prerm postrm build.sh; do
 done
 check "prerm does nothing at an upgrade" env PATH=/nowhere /bin/sh doc/deploy/deb/prerm upgrade 9.9
 
-# What is said to be a default in the file of the package is one: it may say all of it aloud.
+# What is said to be a default in the file of the package is one: it may say all of it
+# aloud.
 sed -n 's/^#\( \{2,\}\)/\1/p; s/^#\([a-z][a-zA-Z-]*:\)/\1/; /^[a-z]/p' doc/deploy/deb/neap.yaml |
 	sed "s,/etc/neap/policies.d,$WORK/policies.d,; s,reserved-cpus: .*,reserved-cpus: 0," >"$WORK/neap.yaml"
 mkdir "$WORK/policies.d"

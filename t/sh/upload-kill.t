@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# kill -9 of neapd at any moment of an upload. Afterwards the version before it or the uploaded one is
-# active and whole, an answered one surely; its write acts; the history can be read.
-# KILL_ROUNDS (100).
+# kill -9 of neapd at any moment of an upload. Afterwards the version before it or the
+# uploaded one is active and whole, an answered one surely; its write acts; the history
+# can be read. KILL_ROUNDS (100).
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
@@ -21,7 +21,8 @@ policy one $milli >"$WORK/old.lua"
 check "neapd starts" neapd_start --policy none || tap_end
 check "a policy is live" is "$(put one "$WORK/old.lua")" 201
 
-# How long an upload takes here, in tenths of a millisecond: most kills are to come within it.
+# How long an upload takes here, in tenths of a millisecond: most kills are to come within
+# it.
 SPAN=600
 for i in 1 2 3 4; do
 	policy one $((milli + i)) >"$WORK/old.lua"

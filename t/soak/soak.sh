@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Churn for a long time: pods of a kubelet and workloads of neapctl run come and go, policies are
-# uploaded, refused, failed, rolled back and deleted, streams are opened and cut, requests are served
-# and refused, settings are read anew. Memory must stay and no descriptor may be lost, in the loop and
-# in the hand: what both hold when everything has gone is compared with what they held in the same
-# quiet after the first part.
-# SOAK_SECONDS: how long (3600). SOAK_LOG: keeps the samples, one line each (default: none kept).
+# Churn for a long time: pods of a kubelet and workloads of neapctl run come and go,
+# policies are uploaded, refused, failed, rolled back and deleted, streams are opened and
+# cut, requests are served and refused, settings are read anew. Memory must stay and no
+# descriptor may be lost, in the loop and in the hand: what both hold when everything has
+# gone is compared with what they held in the same quiet after the first part.
+# SOAK_SECONDS: how long (3600). SOAK_LOG: keeps the samples, one line each (default: none
+# kept).
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
@@ -138,7 +139,8 @@ is_quiet()
 	[ "$now" = "$before" ]
 }
 
-# Everything that churned is gone, and what outlives it for a moment (connections, probation) too.
+# Everything that churned is gone, and what outlives it for a moment (connections,
+# probation) too.
 quiet()
 {
 	local name
@@ -163,8 +165,8 @@ churn_for()
 	churn_stop
 }
 
-# within_tenth WHAT BEFORE AFTER: at most a tenth more. A short run ends before what is kept of policies
-# and ticks has grown to its size.
+# within_tenth WHAT BEFORE AFTER: at most a tenth more. A short run ends before what is
+# kept of policies and ticks has grown to its size.
 within_tenth()
 {
 	echo "$1: $2 KiB, then $3 KiB"

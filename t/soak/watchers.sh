@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A crowd of watchers for minutes: watches of every kind come, go, are cut and read nothing, beside lists and
-# writers. What the server holds when they have all gone is compared with what it held in the same quiet after
-# a first part: memory within a tenth, descriptors to the last. The server is t/bench/kube_server.
-# WATCHERS (1000), OBJECTS (10000) of 2 KB, SOAK_SECONDS (300); QUIET_SECONDS (15) before memory is looked at, as
+# A crowd of watchers for minutes: watches of every kind come, go, are cut and read
+# nothing, beside lists and writers. What the server holds when they have all gone is
+# compared with what it held in the same quiet after a first part: memory within a tenth,
+# descriptors to the last. The server is t/bench/kube_server. WATCHERS (1000), OBJECTS
+# (10000) of 2 KB, SOAK_SECONDS (300); QUIET_SECONDS (15) before memory is looked at, as
 # it is given back after some seconds.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh

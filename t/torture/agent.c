@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What objects say of CPUs, told to the node while memory fails: it may come late, and comes. */
+ * What objects say of CPUs, told to the node while memory fails: it may come late, and
+ * comes. */
 #include <event2/event.h>
 #include <poll.h>
 #include <stdio.h>
@@ -155,7 +156,8 @@ static void check(void *state, int rc)
 	(void)state;
 	if (rc < 0)
 		return; /* neapd does not start */
-	/* Its own writing may be what failed; or it is on its way, which is a conflict. */
+	/* Its own writing may be what failed; or it is on its way, which is a
+	 * conflict. */
 	(void)add_pod("away", AWAY);
 	for (int i = 0; i < 1000; i++)
 		if (is_told())

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * neapd and neapctl as whole processes, with failmalloc.so before their C library. The start of a
- * daemon ends with one clear line and status 1, or it is a whole one; a running daemon outlives two
- * ticks and the requests of a client without memory; a command of neapctl says what is the case, or
- * that it cannot. Needs root, as the daemon has its hand. */
+ * neapd and neapctl as whole processes, with failmalloc.so before their C library. The
+ * start of a daemon ends with one clear line and status 1, or it is a whole one; a
+ * running daemon outlives two ticks and the requests of a client without memory; a
+ * command of neapctl says what is the case, or that it cannot. Needs root, as the daemon
+ * has its hand. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -50,8 +51,8 @@ static void sleep_ms(int ms)
 
 /* --- processes --- */
 
-/* Starts a program of the build with its output in the file; is_armed: it is the one that lacks
- * memory, else its allocator is as it was, unless is_steered. */
+/* Starts a program of the build with its output in the file; is_armed: it is the one that
+ * lacks memory, else its allocator is as it was, unless is_steered. */
 static int spawn(const struct daemon *d, char **argv, const char *output, bool is_armed,
 		 bool is_steered)
 {
@@ -223,7 +224,8 @@ static int judge_refusal(const struct daemon *d, int status, struct neap_error *
 	return neap_error_nomem(err);
 }
 
-/* Memory comes back when the start must be over, so that a daemon that runs then can say so. */
+/* Memory comes back when the start must be over, so that a daemon that runs then can say
+ * so. */
 static int start_act(void *state, struct neap_error *err)
 {
 	struct daemon *d = state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kinds that come, change and go while memory fails: a definition is served as it is stored, or it is not stored,
- * and what could not be done at once is done when there is memory again. */
+ * Kinds that come, change and go while memory fails: a definition is served as it is
+ * stored, or it is not stored, and what could not be done at once is done when there is
+ * memory again. */
 #include <event2/event.h>
 #include <poll.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Structures of engine/ and the readers of hw/, the configuration, patches: parse and format. */
+ * Structures of engine/ and the readers of hw/, the configuration, patches: parse and
+ * format. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Allocations that are never failed, as the library that asks for them ends the process or goes on
- * without saying so, and neap cannot change that. A call stack is left alone when it has a frame in
- * that function of that object. Functions that the object does not export cannot be named. */
+ * Allocations that are never failed, as the library that asks for them ends the process
+ * or goes on without saying so, and neap cannot change that. A call stack is left alone
+ * when it has a frame in that function of that object. Functions that the object does not
+ * export cannot be named. */
 #ifndef NEAP_T_TORTURE_EXCLUDED_H
 #define NEAP_T_TORTURE_EXCLUDED_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stands before malloc(3) of the C library, in which the allocator proper is known under another
- * name. Every block is kept in a table: so blocks can be counted, a free of what is none is seen,
- * and a leak can be told with the call stack that made it. */
+ * Stands before malloc(3) of the C library, in which the allocator proper is known under
+ * another name. Every block is kept in a table: so blocks can be counted, a free of what
+ * is none is seen, and a leak can be told with the call stack that made it. */
 #include "t/torture/failmalloc.h"
 
 #include <dlfcn.h>
@@ -229,7 +229,8 @@ static bool may_allocate(void)
 
 /* --- the functions of the C library --- */
 
-/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): its own names are reserved ones */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): its own names are
+ * reserved ones */
 
 void *malloc(size_t size)
 {

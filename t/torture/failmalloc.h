@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An allocator that fails the n-th allocation of a process, whoever asks: neap, its libraries, Lua.
- * Linked into a program, or preloaded into one (failmalloc.so). It is steered through a page that
- * several processes share: the one under torture, and the one that judges it.
+ * An allocator that fails the n-th allocation of a process, whoever asks: neap, its
+ * libraries, Lua. Linked into a program, or preloaded into one (failmalloc.so). It is
+ * steered through a page that several processes share: the one under torture, and the one
+ * that judges it.
  *
  * Preloaded it maps the file FAILMALLOC_PAGE, which failmalloc_page_new() made. */
 #ifndef NEAP_T_TORTURE_FAILMALLOC_H
@@ -28,12 +29,12 @@ struct failmalloc_page {
 	_Atomic bool is_tracing;   /* who made a block is noted, for a report of leaks */
 	_Atomic uint32_t bad_free; /* blocks that were freed but are none */
 	char where[8192]; /* call stack of the first that failed: "object +offset" */
-	uint32_t stacks
-		[FAILMALLOC_STACKS]; /* hash of the call stack of each, from index 1; 0 spared */
+	/* hash of the call stack of each, from index 1; 0 spared */
+	uint32_t stacks[FAILMALLOC_STACKS];
 };
 
-/* A page of this process; file NULL: shared with the children of a fork only. NULL when the system
- * has none. */
+/* A page of this process; file NULL: shared with the children of a fork only. NULL when
+ * the system has none. */
 struct failmalloc_page *failmalloc_page_new(const char *file);
 void failmalloc_page_use(struct failmalloc_page *to);
 
@@ -47,7 +48,8 @@ uint64_t failmalloc_mark(void);
 /* Writes the call stacks of up to most blocks made after the mark and still there; needs
  * is_tracing from before. */
 void failmalloc_report(int fd, uint64_t mark, int most);
-/* Call stack of the caller as "object +offset" lines; safe in a signal handler, mostly. */
+/* Call stack of the caller as "object +offset" lines; safe in a signal handler,
+ * mostly. */
 void failmalloc_stack(int fd);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hand and its journal. What lacks memory is the daemon's side of the socket, or the hand itself,
- * another process. Whatever failed, no value is changed without a line in the journal, and it can be
- * given back. Needs root and writable groups. */
+ * The hand and its journal. What lacks memory is the daemon's side of the socket, or the
+ * hand itself, another process. Whatever failed, no value is changed without a line in
+ * the journal, and it can be given back. Needs root and writable groups. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests in all forms through the real server, over a unix socket, with live policies behind it and
- * a node that is only a table of functions. An answer is the right one, or it says 5xx, or the client
- * can see that it is not whole. */
+ * Requests in all forms through the real server, over a unix socket, with live policies
+ * behind it and a node that is only a table of functions. An answer is the right one, or
+ * it says 5xx, or the client can see that it is not whole. */
 #include <event2/event.h>
 #include <poll.h>
 #include <stdio.h>
@@ -278,7 +278,8 @@ static int act(struct web *web, const struct form *form, struct neap_error *err)
 	if (form->is_stream ? strstr(answer, "\"seq\":") == NULL : !is_whole())
 		return neap_error_nomem(err);
 	status = atoi(answer + 9); /* lint: allow atoi, behind "HTTP/1.1 " */
-	/* The parser of evhttp knows one word for all that it cannot do, with a page of its own. */
+	/* The parser of evhttp knows one word for all that it cannot do, with a page of
+	 * its own. */
 	if (status >= 500 || (status == 400 && strstr(answer, "<HTML>") != NULL))
 		return neap_error_nomem(err);
 	if (strncmp(form->head, "HEAD", 4) == 0)

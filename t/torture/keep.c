@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What keeps objects by itself while memory fails: budgets, the age of events, what there is from the start.
- * It may be late; with memory again it does what it is there for. */
+ * What keeps objects by itself while memory fails: budgets, the age of events, what there
+ * is from the start. It may be late; with memory again it does what it is there for. */
 #include <event2/event.h>
 #include <poll.h>
 #include <stdio.h>
@@ -108,7 +108,8 @@ static bool is_so(const char *ask, int status, const char *want)
 	       (want == NULL || kube_differs(kept.rig->body, want) == NULL);
 }
 
-/* again: what somebody does meanwhile. A write that was accepted may have failed later, and more than once. */
+/* again: what somebody does meanwhile. A write that was accepted may have failed later,
+ * and more than once. */
 static void until(const char *ask, int status, const char *want, void (*again)(void))
 {
 	for (int i = 0; i < 200; i++) {

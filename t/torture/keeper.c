@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The keeper. What lacks memory is the loop's side: an order that it cannot queue is refused and nothing runs,
- * one that it took is told to its end. Needs root. */
+ * The keeper. What lacks memory is the loop's side: an order that it cannot queue is
+ * refused and nothing runs, one that it took is told to its end. Needs root. */
 #include <errno.h>
 #include <ftw.h>
 #include <poll.h>

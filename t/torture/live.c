@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Live policies: every way in which one may change, on the loop and on the policy thread. Whatever
- * failed, the version before or the new one acts, memory and disk agree, and the next change goes
- * through. */
+ * Live policies: every way in which one may change, on the loop and on the policy thread.
+ * Whatever failed, the version before or the new one acts, memory and disk agree, and the
+ * next change goes through. */
 #include <event2/event.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -193,7 +193,8 @@ static void params_check(void *state, int rc)
 	struct live_rig *rig = state;
 	int64_t is = live_milli(rig), was = rc < 0 ? 300 : 500;
 
-	/* Where there is no memory either to take it back, the log says so, and the next start does. */
+	/* Where there is no memory either to take it back, the log says so, and the next
+	 * start does. */
 	if (is != was && strstr(live_log(rig), "stay as they are") == NULL)
 		torture_fail("milli is %d and not %d:\n%s", (int)is, (int)was,
 			     live_log(rig));
@@ -220,8 +221,8 @@ static int fail_act(void *state, struct neap_error *err)
 	return 0;
 }
 
-/* Its predecessor acts, or nothing does and it says so. A call for which there was no memory is no
- * fault of the script, so it may need one more. */
+/* Its predecessor acts, or nothing does and it says so. A call for which there was no
+ * memory is no fault of the script, so it may need one more. */
 static void fail_check(void *state, int rc)
 {
 	struct live_rig *rig = state;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs every act with its n-th allocation failing, n = 1, 2, 3 ... until it goes through untouched.
- * Each run is a process of its own. It must not crash, hang, leak a block or a descriptor, give a
- * result that is neither the right one nor an error, or leave a state in which nothing works.
+ * Runs every act with its n-th allocation failing, n = 1, 2, 3 ... until it goes through
+ * untouched. Each run is a process of its own. It must not crash, hang, leak a block or a
+ * descriptor, give a result that is neither the right one nor an error, or leave a state
+ * in which nothing works.
  *
  *   torture [-t SECONDS] [-n N] [-l] [NAME...]
  *
- * -t: of all acts together (400); -n: only this allocation; -l: only lists the acts. A name stands for
- * all acts that begin with it. First come the first and the last allocation of every different call
- * stack, then all others, as long as the time lasts; the line of an act says how far that was. Every n is
- * tried twice: that one allocation fails, or that one and all after it. Last line: "N passed, N
- * failed".
- */
+ * -t: of all acts together (400); -n: only this allocation; -l: only lists the acts. A
+ * name stands for all acts that begin with it. First come the first and the last
+ * allocation of every different call stack, then all others, as long as the time lasts;
+ * the line of an act says how far that was. Every n is tried twice: that one allocation
+ * fails, or that one and all after it. Last line: "N passed, N failed". */
 #include <dirent.h>
 #include <errno.h>
 #include <execinfo.h>
@@ -267,7 +267,8 @@ static void report(const struct torture *t, uint64_t n, uint64_t count, int stat
 	static char text[65536];
 	ssize_t len = pread(complaints, text, sizeof(text) - 1, 0), again;
 
-	/* Once more, with notes of who made which block. What goes well then has only its first complaint. */
+	/* Once more, with notes of who made which block. What goes well then has only its
+	 * first complaint. */
 	page->is_tracing = true;
 	if (WIFEXITED(status))
 		status = run(t, n, count);
@@ -317,10 +318,12 @@ static int by_hash(const void *a, const void *b)
 	return x->n < y->n ? -1 : x->n > y->n;
 }
 
-/* Why an allocation is tried: the first and the last of its call stack come before all others. */
+/* Why an allocation is tried: the first and the last of its call stack come before all
+ * others. */
 enum rank { RANK_SPARED, RANK_OTHER, RANK_EDGE, RANK_DONE };
 
-/* Those of a rank, evenly spread, ever closer: so wherever the time ends, no part is left out. */
+/* Those of a rank, evenly spread, ever closer: so wherever the time ends, no part is left
+ * out. */
 static void add_spread(struct order *order, char *ranks, size_t total, enum rank rank)
 {
 	uint32_t *list = calloc(total + 1, sizeof(*list));
@@ -452,7 +455,8 @@ static const struct torture *const groups[] = {
 	torture_daemon, torture_kube,   torture_serve, torture_declared, torture_keep,
 	torture_store,  torture_keeper, torture_agent, torture_schedule};
 
-/* Every act gets its part of the time that is left: what a short one does not need is for the others. */
+/* Every act gets its part of the time that is left: what a short one does not need is for
+ * the others. */
 static void torture_all(char **names, int count, double seconds, bool is_list)
 {
 	double until = now() + seconds;
@@ -484,7 +488,8 @@ static bool page_make(void)
 	if (mkdtemp(own_dir) == NULL)
 		return false;
 	(void)setenv("NEAP_TEST_DIR", own_dir, 1);
-	/* A fork's first touch of a page is CPU time of the policy that does it; what is tortured here is memory. */
+	/* A fork's first touch of a page is CPU time of the policy that does it; what is
+	 * tortured here is memory. */
 	patience_with_scripts();
 	(void)snprintf(page_file, sizeof(page_file), "%s/page", own_dir);
 	page = failmalloc_page_new(page_file);

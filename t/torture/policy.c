@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One policy, without a registry: load, parameters, examples, tick, judge, replay, shadow. What fails
- * here is mostly an allocation of its Lua state. */
+ * One policy, without a registry: load, parameters, examples, tick, judge, replay,
+ * shadow. What fails here is mostly an allocation of its Lua state. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decisions with policies while memory fails: one that has none has no say, and is not taken for a faulty one. */
+ * Decisions with policies while memory fails: one that has none has no say, and is not
+ * taken for a faulty one. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Objects over HTTP while memory fails: reading, writing, watching. An answer is the right one, or it says
- * that the server cannot, or the client can see that it is not whole; the next request is served. */
+ * Objects over HTTP while memory fails: reading, writing, watching. An answer is the
+ * right one, or it says that the server cannot, or the client can see that it is not
+ * whole; the next request is served. */
 #include <arpa/inet.h>
 #include <event2/event.h>
 #include <poll.h>

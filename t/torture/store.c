@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The store while memory fails, on both of its threads: it opens or says why not, a write is there or refused, a
- * backup is whole, a restore changes all or nothing. */
+ * The store while memory fails, on both of its threads: it opens or says why not, a write
+ * is there or refused, a backup is whole, a restore changes all or nothing. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

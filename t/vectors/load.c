@@ -190,7 +190,8 @@ static int score(struct vector_context *context, json_t *given, json_t **ret,
 	return rc < 0 ? rc : vector_answer_new(object, ret, err);
 }
 
-/* The estimate has all names that there is a factor for: those of the pod's own become names of the settings. */
+/* The estimate has all names that there is a factor for: those of the pod's own become
+ * names of the settings. */
 static int add_own_names(json_t *args, const json_t *pod, struct neap_error *err)
 {
 	struct neap_cluster *cluster = NULL;

@@ -11,7 +11,8 @@
 struct numa_rig {
 	struct neap_resources *resources;
 	struct neap_topology *topology;
-	bool is_told; /* of the machine; else there is one CPU for each NUMA node, to stand in for it */
+	/* of the machine; else there is one CPU for each NUMA node, to stand in for it */
+	bool is_told;
 	struct neap_numa_node *node;
 	struct neap_numa_zone zones[8];
 	struct neap_numa_ratio ratio;

@@ -169,7 +169,8 @@ static void zones_of(struct numa_rig *rig, int64_t milli, const char *memory, in
 	rig->spec.zone_count = (size_t)count;
 }
 
-/* The pod on the rig's node, as the filter or the score has it; what it comes to is in the work. */
+/* The pod on the rig's node, as the filter or the score has it; what it comes to is in
+ * the work. */
 static int answer_on(struct numa_rig *rig, const struct neap_cpus_args *args,
 		     const struct neap_cpu_wish *wish, struct neap_cpus *book,
 		     enum neap_cpu_depth depth, struct neap_cpu_work *work,
@@ -399,7 +400,8 @@ static int score_node(struct numa_rig *rig, const json_t *given, const json_t *n
 		rc = numa_rig_hold(rig, "others", text, cells, err);
 	(void)neap_amounts_set(&rig->requests, NEAP_RESOURCE_CPU, wish.cpu_milli);
 	(void)neap_amounts_set(&rig->requests, NEAP_RESOURCE_MEMORY, bytes_of(pod));
-	/* The NUMA nodes themselves are chosen by the other strategy, as they are by default. */
+	/* The NUMA nodes themselves are chosen by the other strategy, as they are by
+	 * default. */
 	neap_cpus_args_init(&args);
 	args.is_score_most_allocated = is_most(given);
 	(void)scoring_of(given, args.weights);

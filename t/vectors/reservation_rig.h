@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Objects of the areas reservation-*: what a case says in brief becomes the objects that clients would write, which
- * are then read as they are everywhere. */
+ * Objects of the areas reservation-*: what a case says in brief becomes the objects that
+ * clients would write, which are then read as they are everywhere. */
 #ifndef NEAP_T_VECTORS_RESERVATION_RIG_H
 #define NEAP_T_VECTORS_RESERVATION_RIG_H
 
@@ -11,14 +11,15 @@
 /* A point in time that ages count back from. */
 #define RESERVATION_NOW INT64_C(1700000000000000)
 
-/* Amounts by name. A name without a domain that Kubernetes does not know gets one, as the API would refuse it. */
+/* Amounts by name. A name without a domain that Kubernetes does not know gets one, as the
+ * API would refuse it. */
 int reservation_amounts(const json_t *map, struct neap_resources *resources,
 			struct neap_amounts *ret, struct neap_error *err);
 /* Back, without that domain. */
 json_t *reservation_amounts_json(const struct neap_amounts *amounts,
 				 const struct neap_resources *resources);
-/* A whole object; brief has phase, nodeName, owners, ... by their names in the API. age: seconds since its
- * creation. */
+/* A whole object; brief has phase, nodeName, owners, ... by their names in the API. age:
+ * seconds since its creation. */
 json_t *reservation_tree(const json_t *brief, int64_t age_s);
 int reservation_new(json_t *tree_taken, struct neap_resources *resources,
 		    struct neap_reserve **ret, struct neap_error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ends the test machine: writes its argument to qemu's isa-debug-exit port, whereupon qemu ends with
- * 2 * argument + 1. By ioperm, as cloud kernels have no /dev/port. */
+ * Ends the test machine: writes its argument to qemu's isa-debug-exit port, whereupon
+ * qemu ends with 2 * argument + 1. By ioperm, as cloud kernels have no /dev/port. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/io.h>

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# The kernel of emulated machines, sourced by what starts one. CACHE: folder where it is kept.
+# The kernel of emulated machines, sourced by what starts one. CACHE: folder where it is
+# kept.
 
 # The newest kernel that Debian has; the package is read, never installed.
 find_kernel()

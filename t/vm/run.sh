@@ -1,13 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs tests on a real kernel of their own: a machine in qemu with cgroup v2 only, 16 CPUs (2 sockets
-# of 4 cores of 2 threads) and 2 memory nodes. For what this machine may not have or not allow.
-# usage: t/vm/run.sh PROGRAM...      paths as t/run-tests.sh takes: BUILD/t/test_x, t/sh/x.t
-#        t/vm/run.sh --shell COMMAND     a shell command in the machine, output as it comes
+# Runs tests on a real kernel of their own: a machine in qemu with cgroup v2 only, 16 CPUs
+# (2 sockets of 4 cores of 2 threads) and 2 memory nodes. For what this machine may not
+# have or not allow.
+# usage: t/vm/run.sh PROGRAM...      paths as t/run-tests.sh takes: BUILD/t/test_x,
+# t/sh/x.t
+#        t/vm/run.sh --shell COMMAND     a shell command in the machine, output as it
+#        comes
 # Prints TAP of each, last "N passed, N failed[, N skipped]". BUILD: the built programs.
-# NEAP_VM_CACHE: folder for the kernel (not in the tree). NEAP_VM_LIMIT: seconds for the whole run.
-# NEAP_TEST_SLOW: factor on the time that tests wait, as the emulator is slow.
+# NEAP_VM_CACHE: folder for the kernel (not in the tree). NEAP_VM_LIMIT: seconds for the
+# whole run. NEAP_TEST_SLOW: factor on the time that tests wait, as the emulator is slow.
 # Needs no KVM: always emulated, which is the same everywhere.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -64,7 +67,8 @@ with_libraries()
 		done
 }
 
-# The tree of the machine. No device nodes: the kernel brings /dev/console, init mounts the rest.
+# The tree of the machine. No device nodes: the kernel brings /dev/console, init mounts
+# the rest.
 build_root()
 {
 	local applet program files list=()
@@ -122,7 +126,8 @@ build_root || { echo "vm: the file system of the machine could not be built" >&2
 exec 9>"$CACHE/lock"
 flock -w "$LIMIT" 9 || { echo "vm: another machine runs for more than $LIMIT s" >&2; exit 1; }
 
-# Haswell: the emulator's own models show no threads. KVM is not asked for: it differs between hosts.
+# Haswell: the emulator's own models show no threads. KVM is not asked for: it differs
+# between hosts.
 timeout -k 5 "$LIMIT" qemu-system-x86_64 -nodefaults -machine q35 -accel tcg,thread=multi -cpu Haswell \
 	-m 2G -smp 16,sockets=2,cores=4,threads=2 \
 	-object memory-backend-ram,id=m0,size=1G -object memory-backend-ram,id=m1,size=1G \

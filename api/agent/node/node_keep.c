@@ -56,7 +56,8 @@ struct neap_node_keep {
 	bool is_labelled;
 	bool is_failing; /* and it was told */
 	json_t *labels;
-	/* Of the NodeResourceTopology: when it was looked at, and what it and the Node were then. */
+	/* Of the NodeResourceTopology: when it was looked at, and what it and the Node
+	 * were then. */
 	int64_t reported, reported_version, reported_node, rewritten;
 	struct neap_kubelet_facts kubelet;
 	bool is_kubelet_told; /* that its files make no sense */
@@ -188,7 +189,8 @@ static void create_node(struct neap_node_keep *keep, int64_t now)
 	json_t *spec = NULL;
 
 	note_changes(keep, NULL, status);
-	/* Who keeps taints sees the condition a moment later: nothing is to be placed before. */
+	/* Who keeps taints sees the condition a moment later: nothing is to be placed
+	 * before. */
 	if (!keep->config.runs_pods)
 		spec = json_pack("{s:[{s:s, s:s}]}", "taints", "key",
 				 "node.kubernetes.io/not-ready", "effect", "NoSchedule");
@@ -279,7 +281,8 @@ static void renew(struct neap_node_keep *keep, int64_t now)
 	json_t *lease;
 	char time[32];
 
-	/* Whoever watches it looks at the Node, so that has to be there. What was refused is tried again sooner. */
+	/* Whoever watches it looks at the Node, so that has to be there. What was refused
+	 * is tried again sooner. */
 	if (!node || (strcmp(node->uid, keep->uid) == 0 &&
 		      !is_due(keep->renewed,
 			      keep->config.lease_usec / RENEWALS /
@@ -405,12 +408,14 @@ static void create_topology(struct neap_node_keep *keep, json_t *report)
 	(void)json_object_set_new(metadata, "name", json_string(keep->config.node_name));
 	(void)json_object_set_new(metadata, "ownerReferences", owner_of(keep));
 	neap_client_create_take(keep->config.client, &ask, report);
-	/* So that a deletion before the next look is seen. Without the kind there is none now either. */
+	/* So that a deletion before the next look is seen. Without the kind there is none
+	 * now either. */
 	object = newest(keep, TOPOLOGIES);
 	keep->reported_version = object ? object->version : 0;
 }
 
-/* Pods and files are looked at every few seconds, what somebody did to the object or the Node at once. */
+/* Pods and files are looked at every few seconds, what somebody did to the object or the
+ * Node at once. */
 static void report_topology(struct neap_node_keep *keep, int64_t now)
 {
 	const struct neap_object *object = newest(keep, TOPOLOGIES);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared by node_keep.c (what is written when), node_status.c (of the Node) and node_metric.c (of the
- * NodeMetric); node_topology.h has what is told of the machine. */
+ * Shared by node_keep.c (what is written when), node_status.c (of the Node) and
+ * node_metric.c (of the NodeMetric); node_topology.h has what is told of the machine. */
 #ifndef NEAP_API_AGENT_NODE_NODE_KEEP_PRIV_H
 #define NEAP_API_AGENT_NODE_NODE_KEEP_PRIV_H
 
@@ -34,8 +34,9 @@ struct node_state {
 /* Small files of /proc, below sys_root (NULL, "": of this machine), and /etc; what cannot
  * be read is "". */
 void node_facts_read(const char *sys_root, struct node_facts *ret);
-/* The status that the Node should have, as a merge patch of the one it has (NULL: none): times of conditions are
- * those that it has as long as nothing differs, unless is_beat. A new reference; NULL without memory. */
+/* The status that the Node should have, as a merge patch of the one it has (NULL: none):
+ * times of conditions are those that it has as long as nothing differs, unless is_beat. A
+ * new reference; NULL without memory. */
 json_t *node_status_make(struct node_state *state, const json_t *node, int64_t now,
 			 bool is_beat);
 /* Whether the merge patch changes nothing. */

@@ -92,7 +92,8 @@ static json_t *aggregated_json(const struct node_state *state,
 
 /* --- its pods --- */
 
-/* What is listed, as pods or host applications: the rest of the node's use is the system's. */
+/* What is listed, as pods or host applications: the rest of the node's use is the
+ * system's. */
 struct listed {
 	double cores;
 	int64_t bytes;

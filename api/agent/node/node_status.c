@@ -107,8 +107,8 @@ static int64_t positive(int64_t amount)
 	return amount > 0 ? amount : 0;
 }
 
-/* What the annotation keeps back. One that is broken keeps nothing, nor does one that is for CPU numbers only. False
- * without memory. */
+/* What the annotation keeps back. One that is broken keeps nothing, nor does one that is
+ * for CPU numbers only. False without memory. */
 static bool read_reservation(const json_t *node, struct amounts *ret)
 {
 	const char *text = json_string_value(json_object_get(
@@ -129,7 +129,8 @@ static bool read_reservation(const json_t *node, struct amounts *ret)
 	if (failed == 0)
 		failed = neap_node_reserve_read(asked, names, &kept, NULL);
 	if (failed == 0 && !kept.is_only_cpus) {
-		/* A list that cannot be read is none, but amounts of CPU do not stand in for it. */
+		/* A list that cannot be read is none, but amounts of CPU do not stand in
+		 * for it. */
 		ret->cpu_milli =
 			*kept.cpu_text && !kept.has_cpus
 				? 0

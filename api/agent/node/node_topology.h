@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The NodeResourceTopology of this machine: facts gathered for engine/numa/topology_report. */
+ * The NodeResourceTopology of this machine: facts gathered for
+ * engine/numa/topology_report. */
 #ifndef NEAP_API_AGENT_NODE_NODE_TOPOLOGY_H
 #define NEAP_API_AGENT_NODE_NODE_TOPOLOGY_H
 

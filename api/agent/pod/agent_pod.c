@@ -55,7 +55,8 @@ void agent_note(struct agent_pod *pod, const struct agent_container *container,
 	char message[1024], path[128];
 	va_list args;
 
-	/* An orphan has no name that an event could be about; what the store does not have any more needs none. */
+	/* An orphan has no name that an event could be about; what the store does not
+	 * have any more needs none. */
 	if (pod->agent == NULL || pod->tree == NULL || pod->life.is_gone)
 		return;
 	note.host = pod->agent->config.node_name;
@@ -132,7 +133,8 @@ static void prepared(void *arg, const struct neap_error *failure)
 	agent_pod_unref(pod);
 }
 
-/* Reads the resources of a container, or those that the pod's spec has for the whole pod. */
+/* Reads the resources of a container, or those that the pod's spec has for the whole
+ * pod. */
 static void set_amounts(struct neap_node_container *to, const json_t *spec)
 {
 	to->cpu_request_milli = agent_amount(spec, "requests", "cpu");
@@ -169,7 +171,8 @@ static void prepare(struct agent_pod *pod)
 		set_amounts(&list[i], agent_container_spec(&pod->containers[i]));
 	}
 	set_amounts(&group.whole, agent_spec(pod));
-	/* Before its first process, so that none ever runs elsewhere; changes come by themselves (pins.h). */
+	/* Before its first process, so that none ever runs elsewhere; changes come by
+	 * themselves (pins.h). */
 	if (neap_pins_read(pod->tree, &said, NULL) != -NEAP_ENOMEM)
 		(void)neap_node_pin(config->node, pod->uid, &said, NULL);
 	neap_node_pod_add(config->node, &group, prepared, agent_pod_ref(pod));
@@ -177,7 +180,8 @@ static void prepare(struct agent_pod *pod)
 
 /* --- a turn --- */
 
-/* What others decide: whether it goes, how long it may run, and an end that they gave it. */
+/* What others decide: whether it goes, how long it may run, and an end that they gave
+ * it. */
 static void look_up(struct agent_pod *pod)
 {
 	const json_t *meta = json_object_get(pod->tree, "metadata");
@@ -235,7 +239,8 @@ static void admit(struct agent_pod *pod)
 	agent_tell_unsupported(pod);
 }
 
-/* Whether anything can be started at all; what runs goes on in any case. *ret_why NULL: it is only a moment. */
+/* Whether anything can be started at all; what runs goes on in any case. *ret_why NULL:
+ * it is only a moment. */
 static bool may_start(const struct neap_agent *agent, const char **ret_why)
 {
 	const char *state = neap_node_state(agent->config.node, ret_why);
@@ -334,7 +339,8 @@ static void live(struct agent_pod *pod)
 	neap_pod_life_step(life, now, &step);
 	for (size_t i = 0; i < step.count; i++) {
 		act(pod, &step.actions[i]);
-		/* Whatever was started may have been put off or found: that is for the next turn. */
+		/* Whatever was started may have been put off or found: that is for the
+		 * next turn. */
 		if (step.actions[i].act == NEAP_POD_START)
 			agent_pod_wake(pod, 0);
 	}
@@ -466,7 +472,8 @@ struct agent_pod *agent_pod_new_orphan(struct neap_agent *agent, const char *uid
 	if (pod == NULL)
 		return NULL;
 	agent_folder_list(agent->config.dir, uid, take_name, &names);
-	/* Nothing of it was ever started, or the end of neapd came as it was being removed. */
+	/* Nothing of it was ever started, or the end of neapd came as it was being
+	 * removed. */
 	if (names.count == 0)
 		(void)agent_folder_remove(agent->config.dir, uid, NULL, 0);
 	if (names.count == 0 || neap_pod_life_init(&pod->life, names.count, NULL) < 0 ||

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Containers: an attempt is ordered, waits until its process was moved into its group, runs, and ends.
+ * Containers: an attempt is ordered, waits until its process was moved into its group,
+ * runs, and ends.
  *
  * A daemon can be killed between any two of these, and the next one starts nothing twice:
- *   before the keeper took the order   there is no folder: that attempt was never made, and is made now
- *   before it was moved, or let run    it waits still: taking it over tells WAITING, it is moved (again) and let run
- *   before its status was told         taking it over tells STARTED or ENDED, which is told then
- *   after it ended, before the next    the newest folder is the ended one: the next attempt follows it, once
- *   before its pod's object went       the object is there still, with its deletion: what ran has ended or is ended
- *   after its object went              a folder without a pod: what runs in it is killed, then the folder goes
- * The number of a folder is the restart count, so a count that was not told is not lost either. A machine that was
- * started anew has folders, but no shims: their attempts are LOST, and policy says whether there is a next one. */
+ *   before the keeper took the order   there is no folder: that attempt was never made,
+ *   and is made now
+ *   before it was moved, or let run    it waits still: taking it over tells WAITING, it
+ *   is moved (again) and let run
+ *   before its status was told         taking it over tells STARTED or ENDED, which is
+ *   told then
+ *   after it ended, before the next    the newest folder is the ended one: the next
+ *   attempt follows it, once
+ *   before its pod's object went       the object is there still, with its deletion: what
+ *   ran has ended or is ended
+ *   after its object went              a folder without a pod: what runs in it is killed,
+ *   then the folder goes
+ * The number of a folder is the restart count, so a count that was not told is not lost
+ * either. A machine that was started anew has folders, but no shims: their attempts are
+ * LOST, and policy says whether there is a next one. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -373,8 +381,9 @@ static void hear_ended(struct agent_container *container,
 	agent_forget(container);
 }
 
-/* A daemon that ended a moment ago may have ordered what is only now coming to be: its folder was made meanwhile, or
- * is there before its shim can be spoken to. True: how it stands is asked again. */
+/* A daemon that ended a moment ago may have ordered what is only now coming to be: its
+ * folder was made meanwhile, or is there before its shim can be spoken to. True: how it
+ * stands is asked again. */
 static bool is_coming(struct agent_container *container,
 		      const struct neap_keeper_event *event, bool was_adopted)
 {

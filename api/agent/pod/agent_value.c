@@ -141,7 +141,8 @@ static int digit_of(char c)
 	return at != NULL ? (int)(at - digits) : -1;
 }
 
-/* A secret's value; NULL without memory. One with a NUL can be in no variable: it ends there. */
+/* A secret's value; NULL without memory. One with a NUL can be in no variable: it ends
+ * there. */
 static char *decode(const char *text)
 {
 	char *out = neap_alloc(strlen(text) / 4 * 3 + 4);

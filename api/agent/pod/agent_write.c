@@ -68,7 +68,8 @@ ask_of(struct agent_pod *pod, void (*call)(void *arg, struct neap_object *object
 					.arg = agent_pod_ref(pod)};
 }
 
-/* The object with its status as it is now; *ret NULL: it says so already. False without memory. */
+/* The object with its status as it is now; *ret NULL: it says so already. False without
+ * memory. */
 static bool make(struct agent_pod *pod, struct neap_object *newest, json_t **ret)
 {
 	const json_t *gates = json_object_get(agent_spec(pod), "readinessGates");

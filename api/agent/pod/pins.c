@@ -23,7 +23,8 @@
 #define KEY_SYSTEM "node.koordinator.sh/system-qos-resource"
 #define KEY_POLICY "kubelet.koordinator.sh/cpu-manager-policy"
 #define KEY_ALLOCS "node.koordinator.sh/pod-cpu-allocs"
-/* A pod that a kubelet has from a file: its groups are named by this and not by the uid of its object. */
+/* A pod that a kubelet has from a file: its groups are named by this and not by the uid
+ * of its object. */
 #define KEY_MIRROR "kubernetes.io/config.mirror"
 
 /* A pod of this node, in pods by the uid of its groups. */
@@ -223,8 +224,8 @@ static void add_allocs(struct neap_cpuset *to, const json_t *allocs)
 			add_cpus(to, alloc, "cpuset");
 }
 
-/* Of its NodeResourceTopology, where all that keeps CPUs from pods stands by number, so that what is told and what is
- * enforced are the same pools. NULL: not told yet. */
+/* Of its NodeResourceTopology, where all that keeps CPUs from pods stands by number, so
+ * that what is told and what is enforced are the same pools. NULL: not told yet. */
 static void take_node(struct neap_pins *pins, const struct neap_object *object)
 {
 	json_t *tree = object ? neap_object_tree(object) : NULL;

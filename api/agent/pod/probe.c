@@ -14,7 +14,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/utf8.h"
 
-/* A command is killed by its shim; so long after that its end is not waited for any more. */
+/* A command is killed by its shim; so long after that its end is not waited for any
+ * more. */
 #define GUARD_USEC INT64_C(10000000)
 
 /* A process on its way into a group: the answer comes also when the probe is gone. */

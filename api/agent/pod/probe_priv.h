@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A probe, as its files share it: probe.c asks and counts, probe_net.c connects, probe_spec.c reads what is wanted,
- * probe_keeper.c is where commands go. */
+ * A probe, as its files share it: probe.c asks and counts, probe_net.c connects,
+ * probe_spec.c reads what is wanted, probe_keeper.c is where commands go. */
 #ifndef NEAP_API_AGENT_POD_PROBE_PRIV_H
 #define NEAP_API_AGENT_POD_PROBE_PRIV_H
 
@@ -38,8 +38,9 @@ void probe_spec_done(struct probe_spec *spec);
 char **probe_texts_dup(const char *const *texts);
 void probe_texts_free(char **texts);
 
-/* An attempt over a connection. done is called once, from the loop; text: "" or what failed. What is sent behind an
- * answer is still read for a while after it, so that no server is cut off. It may be freed in done. */
+/* An attempt over a connection. done is called once, from the loop; text: "" or what
+ * failed. What is sent behind an answer is still read for a while after it, so that no
+ * server is cut off. It may be freed in done. */
 struct probe_net;
 typedef void probe_net_done(void *arg, bool is_success, const char *text);
 /* NULL without memory. target is borrowed for its life. */

@@ -12,7 +12,8 @@
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
-/* A number of seconds or of attempts; what is missing or 0 is as a kube-apiserver fills it in. */
+/* A number of seconds or of attempts; what is missing or 0 is as a kube-apiserver fills
+ * it in. */
 static int64_t number_at(const json_t *spec, const char *name, int64_t fallback)
 {
 	int64_t number = json_integer_value(json_object_get(spec, name));
@@ -103,7 +104,8 @@ static const json_t *header_find(const json_t *headers, const char *name)
 	return NULL;
 }
 
-/* One that a kubelet sends unless there is one already; one with nothing in it is left out. */
+/* One that a kubelet sends unless there is one already; one with nothing in it is left
+ * out. */
 static void add_usual(struct neap_buf *buf, const json_t *headers, const char *name,
 		      const char *value)
 {

@@ -18,8 +18,8 @@
 
 #define CONNECT_MSEC 5000L
 #define GET_MSEC     10000L
-/* Groups are made, policies are proved and values written before the answer, and kernels can take
- * their time. */
+/* Groups are made, policies are proved and values written before the answer, and kernels
+ * can take their time. */
 #define CHANGE_MSEC   60000L
 #define URL_MAX_BYTES 512
 #define HEADER_MAX    (NEAP_TOKEN_MAX + 64)

@@ -127,7 +127,8 @@ static int value_set(const struct neap_option *row, const char *shown, const cha
 	return 0;
 }
 
-/* The row for "--name", "--name=value", "-n", "-nvalue", and the value when it is in the word. */
+/* The row for "--name", "--name=value", "-n", "-nvalue", and the value when it is in the
+ * word. */
 static const struct neap_option *row_find(const struct neap_option_set *sets,
 					  size_t count, const char *word,
 					  void **ret_values, const char **ret_value)

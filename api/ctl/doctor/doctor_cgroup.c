@@ -132,8 +132,8 @@ static void keys_check(const struct neap_doctor *doctor, struct neap_findings *f
 	}
 }
 
-/* Named as systemd names the group of a unit. Some lie at the root: neapd.service as a sibling of
- * system.slice, mounts that systemd makes before all else. */
+/* Named as systemd names the group of a unit. Some lie at the root: neapd.service as a
+ * sibling of system.slice, mounts that systemd makes before all else. */
 static bool is_unit(const char *group)
 {
 	static const char *const ends[] = {".slice", ".scope",  ".service",
@@ -157,7 +157,8 @@ static const char *manager_of(const struct neap_doctor *doctor, const char *grou
 	for (i = 0; i < NEAP_ARRAY_LEN(own); i++) {
 		if (strcmp(group, own[i]) == 0)
 			return "neapd";
-		/* The packaged one lies in a unit: neap.slice/neap-workloads.service/neap. */
+		/* The packaged one lies in a unit:
+		 * neap.slice/neap-workloads.service/neap. */
 		if (strncmp(group, own[i], len) == 0 && own[i][len] == '/')
 			return is_unit(group) ? "systemd; neap's own lies in it"
 					      : "neap's own lies in it";

@@ -54,7 +54,8 @@ static char letter_at(size_t index)
 	return index < sizeof(LETTERS) - 1 ? LETTERS[index] : NO_LETTER;
 }
 
-/* Whose a CPU is that pods of held have; is_shared: several. What a Reservation keeps is that of the pod that uses it. */
+/* Whose a CPU is that pods of held have; is_shared: several. What a Reservation keeps is
+ * that of the pod that uses it. */
 static const char *holder_of(const json_t *held, bool *is_shared)
 {
 	const char *name = NULL, *kept = NULL;

@@ -31,7 +31,8 @@ static void out(const char *text)
 
 struct neap_screen *neap_screen_open(void)
 {
-	/* Stopped, the shell would get the terminal in our state: so it cannot be stopped by key. */
+	/* Stopped, the shell would get the terminal in our state: so it cannot be stopped
+	 * by key. */
 	static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP};
 	struct neap_screen *screen;
 	struct termios raw;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The drawing is made from one sorted list of CPUs: by socket, NUMA node, L3, core, thread. Equal
- * neighbours in it form runs, runs of runs the tree; so no shape of machine needs a case of its own.
- * A level with one child shares its line with it:
+ * The drawing is made from one sorted list of CPUs: by socket, NUMA node, L3, core,
+ * thread. Equal neighbours in it form runs, runs of runs the tree; so no shape of machine
+ * needs a case of its own. A level with one child shares its line with it:
  *
  *   socket 0 · NUMA 0 31.2 GiB · L3 11 MiB
  *     │ 0 16│ 1 17│ 2 18│ 3 19│

@@ -70,7 +70,8 @@ void neap_draw_pad(struct neap_buf *out, int columns)
 		neap_buf_addc(out, ' ');
 }
 
-/* Begins a row that goes on from the one above: branches of the tree, then blanks up to column. */
+/* Begins a row that goes on from the one above: branches of the tree, then blanks up to
+ * column. */
 static void next_row(struct neap_buf *out, const char *margin, int column)
 {
 	neap_buf_addf(out, "\n%s", margin);

@@ -9,7 +9,8 @@
 #define LOWER "abcdefghijklmnopqrstuvwxyz"
 #define DIGIT "0123456789"
 
-/* Both parts are names as policies have them, so no character needs an escape in a path. */
+/* Both parts are names as policies have them, so no character needs an escape in a
+ * path. */
 int neap_ctl_policy_path(const char *name, const char *suffix, char *path)
 {
 	size_t kind = strspn(name, LOWER), rest = 0;

@@ -52,9 +52,9 @@ static void make_lines(struct neap_http_lines *lines, time_t now, const char *ty
 		lines->at = now;
 }
 
-/* evhttp prints each header by itself, after three allocations: a fifth of what a small answer costs.
- * So the constant ones go as lines of one value, which evhttp_add_header would not take. libevent
- * frees with free(3), as neap sets no other functions. */
+/* evhttp prints each header by itself, after three allocations: a fifth of what a small
+ * answer costs. So the constant ones go as lines of one value, which evhttp_add_header
+ * would not take. libevent frees with free(3), as neap sets no other functions. */
 static int add_lines(struct neap_http_request *request, const char *text, size_t len)
 {
 	struct evkeyval *header = neap_alloc(sizeof(*header));
@@ -101,10 +101,10 @@ bool neap_http_headers_reserve(struct neap_http_request *request)
 	return evbuffer_expand(output, len) == 0;
 }
 
-/* Most answers fit into the socket's buffer: written here and now they spare a turn of the loop and,
- * with a base of neap_http_base_new, every call of epoll_ctl. evhttp's callback for "all is written"
- * then starts the next request, or frees the connection. What does not fit, or fails, is left to
- * the loop. */
+/* Most answers fit into the socket's buffer: written here and now they spare a turn of
+ * the loop and, with a base of neap_http_base_new, every call of epoll_ctl. evhttp's
+ * callback for "all is written" then starts the next request, or frees the connection.
+ * What does not fit, or fails, is left to the loop. */
 static void write_now(struct bufferevent *bev)
 {
 	struct evbuffer *output = bufferevent_get_output(bev);
@@ -136,8 +136,8 @@ static const char *reason_find(int status)
 	return status == 422 ? "Unprocessable Content" : NULL;
 }
 
-/* A report leaves out members for which there is no memory. To one who asked for nothing else that is
- * no answer; a change was made and is told as well as it goes. */
+/* A report leaves out members for which there is no memory. To one who asked for nothing
+ * else that is no answer; a change was made and is told as well as it goes. */
 static bool is_lacking(const struct neap_http_request *request, int status)
 {
 	enum evhttp_cmd_type method = evhttp_request_get_command(request->ev);
@@ -146,8 +146,8 @@ static bool is_lacking(const struct neap_http_request *request, int status)
 	       neap_json_failures() != request->json_failures;
 }
 
-/* The body is in evhttp's output buffer. The length is set by hand: evhttp leaves it out of the answer
- * to HEAD. */
+/* The body is in evhttp's output buffer. The length is set by hand: evhttp leaves it out
+ * of the answer to HEAD. */
 static void send_take(struct neap_http_request *request, int status, const char *type)
 {
 	struct evhttp_request *ev = request->ev;
@@ -302,9 +302,9 @@ static bool is_gone(int fd)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* The end of a connection shows as EV_CLOSED, but its reset as EV_READ, which input shows as, too. Input
- * behind a request is left where it is, and would wake the loop again and again: then the
- * connection is looked at once a second. */
+/* The end of a connection shows as EV_CLOSED, but its reset as EV_READ, which input shows
+ * as, too. Input behind a request is left where it is, and would wake the loop again and
+ * again: then the connection is looked at once a second. */
 static void hangup_cb(evutil_socket_t fd, short what, void *arg)
 {
 	static const struct timeval one_second = {.tv_sec = 1};
@@ -341,8 +341,8 @@ void neap_http_defer(struct neap_http_request *request, void (*gone)(void *arg),
 		return;
 	}
 	neap_http_hold(request, gone, arg);
-	/* evhttp does not read while a request is with its handler, so it would see the client go
-	 * only at the answer. Without memory for the event it is so. */
+	/* evhttp does not read while a request is with its handler, so it would see the
+	 * client go only at the answer. Without memory for the event it is so. */
 	request->hangup = event_new(request->base, neap_http_fd_get(request),
 				    EV_CLOSED | EV_READ, hangup_cb, request);
 	if (request->hangup)

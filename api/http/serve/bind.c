@@ -113,8 +113,9 @@ int neap_http_bind_tcp(const char *listen_text, int *ret_fd, struct neap_error *
 	fd = socket(addr.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return neap_error_sys(err, "socket for %s", listen_text);
-	/* Without the first a restart within a minute fails; the second is inherited by accepted
-	 * sockets and spares 40 ms in replies over 16 KB; the third keeps "[::]" to IPv6. */
+	/* Without the first a restart within a minute fails; the second is inherited by
+	 * accepted sockets and spares 40 ms in replies over 16 KB; the third keeps "[::]"
+	 * to IPv6. */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
 	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) < 0 ||
 	    (addr.ss_family == AF_INET6 &&

@@ -131,8 +131,8 @@ int neap_guard_check_headers(struct evhttp_request *request, bool *ret_is_last,
 	}
 	if (check_together(request, counts, has_length, err) < 0)
 		return -NEAP_EINVAL;
-	/* evhttp reads "0x5", "+5" and "5 6" as chunk sizes, and does not look for the end of line
-	 * behind a chunk. */
+	/* evhttp reads "0x5", "+5" and "5 6" as chunk sizes, and does not look for the
+	 * end of line behind a chunk. */
 	*ret_is_last = counts[ENCODING] > 0;
 	return 0;
 }

@@ -30,7 +30,8 @@ void neap_guard_refuse(struct neap_guard *guard)
 	neap_guard_count_out(guard);
 	guard->is_refused = true;
 	guard->guards->leaving++;
-	/* Its memory is as good as free; counting it on would refuse the innocent, too. */
+	/* Its memory is as good as free; counting it on would refuse the innocent,
+	 * too. */
 	neap_guard_set_unfinished(guard, 0);
 	(void)shutdown(bufferevent_getfd(guard->bev),
 		       SHUT_RDWR); /* gone already: as wanted */
@@ -69,7 +70,8 @@ static void closed_cb(struct evhttp_connection *connection, void *arg)
 	guard_free(guard);
 }
 
-/* Ties the guard to its connection. False: that is gone already, and now so is the guard. */
+/* Ties the guard to its connection. False: that is gone already, and now so is the
+ * guard. */
 static bool tie(struct neap_guard *guard)
 {
 	struct bufferevent *bev = guard->bev;
@@ -83,7 +85,8 @@ static bool tie(struct neap_guard *guard)
 		if (guard->is_tls)
 			neap_tls_end(bev);
 		guard_free(guard);
-		/* evhttp lets go of what it never took when it has no memory for a connection. */
+		/* evhttp lets go of what it never took when it has no memory for a
+		 * connection. */
 		if (bufferevent_getfd(bev) < 0)
 			bufferevent_free(bev);
 		bufferevent_decref(bev);
@@ -94,9 +97,9 @@ static bool tie(struct neap_guard *guard)
 	return true;
 }
 
-/* Some time after they were accepted, when what came with them was read: of a thousand informers that come back
- * at once each has shown its token by then, and is no stranger. epoll tells of a few at a time, so a turn is
- * not enough. */
+/* Some time after they were accepted, when what came with them was read: of a thousand
+ * informers that come back at once each has shown its token by then, and is no stranger.
+ * epoll tells of a few at a time, so a turn is not enough. */
 static void caps_cb(evutil_socket_t fd, short what, void *arg)
 {
 	static const struct timeval next_turn = {.tv_usec = 1000};
@@ -174,14 +177,15 @@ static struct bufferevent *accept_as(struct neap_guards *guards, struct bufferev
 	static const struct timeval one_second = {.tv_sec = 1};
 	struct neap_guard *guard;
 
-	/* evhttp then tries by itself, and without TLS. Should it succeed, nobody guards that
-	 * connection, and its first request is refused. */
+	/* evhttp then tries by itself, and without TLS. Should it succeed, nobody guards
+	 * that connection, and its first request is refused. */
 	if (!bev)
 		return NULL;
 	(void)bufferevent_set_max_single_write(
 		bev, NEAP_HTTP_WRITE_MAX); /* slower without, not wrong */
 	guard = neap_alloc(sizeof(*guard));
-	/* Without a guard evhttp makes one by itself, and its first request is refused. */
+	/* Without a guard evhttp makes one by itself, and its first request is
+	 * refused. */
 	if (!guard || !evbuffer_add_cb(bufferevent_get_input(bev),
 				       neap_guard_input_changed, guard)) {
 		free(guard);

@@ -24,7 +24,8 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
-/* What libevent reads at a time, which no call of 2.1 changes, and what is read besides in the same turn of the loop. */
+/* What libevent reads at a time, which no call of 2.1 changes, and what is read besides
+ * in the same turn of the loop. */
 #define LIBEVENT_READ_MAX 4096
 #define READ_ON_MAX       (64 * 1024)
 /* A stream's client has nothing to say. */
@@ -115,7 +116,8 @@ static void tell_busy(struct neap_guard *guard)
 	neap_guard_tell(guard, "503 Service Unavailable", "Retry-After: 1\r\n", &err);
 }
 
-/* Its first lines may never end for evhttp, and the client would wait for half a minute. */
+/* Its first lines may never end for evhttp, and the client would wait for half a
+ * minute. */
 static void tell_plain(struct neap_guard *guard)
 {
 	struct neap_error err;
@@ -169,8 +171,8 @@ static void scan(struct neap_guard *guard, const char *data, size_t len)
 	}
 }
 
-/* evhttp reads the version with sscanf, to which "+1.\r01" is 1.1, and drops blanks behind it: what stands
- * before it may read such a line in another way, or not at all. */
+/* evhttp reads the version with sscanf, to which "+1.\r01" is 1.1, and drops blanks
+ * behind it: what stands before it may read such a line in another way, or not at all. */
 static bool ends_in_version(struct evbuffer *buffer, size_t len)
 {
 	char end[sizeof(" HTTP/1.1") - 1];
@@ -184,8 +186,9 @@ static bool ends_in_version(struct evbuffer *buffer, size_t len)
 		memcmp(end, " HTTP/1.0", sizeof(end)) == 0);
 }
 
-/* evhttp does not close behind its answer to a CONNECT, whose body it takes for the next request, and
- * nobody hears of it: as this line stays the one looked at, what comes behind is refused with it. */
+/* evhttp does not close behind its answer to a CONNECT, whose body it takes for the next
+ * request, and nobody hears of it: as this line stays the one looked at, what comes
+ * behind is refused with it. */
 static bool begins_with_connect(struct evbuffer *buffer)
 {
 	char start[sizeof("CONNECT ") - 1];
@@ -223,8 +226,8 @@ void neap_guard_look_at_line(struct neap_guard *guard)
 			      !begins_with_connect(buffer);
 }
 
-/* A NUL would end a header's value for evhttp and not for a proxy
- * before it; most bodies are text, and where one is not its own are counted off (server.c). */
+/* A NUL would end a header's value for evhttp and not for a proxy before it; most bodies
+ * are text, and where one is not its own are counted off (server.c). */
 static size_t count_nuls(const char *data, size_t len)
 {
 	const char *end = data + len;
@@ -259,8 +262,9 @@ static void look_through(struct neap_guard *guard, struct evbuffer *buffer, size
 	}
 }
 
-/* A full read of libevent's has mostly left something. Of 200 KB that are there 4 KB at a time are 50 turns of the loop,
- * three system calls each. The end of the connection, and what goes wrong, is left to libevent to see. */
+/* A full read of libevent's has mostly left something. Of 200 KB that are there 4 KB at a
+ * time are 50 turns of the loop, three system calls each. The end of the connection, and
+ * what goes wrong, is left to libevent to see. */
 static void read_on(struct neap_guard *guard, struct evbuffer *buffer)
 {
 	int fd = bufferevent_getfd(guard->bev), there = 0;
@@ -293,7 +297,8 @@ static bool is_over_share(const struct neap_guard *guard)
 	       guard->share->unfinished > NEAP_HTTP_UNFINISHED_USER_MAX;
 }
 
-/* What all may hold with this one, so that users leave room for admins, and these for root. */
+/* What all may hold with this one, so that users leave room for admins, and these for
+ * root. */
 static size_t all_unfinished(const struct neap_guard *guard)
 {
 	switch (neap_guard_rank(guard)) {

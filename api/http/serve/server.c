@@ -57,14 +57,15 @@ struct neap_http {
 	struct neap_http_lines lines;
 	struct neap_http_watcher watcher;
 	struct neap_http_turns turns;
-	struct event *
-		reopen; /* listening pauses for a second when descriptors run out; always pending */
+	/* listening pauses for a second when descriptors run out; always pending */
+	struct event *reopen;
 	struct evconnlistener *listeners[LISTENERS];
 	int listener_count;
 	int owned_fds[LISTENERS]; /* -1 until the start has succeeded */
 };
 
-/* The route, or NULL with the methods that this path has ("" when there is no such path). */
+/* The route, or NULL with the methods that this path has ("" when there is no such
+ * path). */
 static const struct neap_http_route *
 find_route(struct neap_http *http, const char *method, const char *path, void **ret_arg,
 	   struct neap_route_match *ret_match, struct neap_buf *allowed)
@@ -336,8 +337,9 @@ static int is_of_listener(const struct event_base *base, const struct event *eve
 	return search->found != NULL;
 }
 
-/* The callback's argument is the evhttp that the listener was given to, whatever it was set with, and that
- * leads nowhere; but the timer that is always pending leads to the server. */
+/* The callback's argument is the evhttp that the listener was given to, whatever it was
+ * set with, and that leads nowhere; but the timer that is always pending leads to the
+ * server. */
 static void accept_failed(struct evconnlistener *listener, void *evhttp)
 {
 	struct search search = {.listener = listener};
@@ -349,7 +351,8 @@ static void accept_failed(struct evconnlistener *listener, void *evhttp)
 				       &search);
 	if (!search.found || neap_guards_make_descriptor(search.found->guards))
 		return;
-	/* Accepting again at once would only spin. Without a way back it stays as it is. */
+	/* Accepting again at once would only spin. Without a way back it stays as it
+	 * is. */
 	if (event_add(search.found->reopen, &pause) == 0)
 		(void)evconnlistener_disable(listener);
 }
@@ -448,7 +451,8 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 		neap_http_free(http);
 		return neap_error_nomem(err);
 	}
-	/* Only now do the descriptors belong to the server, and only now are they its to close. */
+	/* Only now do the descriptors belong to the server, and only now are they its to
+	 * close. */
 	memcpy(http->owned_fds, fds, sizeof(fds));
 	*ret = http;
 	return 0;

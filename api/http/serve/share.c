@@ -342,7 +342,8 @@ static size_t min(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Each connection is a descriptor, and others need some, too: half of them are not for connections. */
+/* Each connection is a descriptor, and others need some, too: half of them are not for
+ * connections. */
 void neap_guards_set_limits(struct neap_guards *guards,
 			    const struct neap_http_limits *limits)
 {

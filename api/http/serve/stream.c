@@ -32,8 +32,8 @@
 #define CHUNK_ROOM    64 /* its length and the end of that line */
 /* What has to wait is copied up to here, as a reference takes about as much. */
 #define COPY_MAX 256
-/* As good as never. None at all would bring the old one back with the first byte the client sends:
- * libevent keeps it with the event when that is added without one. */
+/* As good as never. None at all would bring the old one back with the first byte the
+ * client sends: libevent keeps it with the event when that is added without one. */
 #define READ_TIMEOUT_S (365 * 24 * 3600)
 
 struct neap_http_stream {
@@ -89,8 +89,9 @@ static void empty_cb(evutil_socket_t fd, short what, void *arg)
 		room(stream->room_arg);
 }
 
-/* Over TLS libevent tells evhttp later that all was written. What evhttp takes as the end of its answer may
- * not be said before, or it lets go of what was added meanwhile; so the loop goes round once. */
+/* Over TLS libevent tells evhttp later that all was written. What evhttp takes as the end
+ * of its answer may not be said before, or it lets go of what was added meanwhile; so the
+ * loop goes round once. */
 static void call_later(struct neap_http_stream *stream)
 {
 	static const struct timeval soon = {0};
@@ -142,7 +143,8 @@ static void gone_cb(void *arg)
 	if (!stream->is_ending)
 		stream->gone(stream->gone_arg);
 	stream_free(stream);
-	/* When evhttp saw the end itself it has let go of the request, which would be lost. */
+	/* When evhttp saw the end itself it has let go of the request, which would be
+	 * lost. */
 	if (!evhttp_request_get_connection(ev))
 		evhttp_request_free(ev);
 }
@@ -290,8 +292,8 @@ int neap_http_stream_send(struct neap_http_stream *stream, const char *data, siz
 		return 1; /* an empty chunk would end the answer */
 	if (evbuffer_get_length(bufferevent_get_output(bev)) >
 		    NEAP_HTTP_STREAM_UNREAD_MAX ||
-	    /* evhttp does not look whether it could print the length of the chunk, and the end of line
-	     * behind it, which goes where the piece ends. */
+	    /* evhttp does not look whether it could print the length of the chunk, and
+	     * the end of line behind it, which goes where the piece ends. */
 	    evbuffer_expand(bufferevent_get_output(bev), CHUNK_ROOM) < 0 ||
 	    evbuffer_expand(stream->piece, len + strlen("\r\n")) < 0 ||
 	    evbuffer_add(stream->piece, data, len) < 0) {

@@ -6,7 +6,8 @@
 #include "api/http/serve/server_priv.h"
 #include "api/task/task.h"
 
-/* Of bodies that wait: beyond it a request is worked on at once, as no more may be held for its peer. */
+/* Of bodies that wait: beyond it a request is worked on at once, as no more may be held
+ * for its peer. */
 #define BYTES_MAX ((size_t)8 * 1024 * 1024)
 
 /* Of one that waits no more. */
@@ -37,7 +38,8 @@ static enum neap_task_next its_turn(void *arg)
 void neap_http_turn_run(struct neap_http_turns *turns, struct neap_http_request *request,
 			const struct neap_http_route *route, void *arg)
 {
-	/* What is open to everybody is asked for by those who look whether neapd lives. */
+	/* What is open to everybody is asked for by those who look whether neapd
+	 * lives. */
 	bool is_open = route->role == NEAP_HTTP_ANYBODY;
 
 	if (is_open || neap_tasks_enter(turns->tasks)) {
@@ -57,7 +59,8 @@ void neap_http_turn_run(struct neap_http_turns *turns, struct neap_http_request 
 	request->handler = route->handler;
 	request->handler_arg = arg;
 	turns->bytes += request->body_len;
-	/* Not deferred: one that has said all and closed its side is answered, as it is where nobody waits. */
+	/* Not deferred: one that has said all and closed its side is answered, as it is
+	 * where nobody waits. */
 	neap_http_hold(request, client_gone, request);
 	neap_task_wake(request->task);
 }

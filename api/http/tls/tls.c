@@ -14,7 +14,8 @@
 #include "api/http/tls/tls_priv.h"
 #include "engine/base/mem.h"
 
-/* A file that root read at the start can lie where the loop may not look: it counts as it was before. */
+/* A file that root read at the start can lie where the loop may not look: it counts as it
+ * was before. */
 static void sign_take(const struct neap_tls_config *config,
 		      const struct neap_tls_sign *before, struct neap_tls_sign *ret)
 {
@@ -53,11 +54,13 @@ int neap_tls_look(struct neap_tls *tls, bool is_asked, struct neap_error *err)
 	struct neap_tls_sign now;
 	SSL_CTX *context = NULL;
 
-	/* Taken before the files are read: what changes meanwhile differs at the next look. */
+	/* Taken before the files are read: what changes meanwhile differs at the next
+	 * look. */
 	sign_take(&tls->config, &tls->used, &now);
 	if (is_same(&now, &tls->used))
 		return 0;
-	/* Also what was told to be of no use: its first day may come, memory be there again. */
+	/* Also what was told to be of no use: its first day may come, memory be there
+	 * again. */
 	if (neap_tls_load(&tls->config, tls->context, &context, &facts, err) == 0) {
 		SSL_CTX_free(tls->context); /* its connections hold it on */
 		tls->context = context;

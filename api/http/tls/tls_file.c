@@ -218,7 +218,8 @@ static int use_client_ca(SSL_CTX *context, struct file *file, struct neap_error 
 	int count = 0, r = 0;
 
 	while (r == 0 && in && (cert = PEM_read_bio_X509(in, NULL, NULL, NULL)) != NULL) {
-		/* The names go to the clients, that they know which certificate is meant. */
+		/* The names go to the clients, that they know which certificate is
+		 * meant. */
 		if (X509_STORE_add_cert(store, cert) != 1 ||
 		    SSL_CTX_add_client_CA(context, cert) != 1)
 			r = refuse(file, "cannot be used", err);
@@ -233,7 +234,8 @@ static int use_client_ca(SSL_CTX *context, struct file *file, struct neap_error 
 	return r;
 }
 
-/* Of what a client offers only HTTP/1.1. Who offers other protocols and not this one is refused. */
+/* Of what a client offers only HTTP/1.1. Who offers other protocols and not this one is
+ * refused. */
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_len,
 			   const unsigned char *in, unsigned in_len, void *arg)
 {
@@ -257,8 +259,8 @@ static bool context_prepare(SSL_CTX *context)
 	/* An idle connection gives its 34 KB back. */
 	SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_security_level(context, 2);
-	/* Sessions are the clients' to keep, as tickets; their keys end with the context, so
-	 * that another CA means another handshake. */
+	/* Sessions are the clients' to keep, as tickets; their keys end with the context,
+	 * so that another CA means another handshake. */
 	SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_timeout(context, NEAP_TLS_SESSION_S);
 	SSL_CTX_set_max_cert_list(context, CHAIN_BYTES);

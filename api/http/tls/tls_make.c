@@ -20,8 +20,8 @@
 #include "engine/base/mem.h"
 
 #define DAY_S ((long)24 * 3600)
-/* Made anew by the start that finds less of it left; a neapd that is never started anew that long has
- * other troubles. */
+/* Made anew by the start that finds less of it left; a neapd that is never started anew
+ * that long has other troubles. */
 #define VALID_S (3650 * DAY_S)
 #define LEFT_S  (365 * DAY_S)
 

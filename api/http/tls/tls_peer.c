@@ -54,13 +54,15 @@ void neap_tls_watch(struct bufferevent *bev, struct neap_tls_watch *watch)
 	BIO_set_callback_ex(bio, wire_cb);
 }
 
-/* Verified, as the handshake would have failed otherwise. NULL: none was shown. Borrowed. */
+/* Verified, as the handshake would have failed otherwise. NULL: none was shown.
+ * Borrowed. */
 static X509 *certificate(struct bufferevent *bev)
 {
 	return SSL_get0_peer_certificate(bufferevent_openssl_get_ssl(bev));
 }
 
-/* A part of a subject as UTF-8. False for what has no such form, is too long, empty, or has a NUL. */
+/* A part of a subject as UTF-8. False for what has no such form, is too long, empty, or
+ * has a NUL. */
 static bool entry_text(const X509_NAME *name, int index, char *buf, size_t size)
 {
 	const ASN1_STRING *value =
@@ -124,8 +126,9 @@ struct neap_http_user *neap_tls_user_new(struct bufferevent *bev)
 		if (!entry_text(subject, index, text, sizeof(text)))
 			continue;
 		groups[count] = neap_strdup(text);
+		/* one group less, without memory: less rights, not more */
 		if (groups[count])
-			count++; /* one group less, without memory: less rights, not more */
+			count++;
 	}
 	user = neap_http_user_new(name, (const char *const *)groups, count);
 	while (count)

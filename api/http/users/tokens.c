@@ -87,8 +87,8 @@ static int refuse(const struct place *place, const char *what)
 			      place->line, what);
 }
 
-/* One field of a line, cut out in place; quotes go, doubled ones stay as one. *at: behind its comma, NULL at
- * the end of the line. */
+/* One field of a line, cut out in place; quotes go, doubled ones stay as one. *at: behind
+ * its comma, NULL at the end of the line. */
 static int take_field(const struct place *place, char **at, char **ret)
 {
 	char *from = *at, *to = from;

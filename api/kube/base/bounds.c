@@ -3,8 +3,8 @@
 
 #define SMALL 20 /* no row has less */
 
-/* Where Kubernetes bounds a list, as it does; else some times what was ever seen in use. Sorted by name.
- * t/test_kube_wide.c sends each list of each kind over its bound. */
+/* Where Kubernetes bounds a list, as it does; else some times what was ever seen in use.
+ * Sorted by name. t/test_kube_wide.c sends each list of each kind over its bound. */
 static const struct neap_schema_bound rows[] = {
 	{"add", 64}, /* capabilities */
 	{"additionalPrinterColumns", 64},

@@ -32,8 +32,8 @@ static int check_escapes(const char *text, struct neap_error *err)
 	return 0;
 }
 
-/* Up to the next comma that is not escaped; takes the escapes out in place. Returns what follows, NULL
- * at the end. */
+/* Up to the next comma that is not escaped; takes the escapes out in place. Returns what
+ * follows, NULL at the end. */
 static char *cut_term(char *text)
 {
 	char *to = text;

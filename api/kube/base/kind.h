@@ -142,11 +142,12 @@ const struct neap_schema *neap_kube_kind_checks(const struct neap_kube_kind *kin
  * "reservations.scheduling.koordinator.sh". */
 void neap_kube_kind_resource(const struct neap_kube_kind *kind, char *buf, size_t size);
 
-/* --- the rows of the built-in kinds, NULL ends: made of the .types of api/kube/types --- */
+/* --- the rows of the built-in kinds, NULL ends: made of the .types of api/kube/types
+ * --- */
 extern const struct neap_kube_kind *const neap_kube_core_kinds[];
 extern const struct neap_kube_kind *const neap_kube_apps_kinds[]; /* and batch */
-/* policy, scheduling.k8s.io, storage.k8s.io, coordination.k8s.io, events.k8s.io, metrics.k8s.io,
- * apiextensions.k8s.io */
+/* policy, scheduling.k8s.io, storage.k8s.io, coordination.k8s.io, events.k8s.io,
+ * metrics.k8s.io, apiextensions.k8s.io */
 extern const struct neap_kube_kind *const neap_kube_other_kinds[];
 /* Events as events.k8s.io shows them. */
 extern const struct neap_kube_kind neap_kube_event_view;

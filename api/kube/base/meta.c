@@ -23,7 +23,8 @@ static const char *const server_members[] = {
 	"uid",        "creationTimestamp", "deletionTimestamp", GRACE_MEMBER,
 	"generation", "resourceVersion",   "selfLink"};
 
-/* The pool of the kernel does not fail for so few bytes once it is filled, which it is long before. */
+/* The pool of the kernel does not fail for so few bytes once it is filled, which it is
+ * long before. */
 static void fill_random(void *to, size_t len)
 {
 	char *at = to;
@@ -65,7 +66,8 @@ static bool make_name(json_t *meta, const char *prefix)
 
 	memcpy(name, prefix, len);
 	fill_random(random, sizeof(random));
-	/* 27 into 256 is uneven by less than a twentieth: these are names, not secrets. */
+	/* 27 into 256 is uneven by less than a twentieth: these are names, not
+	 * secrets. */
 	for (int i = 0; i < SUFFIX_LEN; i++)
 		name[len++] = suffix_chars[random[i] % (sizeof(suffix_chars) - 1)];
 	name[len] = '\0';

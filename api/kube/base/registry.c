@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Some tens of kinds, looked up once a request: an array, and a map from "group/plural". */
+ * Some tens of kinds, looked up once a request: an array, and a map from
+ * "group/plural". */
 #include "api/kube/base/registry.h"
 
 #include <stdio.h>

@@ -302,7 +302,8 @@ json_t *neap_kube_success(const struct neap_kube_kind *kind, const char *name,
 	return NULL;
 }
 
-/* Where Kubernetes has words of its own for what the HTTP server says of a path or a token. */
+/* Where Kubernetes has words of its own for what the HTTP server says of a path or a
+ * token. */
 static const char *words_of(int status, const struct neap_error *err)
 {
 	switch (status) {

@@ -47,7 +47,8 @@ static bool is_word(const struct segment *segment, const char *word)
 	       memcmp(segment->at, word, segment->len) == 0;
 }
 
-/* Subresources that a namespace has itself; everything else behind its name is a kind within it. */
+/* Subresources that a namespace has itself; everything else behind its name is a kind
+ * within it. */
 static bool is_of_namespace(const struct segment *segment)
 {
 	return is_word(segment, "status") || is_word(segment, "finalize");

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* --- texts; those of stored objects: JSON without blanks, as the store has written it --- */
+/* --- texts; those of stored objects: JSON without blanks, as the store has written it
+ * --- */
 
 /* Behind the closing quote of the string that begins at text. */
 static const char *string_end(const char *text)

@@ -168,7 +168,8 @@ static bool version_split(const char *name, unsigned long *ret_major, int *ret_s
 	return *end == '\0';
 }
 
-/* Whether a comes before b: v1 before v1beta1 before v1alpha2 before v1alpha1, others behind by name. */
+/* Whether a comes before b: v1 before v1beta1 before v1alpha2 before v1alpha1, others
+ * behind by name. */
 static bool version_is_before(const char *a, const char *b)
 {
 	unsigned long majors[2], minors[2];

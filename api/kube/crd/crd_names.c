@@ -203,7 +203,8 @@ static bool ends_with(const char *text, const char *end)
 	return len >= end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-/* Groups of the Kubernetes community itself ask for a mark, so that nobody takes one by chance. */
+/* Groups of the Kubernetes community itself ask for a mark, so that nobody takes one by
+ * chance. */
 static void approval(struct neap_crd *crd, const json_t *meta)
 {
 	static const char path[] = "metadata.annotations[" APPROVAL "]";

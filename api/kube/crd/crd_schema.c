@@ -7,7 +7,8 @@
 
 #include "api/kube/crd/crd_priv.h"
 
-/* As /status takes a part of the schema for itself, nothing at the top may speak about the whole. */
+/* As /status takes a part of the schema for itself, nothing at the top may speak about
+ * the whole. */
 static void check_root(struct neap_crd *crd, const json_t *schema, const char *path)
 {
 	static const char *const allowed[] = {
@@ -52,7 +53,8 @@ static void check_root(struct neap_crd *crd, const json_t *schema, const char *p
 	}
 }
 
-/* "sh.koordinator.scheduling.v1alpha1.Reservation": the name of the OpenAPI definition. */
+/* "sh.koordinator.scheduling.v1alpha1.Reservation": the name of the OpenAPI
+ * definition. */
 static const char *definition_name(struct neap_crd *crd)
 {
 	const struct neap_kube_kind *kind = &crd->kind;
@@ -189,8 +191,8 @@ static bool is_same_fields(const json_t *a, const json_t *b)
 	return true;
 }
 
-/* Whether objects are brought into the same shape by both: pruned, filled with defaults, shown. All other keywords
- * describe or validate. */
+/* Whether objects are brought into the same shape by both: pruned, filled with defaults,
+ * shown. All other keywords describe or validate. */
 static bool is_same_shape(const json_t *a, const json_t *b)
 {
 	static const char *const words[] = {

@@ -161,7 +161,8 @@ static int open_folder(const struct kube_logs *logs, const char *uid,
 	return pod < 0 ? -1 : neap_log_open(pod, container, O_RDONLY | O_DIRECTORY);
 }
 
-/* The newest one has ended, and the next waits for its time: it is the previous one, too. */
+/* The newest one has ended, and the next waits for its time: it is the previous one,
+ * too. */
 static bool is_between(const json_t *status)
 {
 	const json_t *last = json_object_get(status, "lastState");
@@ -275,7 +276,8 @@ static void its_turn(evutil_socket_t fd, short what, void *arg)
 		take_turn(arg);
 }
 
-/* Whether its pod runs no more, or its container runs anew: also where nobody could write how it ended. */
+/* Whether its pod runs no more, or its container runs anew: also where nobody could write
+ * how it ended. */
 static bool is_past(struct follower *follower)
 {
 	struct neap_object *pod = neap_store_find(follower->logs->kube->store, "pods",
@@ -401,7 +403,8 @@ static struct follower *follower_new_take(struct call *call,
 	return NULL;
 }
 
-/* From a pod and what is asked of it to a follower that has no stream yet. NULL with call->failure. */
+/* From a pod and what is asked of it to a follower that has no stream yet. NULL with
+ * call->failure. */
 static struct follower *make_follower(struct call *call, struct neap_object *pod,
 				      const json_t *tree)
 {

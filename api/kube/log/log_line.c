@@ -64,7 +64,8 @@ static size_t line_take(struct neap_log_filter *filter, const char *at, size_t l
 	if (!filter->is_within)
 		filter->is_before =
 			memcmp(line.time, filter->since, strlen(filter->since)) < 0;
-	/* What is made is shorter than what it is made of, and lies before what was not looked at. */
+	/* What is made is shorter than what it is made of, and lies before what was not
+	 * looked at. */
 	if (!filter->is_before) {
 		if (filter->has_times && !filter->is_within) {
 			memmove(to, line.time, NEAP_LOG_TIME);

@@ -26,7 +26,8 @@ struct neap_log_read {
 	struct neap_log_tail tail;
 	enum phase phase;
 	ino_t inode; /* of fd */
-	/* The first byte that was not taken; looking back: behind the last one that was not looked at. */
+	/* The first byte that was not taken; looking back: behind the last one that was
+	 * not looked at. */
 	int64_t at;
 	bool is_in_long; /* of a line that is too long */
 	bool is_left;    /* there is a newer file, so this one has its last byte */
@@ -216,8 +217,8 @@ static int choose(const struct neap_log_read *read, const struct files *files,
 	return place + 1 < count ? place + 1 : -1;
 }
 
-/* Opens one as the folder is before and after. 1: *ret_fd; 0: there is none; -1 with errno, EAGAIN when the
- * folder changed all the time. */
+/* Opens one as the folder is before and after. 1: *ret_fd; 0: there is none; -1 with
+ * errno, EAGAIN when the folder changed all the time. */
 static int files_open(const struct neap_log_read *read, enum which which, int *ret_fd)
 {
 	struct files before, after;
@@ -320,7 +321,8 @@ static int at_end(struct neap_log_read *read)
 		read->phase = DONE;
 		return NEAP_LOG_END;
 	}
-	/* Nobody writes, or the folder went: one more look, as the last lines may have come since. */
+	/* Nobody writes, or the folder went: one more look, as the last lines may have
+	 * come since. */
 	read->is_over = !read->wish.is_follow ||
 			fstatat(read->dir_fd, "exit", &st, AT_SYMLINK_NOFOLLOW) == 0 ||
 			(fstat(read->dir_fd, &st) == 0 && st.st_nlink == 0);
@@ -403,7 +405,8 @@ static int read_further(struct neap_log_read *read, struct neap_error *err)
 	}
 	if (!read->is_left && inode_of(read, "log") == read->inode)
 		return at_end(read);
-	/* There is a newer one, so nobody writes into this any more; but before that somebody may have. */
+	/* There is a newer one, so nobody writes into this any more; but before that
+	 * somebody may have. */
 	if (!read->is_left) {
 		read->is_left = true;
 		return NEAP_LOG_MORE;

@@ -234,7 +234,8 @@ static void drop_budget(struct neap_kube_budgets *budgets)
 	budgets->budget = neap_object_unref(budgets->budget);
 }
 
-/* All its pods were seen. One that was changed meanwhile is counted again, as that was told. */
+/* All its pods were seen. One that was changed meanwhile is counted again, as that was
+ * told. */
 static void finish(struct neap_kube_budgets *budgets)
 {
 	struct neap_kube *kube = budgets->kube;

@@ -21,7 +21,8 @@ int call_check_declared(struct call *call)
 	if (!entry || entry->kind != call->target.kind)
 		return 0;
 	newest = neap_store_newest(call->kube->store, DEFINITIONS, "", call->resource);
-	/* It has gone already, and perhaps there is another: this turn's kinds do not know yet. */
+	/* It has gone already, and perhaps there is another: this turn's kinds do not
+	 * know yet. */
 	if (!newest || strcmp(newest->uid, entry->uid) != 0)
 		return neap_kube_fail(&call->failure, NEAP_KUBE_NOT_FOUND,
 				      "the server could not find the requested resource");

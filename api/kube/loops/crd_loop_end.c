@@ -85,7 +85,8 @@ static void pass(const char *name, struct declared_entry *entry, size_t *left)
 	struct neap_error err;
 	int more;
 
-	/* As it is now, from where the last piece ended: what a former version was like is nothing to be asked for. */
+	/* As it is now, from where the last piece ended: what a former version was like
+	 * is nothing to be asked for. */
 	entry->place.version = neap_store_version(kube->store);
 	more = neap_store_list(kube->store, name, NULL, &entry->place, look_at, &piece,
 			       &err);

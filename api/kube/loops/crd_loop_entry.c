@@ -132,7 +132,8 @@ static void make_with(struct neap_kube_declared *declared, struct declared_entry
 	code = parse(tree, names, entry->has_conflict, &kind, causes, &err);
 	if (code == 0) {
 		code = put_in_take(declared, entry, kind, &err);
-		/* What it was accepted under before is not its own any more, or there are too many kinds. */
+		/* What it was accepted under before is not its own any more, or there are
+		 * too many kinds. */
 		if (code == -NEAP_EEXISTS || code == -NEAP_ETOOLARGE) {
 			take_out(declared, entry);
 			entry->has_conflict = true;
@@ -237,7 +238,8 @@ static bool look_at(struct neap_kube_declared *declared, struct declared_entry *
 	struct neap_store *store = declared->kube->store;
 	bool is_empty = object->is_deleting;
 
-	/* What is not served has no objects that could be told from those of another kind. */
+	/* What is not served has no objects that could be told from those of another
+	 * kind. */
 	if (object->is_deleting && entry->kind && neap_store_count(store, name)) {
 		declared_empty_begin(entry);
 		is_empty = false;

@@ -19,7 +19,8 @@
 #define RESOURCE "events"
 /* How long a deletion may take before it is asked for again. */
 #define PATIENCE_USEC 2000000
-/* How often somebody looks at least; and when memory was short or the store took nothing. */
+/* How often somebody looks at least; and when memory was short or the store took
+ * nothing. */
 #define LOOK_USEC  (10 * 1000000LL)
 #define RETRY_USEC 500000
 #define KEY_SIZE   (NEAP_OBJECT_NAMESPACE + NEAP_OBJECT_NAME)
@@ -27,7 +28,8 @@
 /* An event; by the names alone, as what it says is in the store. */
 struct known {
 	TAILQ_ENTRY(known) entry;
-	int64_t at; /* Unix microseconds: written, or asked for; NEAP_MISSING: to be found out */
+	/* Unix microseconds: written, or asked for; NEAP_MISSING: to be found out */
+	int64_t at;
 	int64_t version;
 	size_t bytes;
 	bool is_asked; /* is in the list of those */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Garbage collection. It watches every kind and counts, for each uid, what names it as its owner; when one
- * that is named has gone, a pass over all objects, a piece a turn of the loop, finds them. Many that go
- * together share a pass. Looking twice does no harm: everything is judged by the newest state, and a write
- * that was overtaken by another is refused by the store and judged anew at the event of that other. */
+ * Garbage collection. It watches every kind and counts, for each uid, what names it as
+ * its owner; when one that is named has gone, a pass over all objects, a piece a turn of
+ * the loop, finds them. Many that go together share a pass. Looking twice does no harm:
+ * everything is judged by the newest state, and a write that was overtaken by another is
+ * refused by the store and judged anew at the event of that other. */
 #include "api/kube/loops/gc.h"
 
 #include <event2/event.h>
@@ -15,10 +16,12 @@
 #include "api/task/task.h"
 #include "engine/base/mem.h"
 
-/* Writes that are not durable yet, a part of NEAP_STORE_WRITES_MAX; and when they are few enough again. */
+/* Writes that are not durable yet, a part of NEAP_STORE_WRITES_MAX; and when they are few
+ * enough again. */
 #define WAITING_MAX 2048
 #define WAITING_LOW 1024
-/* Until what was refused is tried again: twice as long each time that nothing at all is taken. */
+/* Until what was refused is tried again: twice as long each time that nothing at all is
+ * taken. */
 #define RETRY_USEC     500000
 #define RETRY_USEC_MAX (60 * 1000000LL)
 /* Until it starts anew, after it could not. */
@@ -42,7 +45,8 @@ struct collect_writes *neap_collect_write(struct neap_kube_collect *collect)
 	return collect->writes;
 }
 
-/* A full queue, a full disk, no memory. One that was overtaken is judged at the event of the other. */
+/* A full queue, a full disk, no memory. One that was overtaken is judged at the event of
+ * the other. */
 static bool is_worth_another_try(const struct neap_kube_failure *failure)
 {
 	return failure->reason == NEAP_KUBE_TOO_MANY_REQUESTS ||
@@ -84,7 +88,8 @@ void neap_collect_told(void *arg, struct neap_object *object,
 		wake(collect);
 }
 
-/* --- sets of uids and names; without memory a later event or the next start comes back to it --- */
+/* --- sets of uids and names; without memory a later event or the next start comes back
+ * to it --- */
 
 static void put(struct neap_map *set, const char *key)
 {

@@ -39,7 +39,8 @@ struct neap_kube_collect {
 	struct neap_kube *kube;
 	struct neap_task *turn;
 	struct collect_writes *writes;
-	/* Something was not taken: nothing more is asked for until the retry, which looks at everything again. */
+	/* Something was not taken: nothing more is asked for until the retry, which looks
+	 * at everything again. */
 	bool is_refused;
 	struct event *retry;
 	int64_t retry_usec;
@@ -48,8 +49,8 @@ struct neap_kube_collect {
 	size_t source_count;
 	uint64_t generation;    /* of the registry, for which the sources are */
 	struct neap_map *owned; /* uid: how many name it as an owner */
-	struct neap_map *
-		gone; /* uid: struct neap_collect_scope, whose dependents the next pass looks for */
+	/* uid: struct neap_collect_scope, whose dependents the next pass looks for */
+	struct neap_map *gone;
 	struct neap_map *orphans; /* uid: struct orphaned, whose dependents are let go */
 	struct neap_map
 		*namespaces; /* names of those to look at, as they are being deleted */
@@ -68,20 +69,24 @@ void neap_collect_note_orphans(struct neap_kube_collect *collect,
 			       const struct source *source,
 			       const struct neap_object *object);
 void neap_collect_forget_orphans(struct neap_kube_collect *collect);
-/* Deletes it when none of its owners is there any more; takes out references to those that are not. */
+/* Deletes it when none of its owners is there any more; takes out references to those
+ * that are not. */
 void neap_collect_judge(struct neap_kube_collect *collect, const struct source *source,
 			const struct neap_object *object);
 /* Everything that has an owner is judged in the next pass. */
 void neap_collect_pass_all(struct neap_kube_collect *collect);
-/* Takes what an object is of a piece: one of many owners, or of a long text, is as many. */
+/* Takes what an object is of a piece: one of many owners, or of a long text, is as
+ * many. */
 void neap_collect_take_left(size_t *left, const struct neap_object *object);
-/* Goes on with the pass, or begins one that is due; left: objects that may still be looked at. */
+/* Goes on with the pass, or begins one that is due; left: objects that may still be
+ * looked at. */
 void neap_collect_pass(struct neap_kube_collect *collect, size_t *left);
 /* Empties namespaces that are being deleted. */
 void neap_collect_namespaces(struct neap_kube_collect *collect, size_t *left);
 /* Whether more may be asked for at present. */
 bool neap_collect_may_write(const struct neap_kube_collect *collect);
-/* Callback and argument for the next write: neap_collect_write counts it, neap_collect_told takes its answer. */
+/* Callback and argument for the next write: neap_collect_write counts it,
+ * neap_collect_told takes its answer. */
 neap_kube_told neap_collect_told;
 struct collect_writes *neap_collect_write(struct neap_kube_collect *collect);
 

@@ -15,7 +15,8 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
-/* Nesting of schemas without a name; those of a CustomResourceDefinition are no deeper. */
+/* Nesting of schemas without a name; those of a CustomResourceDefinition are no
+ * deeper. */
 #define DEPTH_MAX (NEAP_SCHEMA_DEPTH_MAX + 2)
 /* Bytes of a document from which on the declared kinds are left open. */
 #define CUSTOM_MAX (NEAP_BUF_REPLY / 2)
@@ -25,7 +26,8 @@
 struct definition {
 	const struct neap_schema *schema;
 	const struct neap_kube_kind *kind; /* NULL: a part */
-	size_t body; /* of that version alone, whose bodies differ; SIZE_MAX: of all others */
+	/* of that version alone, whose bodies differ; SIZE_MAX: of all others */
+	size_t body;
 	char name[NAME_SIZE];
 };
 
@@ -80,7 +82,8 @@ static struct definition *definition_add(struct writer *writer, const char *name
 	return NULL;
 }
 
-/* As Kubernetes names those of CustomResourceDefinitions: the group turned round, "io.k8s.x.v1.Kind". */
+/* As Kubernetes names those of CustomResourceDefinitions: the group turned round,
+ * "io.k8s.x.v1.Kind". */
 static void name_of(const struct neap_kube_kind *kind, char *name, size_t size)
 {
 	const char *group = kind->group, *end = group + strlen(group);
@@ -265,8 +268,8 @@ static void write_fields(struct writer *writer, const struct neap_schema *schema
 	neap_proto_end(buf, properties);
 }
 
-/* What kubectl would refuse to be open is written without its fields: it takes those that are named for all
- * that there are. */
+/* What kubectl would refuse to be open is written without its fields: it takes those that
+ * are named for all that there are. */
 static void write_open(struct neap_buf *buf, const struct neap_schema *schema)
 {
 	if (schema->type == NEAP_SCHEMA_OBJECT)
@@ -317,7 +320,8 @@ static void write_by_type(struct writer *writer, const struct neap_schema *schem
 	}
 }
 
-/* The content of a schema that stands somewhere: a reference when it has a name. doc: NULL: its own. */
+/* The content of a schema that stands somewhere: a reference when it has a name. doc:
+ * NULL: its own. */
 static void write_schema(struct writer *writer, const struct neap_schema *schema,
 			 const struct neap_schema_field *field, const char *doc,
 			 unsigned depth)

@@ -134,7 +134,8 @@ struct place {
 	const char *group, *version, *kind;
 	bool has_namespace, has_name;
 	bool is_custom; /* no strategic patches */
-	/* In the name of an operation: the kind whose path it is, and "Status" or "Scale". */
+	/* In the name of an operation: the kind whose path it is, and "Status" or
+	 * "Scale". */
 	const char *of, *part;
 };
 
@@ -153,7 +154,8 @@ static void write_responses(struct neap_buf *buf)
 	neap_proto_end(buf, responses);
 }
 
-/* kubectl of 1.27 and later computes strategic patches by this document only where it is said that they are taken. */
+/* kubectl of 1.27 and later computes strategic patches by this document only where it is
+ * said that they are taken. */
 static void write_patch_types(struct neap_buf *buf, const struct place *place)
 {
 	neap_proto_text(buf, OPERATION_CONSUMES, "application/json-patch+json");

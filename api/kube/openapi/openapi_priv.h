@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers of the fields of gnostic's OpenAPIv2.proto, and what the two files of the document share. */
+ * Numbers of the fields of gnostic's OpenAPIv2.proto, and what the two files of the
+ * document share. */
 #ifndef NEAP_API_KUBE_OPENAPI_OPENAPI_PRIV_H
 #define NEAP_API_KUBE_OPENAPI_OPENAPI_PRIV_H
 
@@ -16,7 +17,8 @@ enum {
 	INFO_TITLE = 1,
 	INFO_VERSION = 2,
 
-	/* Definitions and Properties hold a list of these; NamedAny and NamedPathItem have the same form. */
+	/* Definitions and Properties hold a list of these; NamedAny and NamedPathItem
+	 * have the same form. */
 	NAMED_LIST = 1,
 	NAMED_NAME = 1,
 	NAMED_VALUE = 2,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A body is "k8s\0" and a message Unknown {1 typeMeta {1 apiVersion, 2 kind}, 2 raw, 3 contentEncoding}, whose raw is the
- * object. It is read by the schema of its kind, as JSON is; a table has only the numbers that the fields have. Schemas
- * that have numbers are not recursive, so nesting ends. */
+ * A body is "k8s\0" and a message Unknown {1 typeMeta {1 apiVersion, 2 kind}, 2 raw, 3
+ * contentEncoding}, whose raw is the object. It is read by the schema of its kind, as
+ * JSON is; a table has only the numbers that the fields have. Schemas that have numbers
+ * are not recursive, so nesting ends. */
 #include "api/kube/openapi/protobuf.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between the files of protobuf bodies: the wire (protobuf_wire.c), and the numbers of fields. */
+ * Between the files of protobuf bodies: the wire (protobuf_wire.c), and the numbers of
+ * fields. */
 #ifndef NEAP_API_KUBE_OPENAPI_PROTOBUF_PRIV_H
 #define NEAP_API_KUBE_OPENAPI_PROTOBUF_PRIV_H
 
@@ -15,11 +16,13 @@
 
 /* --- the numbers of fields --- */
 
-/* Of a message that has the name of a schema: the names of its fields in the order of their numbers, from 1; NULL: there
- * is none of that number. What stands before a name:
- *   *  0, false and "" are values: Go has a pointer there, or writes it into JSON in any case
+/* Of a message that has the name of a schema: the names of its fields in the order of
+ * their numbers, from 1; NULL: there is none of that number. What stands before a name:
+ *   *  0, false and "" are values: Go has a pointer there, or writes it into JSON in any
+ *      case
  *   ~  it is skipped: a server sets it, or Kubernetes has it no more
- *   >  no field but a message of that name, whose fields are those of the object around it */
+ *   >  no field but a message of that name, whose fields are those of the object around
+ *      it */
 struct proto_numbers {
 	const char *name;
 	const char *const *fields;

@@ -9,8 +9,8 @@
 
 #include "api/kube/patch/patch_priv.h"
 
-/* Steps for each value of object and patch, and some for small ones: a patch that touches every value a
- * few times goes through, one that does so again and again does not. */
+/* Steps for each value of object and patch, and some for small ones: a patch that touches
+ * every value a few times goes through, one that does so again and again does not. */
 #define STEPS_PER_NODE 16
 #define STEPS_ANYWAY   1000000
 

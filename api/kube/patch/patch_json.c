@@ -156,7 +156,8 @@ static json_t *place_get(const struct doc *doc, const struct place *place)
 	return place->parent != NULL ? child_get(place->parent, place->token) : NULL;
 }
 
-/* Moving what lies behind an item costs, which many operations on a long list could add up. */
+/* Moving what lies behind an item costs, which many operations on a long list could add
+ * up. */
 static int spend_move(struct doc *doc, const json_t *list, size_t index)
 {
 	return neap_patch_spend(doc->run,
@@ -181,7 +182,8 @@ static int index_refuse(struct doc *doc, const char *what, const char *path,
 		      what, path, shown);
 }
 
-/* Puts a value into the place of doc->path, which is there but for its last token. Takes the value. */
+/* Puts a value into the place of doc->path, which is there but for its last token. Takes
+ * the value. */
 static int place_add_take(struct doc *doc, const struct place *place, const char *what,
 			  json_t *value)
 {
@@ -503,7 +505,8 @@ static bool is_below(const json_t *path, const json_t *from)
 	       json_string_value(path)[from_len] == '/';
 }
 
-/* Fills what the operation is about; all that can be wrong with it by itself is found here. */
+/* Fills what the operation is about; all that can be wrong with it by itself is found
+ * here. */
 static int op_read(struct doc *doc, const json_t *row, const struct op **ret)
 {
 	const json_t *name;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lists of strategic merge patches. Items are told apart by their merge key, those of a set by
- * themselves. Each item of the object has a slot, and so has each of the patch; what merges with
- * another leaves its own slot empty. The order that comes out is that of a kube-apiserver: items that
- * the patch names stand as $setElementOrder has them, or else as the patch has; the others stand as
- * they stood; and one of these comes before a named one only if it did so in the object. */
+ * Lists of strategic merge patches. Items are told apart by their merge key, those of a
+ * set by themselves. Each item of the object has a slot, and so has each of the patch;
+ * what merges with another leaves its own slot empty. The order that comes out is that of
+ * a kube-apiserver: items that the patch names stand as $setElementOrder has them, or
+ * else as the patch has; the others stand as they stood; and one of these comes before a
+ * named one only if it did so in the object. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,8 @@ struct slot {
 	const json_t *item; /* borrowed; NULL: the slot is empty */
 	json_t *made; /* owned; what became of the item, NULL when it is unchanged */
 	size_t rank;  /* place in the wanted order, or NEAP_PATCH_NOWHERE */
-	size_t before; /* place in the object of the first with this key, or NEAP_PATCH_NOWHERE */
+	/* place in the object of the first with this key, or NEAP_PATCH_NOWHERE */
+	size_t before;
 };
 
 struct lists {
@@ -27,7 +29,8 @@ struct lists {
 	const struct neap_schema *items;
 	const json_t *old, *change, *order; /* any may be NULL */
 	size_t old_count, change_count;
-	/* By the index in their list. Those of the patch are of items proper, and of what is deleted. */
+	/* By the index in their list. Those of the patch are of items proper, and of what
+	 * is deleted. */
 	struct neap_patch_keys old_keys, change_keys, gone_keys, order_keys;
 	struct slot *slots;   /* of the object, then of the patch */
 	struct slot **sorted; /* as many */
@@ -174,7 +177,8 @@ static int order_check(const struct lists *lists)
 
 /* --- slots --- */
 
-/* A set that is merged has each value once; of objects with the same key each one stays, as it did. */
+/* A set that is merged has each value once; of objects with the same key each one stays,
+ * as it did. */
 static void old_fill(struct lists *lists)
 {
 	for (size_t i = 0; i < lists->old_count; i++) {
@@ -249,7 +253,8 @@ static int compare(size_t a, size_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Those with a rank by it, then the others as they stood; what is new among them at the end. */
+/* Those with a rank by it, then the others as they stood; what is new among them at the
+ * end. */
 static int slot_compare(const void *a, const void *b)
 {
 	const struct slot *left = *(struct slot *const *)a;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Strategic merge patches: maps, and the directives in them. Behaviour and words of errors are those of
- * a kube-apiserver, but for what it keeps by oversight (directives and nulls in parts that are new) or
- * dies of (keys that are no scalars). A directive is a member of the patch:
+ * Strategic merge patches: maps, and the directives in them. Behaviour and words of
+ * errors are those of a kube-apiserver, but for what it keeps by oversight (directives
+ * and nulls in parts that are new) or dies of (keys that are no scalars). A directive is
+ * a member of the patch:
  *
- *   $patch: replace | delete | merge     the map it stands in; merge is what happens without it, too
+ *   $patch: replace | delete | merge     the map it stands in; merge is what happens
+ *   without it, too
  *   $retainKeys: [...]                   all other members of the object go
  *   $setElementOrder/<field>: [...]      how the list has to be ordered
  *   $deleteFromPrimitiveList/<field>: [...]   scalars that go from the list
  *
- * The result is built new, member by member: first those of the object, in their order. */
+ * The result is built new, member by member: first those of the object, in their
+ * order. */
 #include <string.h>
 
 #include "api/kube/patch/patch_priv.h"
@@ -262,7 +265,8 @@ static int list_wanted(struct neap_patch_run *run, enum neap_code code,
 			      neap_patch_type_name(value));
 }
 
-/* The member as it comes out but for what is taken from its list; old NULL: the object has none. */
+/* The member as it comes out but for what is taken from its list; old NULL: the object
+ * has none. */
 static int member_merge(const struct maps *maps, const struct neap_schema_field *field,
 			const json_t *old, const struct change *change, json_t **ret)
 {

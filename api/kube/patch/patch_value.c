@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * JSON values as patches need them: their size, copies, equality, an order, and their look in messages.
- * jansson's own copy looks for circles at every level and its equality tells 1 from 1.0. */
+ * JSON values as patches need them: their size, copies, equality, an order, and their
+ * look in messages. jansson's own copy looks for circles at every level and its equality
+ * tells 1 from 1.0. */
 #include <stdio.h>
 #include <string.h>
 

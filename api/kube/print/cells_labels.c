@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Labels and selectors as kubectl writes them: sorted, as a map has no order that would stay. */
+ * Labels and selectors as kubectl writes them: sorted, as a map has no order that would
+ * stay. */
 #include <stdlib.h>
 #include <string.h>
 

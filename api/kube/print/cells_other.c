@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kinds of the small groups: disruption budgets, priority classes, leases, declared kinds. */
+ * Kinds of the small groups: disruption budgets, priority classes, leases, declared
+ * kinds. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>

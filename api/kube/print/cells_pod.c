@@ -98,8 +98,8 @@ static void count_restarts(const json_t *container, struct restarts *sum)
 		sum->last = last;
 }
 
-/* Init containers that are restarted always run beside the others and count as they do. False without
- * memory. */
+/* Init containers that are restarted always run beside the others and count as they do.
+ * False without memory. */
 static bool find_sidecars(struct pod *pod)
 {
 	const json_t *list = neap_kube_cell_get(pod->spec, "initContainers");

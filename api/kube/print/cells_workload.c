@@ -218,7 +218,8 @@ const struct neap_kube_column neap_kube_columns_job[] = {
 	SELECTOR,
 };
 
-/* Without a number of completions one is enough, whichever of those that run at a time it is. */
+/* Without a number of completions one is enough, whichever of those that run at a time it
+ * is. */
 static void add_completions(struct neap_kube_row *row)
 {
 	int64_t done = neap_kube_cell_int(row->object, "status.succeeded", 0);

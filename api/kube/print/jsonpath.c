@@ -135,8 +135,8 @@ static bool is_match(enum neap_kube_path_op op, const struct neap_kube_scalar *a
 	int order;
 
 	if (!compare(a, b, &order)) {
-		/* Booleans and null are equal or not, and that is all. What differs in its type does
-		 * not match even with !=. */
+		/* Booleans and null are equal or not, and that is all. What differs in
+		 * its type does not match even with !=. */
 		bool has_a = a->type >= JSON_TRUE, has_b = b->type >= JSON_TRUE;
 
 		return has_a && has_b &&
@@ -289,7 +289,8 @@ static void take_steps(struct walk *w, int first, const json_t *from,
 				next = steps[next].next;
 			} while (next >= 0 && steps[next].is_or);
 		}
-		/* As many as there are choices, even where there was nothing to step from. */
+		/* As many as there are choices, even where there was nothing to step
+		 * from. */
 		for (next = steps[step].next; next >= 0 && steps[next].is_or;)
 			next = steps[next].next;
 		step = next;
@@ -324,7 +325,8 @@ int neap_kube_path_walk(const struct neap_kube_path *path, const json_t *object,
 
 /* --- what is found, as text --- */
 
-/* The shortest decimal that is read back as the same number, without an exponent up to 21 digits. */
+/* The shortest decimal that is read back as the same number, without an exponent up to 21
+ * digits. */
 static void add_real(double real, struct neap_buf *buf)
 {
 	char text[40];

@@ -158,7 +158,8 @@ static bool add_slice(struct parser *p, int **link)
 	if (step == NULL || !parse_bound(p, &step->has_from, &step->from))
 		return false;
 	if (!take(p, ':')) {
-		/* A single element, the last one having no other end than that of the list. */
+		/* A single element, the last one having no other end than that of the
+		 * list. */
 		step->has_to = step->from != -1;
 		step->to = step->from + 1;
 		return true;

@@ -15,8 +15,8 @@ static const char *const single_verbs[] = {"create", "delete", "get",  "list",
 /* Of what is not stored; of what is made, without the last. */
 static const char *const read_verbs[] = {"get", "list", "watch"};
 
-/* What objects have beside themselves. group and version: of the kind that goes over the wire; NULL: those
- * of the object. */
+/* What objects have beside themselves. group and version: of the kind that goes over the
+ * wire; NULL: those of the object. */
 static const struct part {
 	const char *name, *kind, *group, *version;
 	const char *const verbs[4];
@@ -99,7 +99,8 @@ static bool has_version(const json_t *list, const char *version)
 	return false;
 }
 
-/* A group has the versions of all its kinds, in the order in which the kinds name them. */
+/* A group has the versions of all its kinds, in the order in which the kinds name
+ * them. */
 static json_t *make_group(const struct neap_kube_registry *registry, const char *group)
 {
 	json_t *versions = json_array();
@@ -254,8 +255,8 @@ json_t *neap_kube_resource_list(const struct neap_kube_registry *registry,
 
 /* --- answers --- */
 
-/* lost: failures of memory before body was made. Without any a body that is missing is one that there
- * is not. */
+/* lost: failures of memory before body was made. Without any a body that is missing is
+ * one that there is not. */
 static void answer_take(struct neap_http_request *request, json_t *body, uint64_t lost)
 {
 	struct neap_kube_failure failure;

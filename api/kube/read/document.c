@@ -10,7 +10,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/sha256.h"
 
-/* The type that clients ask for has an "@", which makes it none: theirs cannot read it. */
+/* The type that clients ask for has an "@", which makes it none: theirs cannot read
+ * it. */
 #define TYPE "application/octet-stream"
 
 static int make(struct neap_kube *kube, struct neap_error *err)

@@ -40,7 +40,8 @@ static struct neap_object *make_object(struct call *call)
 	return object;
 }
 
-/* A new reference; NULL when there is none, or with call->failure when memory was short. */
+/* A new reference; NULL when there is none, or with call->failure when memory was
+ * short. */
 static struct neap_object *find_object(struct call *call)
 {
 	const struct neap_kube_target *target = &call->target;
@@ -177,7 +178,8 @@ int call_check_match(struct call *call, bool is_watch)
 	return 0;
 }
 
-/* Where the list starts: the beginning now, a page that was begun, or a version that is asked for. */
+/* Where the list starts: the beginning now, a page that was begun, or a version that is
+ * asked for. */
 static int find_place(struct call *call, struct neap_store_place *ret,
 		      bool *ret_is_newest)
 {

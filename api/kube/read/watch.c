@@ -16,7 +16,8 @@
 
 /* Events between two looks at the time. */
 #define EVENTS_A_LOOK 16
-/* Without a wish of the client's: an hour. Clients then come again, from where they were. */
+/* Without a wish of the client's: an hour. Clients then come again, from where they
+ * were. */
 #define TIMEOUT_S     3600
 #define TIMEOUT_S_MAX (24 * 3600)
 #define BOOKMARK_S    60
@@ -85,8 +86,8 @@ static bool is_mine(const struct watcher *watcher, const struct neap_object *obj
 	       choice_has(&watcher->choice, object);
 }
 
-/* False: nothing. To a watcher with a selector an object appears when it starts to match, and is gone when
- * it stops to. */
+/* False: nothing. To a watcher with a selector an object appears when it starts to match,
+ * and is gone when it stops to. */
 static bool what_of(const struct watcher *watcher, const struct neap_store_event *event,
 		    enum neap_store_what *ret)
 {
@@ -209,8 +210,8 @@ static void store_ready(void *arg)
 	neap_task_go(watcher->task);
 }
 
-/* Says how far the watcher is where nothing that it asked for happened, so that it need not list when it
- * comes again. False: its stream is broken. */
+/* Says how far the watcher is where nothing that it asked for happened, so that it need
+ * not list when it comes again. False: its stream is broken. */
 static bool say_version(struct watcher *watcher)
 {
 	int64_t version = neap_store_watch_version(watcher->watch);

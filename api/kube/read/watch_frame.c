@@ -11,7 +11,8 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
-/* A frame is a short text and an object; at the end comes another short text, and maybe a frame that is no object. */
+/* A frame is a short text and an object; at the end comes another short text, and maybe a
+ * frame that is no object. */
 #define PARTS_MAX (NEAP_HTTP_PARTS_MAX - 8)
 /* Of one frame: the object as it is, or as a row of a Table. */
 #define FRAME_MAX (4 * (size_t)NEAP_OBJECT_TEXT_MAX)

@@ -73,7 +73,8 @@ int call_permit_request(struct call *call, const char *method)
 	struct neap_error err;
 	int ret;
 
-	/* Its name stands in the object: what could be its own comes through (call_create asks again). */
+	/* Its name stands in the object: what could be its own comes through (call_create
+	 * asks again). */
 	if (is_node(call) && strcmp(verb, "create") == 0 && !call->target.name[0])
 		return permit(
 			call, verb,
@@ -145,7 +146,8 @@ static bool may_block(struct call *call, const json_t *owner)
 				      .name = name ? name : "",
 				      .runs_pods = call->kube->runs_pods};
 
-	/* Of a kind that is not served nobody knows who may; the one that says it has no owner to hold up. */
+	/* Of a kind that is not served nobody knows who may; the one that says it has no
+	 * owner to hold up. */
 	kind = kube_owner_kind(call->kube, owner);
 	if (!kind)
 		return true;
@@ -155,7 +157,8 @@ static bool may_block(struct call *call, const json_t *owner)
 	return neap_kube_may(&ask, NULL);
 }
 
-/* An owner with such a dependent stays until that has gone: only who could keep it himself may say so. */
+/* An owner with such a dependent stays until that has gone: only who could keep it
+ * himself may say so. */
 static int permit_blocking(struct call *call, const json_t *before, const json_t *after)
 {
 	struct neap_map *blocking;

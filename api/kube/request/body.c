@@ -224,7 +224,8 @@ static int decode_take(struct call *call, const struct neap_kube_body *what, jso
 	return -1;
 }
 
-/* null says nothing: it is as good as what is empty. Takes both; nothing is what that is. */
+/* null says nothing: it is as good as what is empty. Takes both; nothing is what that
+ * is. */
 static int nothing_take(struct call *call, json_t **ret, json_t *nothing)
 {
 	struct neap_error err;

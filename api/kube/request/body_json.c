@@ -24,7 +24,8 @@ struct level {
 	bool is_list;
 };
 
-/* The path of the member whose name ends at end, "" where it is too deep: "data.a", "items[1].b". */
+/* The path of the member whose name ends at end, "" where it is too deep: "data.a",
+ * "items[1].b". */
 static void path_at(const char *text, const char *end, char *buf, size_t size)
 {
 	struct level levels[DEPTH_MAX];

@@ -99,8 +99,8 @@ struct call {
 	bool is_meta_beta; /* a Table or metadata in their version before v1 */
 	bool is_patch;
 	bool is_dry; /* nothing is stored */
-	/* Receives the answer of a call without a request: a part of the server, or a loop
-	 * (client_local.h); both NULL: nobody. */
+	/* Receives the answer of a call without a request: a part of the server, or a
+	 * loop (client_local.h); both NULL: nobody. */
 	neap_kube_told *told;
 	neap_client_told *client_told;
 	void *told_arg;

@@ -127,7 +127,8 @@ static void list_end(struct slow *slow)
 	list_free(list);
 }
 
-/* Items of built-in kinds have no kind of their own, as a kube-apiserver has it; those of others have. */
+/* Items of built-in kinds have no kind of their own, as a kube-apiserver has it; those of
+ * others have. */
 static struct list *list_new(const struct call *call, const char *metadata,
 			     struct neap_object **objects, size_t count)
 {

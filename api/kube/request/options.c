@@ -11,7 +11,8 @@
 
 #define MANAGER_MAX 128
 
-/* As the options are called: those of a deletion come with other methods, too (pods/NAME/eviction). */
+/* As the options are called: those of a deletion come with other methods, too
+ * (pods/NAME/eviction). */
 static const char *options_of(const struct call *call)
 {
 	static const struct {

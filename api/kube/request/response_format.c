@@ -89,8 +89,9 @@ static int take_part(struct call *call, const char *part)
 	return 0;
 }
 
-/* Of the parts of an Accept header, in their order, the first that can be served: JSON in any disguise, and
- * Table or metadata alone where that is asked for. Everybody who prefers protobuf takes JSON too. */
+/* Of the parts of an Accept header, in their order, the first that can be served: JSON in
+ * any disguise, and Table or metadata alone where that is asked for. Everybody who
+ * prefers protobuf takes JSON too. */
 int shape_parse(struct call *call)
 {
 	const char *accept = neap_http_header_find(call->request, "Accept");

@@ -51,7 +51,8 @@ static bool gives_power(const struct neap_access_ask *ask)
 	return false;
 }
 
-/* What becomes a process where pods run, and what its environment and arguments are made of. */
+/* What becomes a process where pods run, and what its environment and arguments are made
+ * of. */
 static const struct {
 	const char *group, *resource; /* NULL: all of the group */
 } commands[] = {
@@ -148,7 +149,8 @@ static bool is_text(const json_t *object, const char *member, const char *want)
 	return text && strcmp(text, want) == 0;
 }
 
-/* An event names who tells it: as a kubelet does, or as the recorders of events.k8s.io ("NAME-HOST"). */
+/* An event names who tells it: as a kubelet does, or as the recorders of events.k8s.io
+ * ("NAME-HOST"). */
 static bool is_told_by(const json_t *event, const char *node)
 {
 	const char *instance =
@@ -195,7 +197,8 @@ static bool is_domain(const char *text, size_t len, const char *domain)
 	       (len == own || text[len - own - 1] == '.');
 }
 
-/* Labels of Kubernetes, by which pods are kept to nodes and away from them; but for those that a kubelet sets. */
+/* Labels of Kubernetes, by which pods are kept to nodes and away from them; but for those
+ * that a kubelet sets. */
 static bool is_restricted(const char *key)
 {
 	static const char *const domains[] = {"kubernetes.io", "k8s.io"};
@@ -266,7 +269,8 @@ static bool has_taints_of_others(const json_t *taints)
 	return false;
 }
 
-/* As a kube-apiserver has it for nodes, and a little more: a node does not choose its pods. */
+/* As a kube-apiserver has it for nodes, and a little more: a node does not choose its
+ * pods. */
 static bool keeps_place(const struct neap_access_ask *ask, const char **ret_why)
 {
 	const json_t *was, *is;
@@ -301,8 +305,8 @@ static bool keeps_place(const struct neap_access_ask *ask, const char **ret_why)
 	return true;
 }
 
-/* One that has ended does not come back: its owner has made another meanwhile, and would end one of the two,
- * maybe that one. */
+/* One that has ended does not come back: its owner has made another meanwhile, and would
+ * end one of the two, maybe that one. */
 static bool stays_ended(const struct neap_access_ask *ask, const char **ret_why)
 {
 	static const char *const ends[] = {"Succeeded", "Failed", NULL};

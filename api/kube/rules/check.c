@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What rules share: telling, sets of names, members by their rule, selectors, what is the same. */
+ * What rules share: telling, sets of names, members by their rule, selectors, what is the
+ * same. */
 #include <string.h>
 
 #include "api/kube/base/meta.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The classes that koordinator's labels give a pod: which go together, what a pod with CPUs of its own must ask for, and
- * that they stay as they were. */
+ * The classes that koordinator's labels give a pod: which go together, what a pod with
+ * CPUs of its own must ask for, and that they stay as they were. */
 #include <string.h>
 
 #include "api/kube/rules/check_priv.h"
@@ -38,7 +38,8 @@ static enum neap_band band_of(const json_t *pod, const json_t *said)
 	return neap_band_said(label, json_is_integer(said) ? &priority : NULL);
 }
 
-/* It has neither the label nor another priority than pods have that name no PriorityClass. */
+/* It has neither the label nor another priority than pods have that name no
+ * PriorityClass. */
 static bool says_no_band(const json_t *pod)
 {
 	return !json_object_get(labels_of(pod), CLASS) &&

@@ -199,7 +199,8 @@ static void check_security(const json_t *security, struct neap_causes *causes)
 			"to true");
 }
 
-/* What runs to its end before the rest has no probes; nor has what is put into a running pod. */
+/* What runs to its end before the rest has no probes; nor has what is put into a running
+ * pod. */
 static void check_own(struct scope *scope, const json_t *container, enum list list)
 {
 	static const char *const names[] = {"lifecycle", "livenessProbe",

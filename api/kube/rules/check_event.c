@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events. Those of events.k8s.io/v1 have to tell more; they come here as they are stored, and fields are
- * named as they are stored, as a kube-apiserver does it but for reportingController. */
+ * Events. Those of events.k8s.io/v1 have to tell more; they come here as they are stored,
+ * and fields are named as they are stored, as a kube-apiserver does it but for
+ * reportingController. */
 #include <string.h>
 
 #include "api/kube/base/meta.h"

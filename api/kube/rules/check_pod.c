@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods, the templates of pods, and what of a pod may be changed: images, deadlines, tolerations that are
- * added, gates that are taken out. */
+ * Pods, the templates of pods, and what of a pod may be changed: images, deadlines,
+ * tolerations that are added, gates that are taken out. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -413,7 +413,8 @@ static void update_nodes(const json_t *spec, const json_t *before,
 	neap_causes_infield(causes, from, "affinity");
 }
 
-/* Containers as they were, but for their images. False: their number has changed, and nothing else counts. */
+/* Containers as they were, but for their images. False: their number has changed, and
+ * nothing else counts. */
 static bool update_containers(const json_t *spec, const json_t *before, const char *name,
 			      struct neap_causes *causes, const char **ret_changed)
 {

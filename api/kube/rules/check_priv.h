@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the rules for the built-in kinds are written with. A rule is handed a part of an object and names
- * fields from there on; who hands it over puts the path before them (neap_causes_infield). What a schema
- * tells (missing fields that it requires, enums, formats) is not told again; values of a wrong type do not
- * come this far, and are passed over. */
+ * What the rules for the built-in kinds are written with. A rule is handed a part of an
+ * object and names fields from there on; who hands it over puts the path before them
+ * (neap_causes_infield). What a schema tells (missing fields that it requires, enums,
+ * formats) is not told again; values of a wrong type do not come this far, and are passed
+ * over. */
 #ifndef NEAP_API_KUBE_RULES_CHECK_PRIV_H
 #define NEAP_API_KUBE_RULES_CHECK_PRIV_H
 
@@ -24,7 +25,8 @@ void rule_invalid_text(struct neap_causes *causes, const char *field, const char
 /* The same of something shown as JSON; takes it. */
 void rule_invalid_take(struct neap_causes *causes, const char *field, json_t *value,
 		       const char *fault);
-/* Appends to the message of the cause that was added last; told: how many there were before it. */
+/* Appends to the message of the cause that was added last; told: how many there were
+ * before it. */
 void rule_append(struct neap_causes *causes, size_t told, const char *detail);
 
 /* --- sets of names --- */
@@ -86,7 +88,8 @@ void rule_annotations(json_t *annotations, const char *field, struct neap_causes
 
 struct neap_selector;
 
-/* A LabelSelector; *ret, where ret is not NULL, is the caller's: NULL when it is missing or wrong. */
+/* A LabelSelector; *ret, where ret is not NULL, is the caller's: NULL when it is missing
+ * or wrong. */
 void rule_selector(const json_t *selector, const char *field, struct neap_selector **ret,
 		   struct neap_causes *causes);
 /* Whether it has no requirement. */
@@ -120,7 +123,8 @@ void rule_amounts(json_t *amounts, const char *field, struct neap_causes *causes
 void rule_resources(const json_t *resources, struct neap_causes *causes);
 /* resources of a pod: of CPU and memory as much as its containers ask for, or more. */
 void rule_pod_resources(const json_t *spec, struct neap_causes *causes);
-/* Names of resources without a prefix are those of Kubernetes; such of others may not be overcommitted. */
+/* Names of resources without a prefix are those of Kubernetes; such of others may not be
+ * overcommitted. */
 bool rule_resource_is_native(const char *name);
 
 /* --- parts of pods --- */
@@ -131,7 +135,8 @@ struct rule_pod {
 	struct rule_seen volumes;
 };
 
-/* claims: volumeClaimTemplates of a StatefulSet, which are volumes of its pods, too; or NULL. */
+/* claims: volumeClaimTemplates of a StatefulSet, which are volumes of its pods, too; or
+ * NULL. */
 void rule_pod_spec(const json_t *spec, bool is_pod, const json_t *claims,
 		   struct neap_causes *causes);
 /* Of a whole pod: what its labels make of it (before: NULL for a new one). */

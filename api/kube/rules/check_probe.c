@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Probes of containers, and what is done when they start and end: one way each, and numbers in bounds. */
+ * Probes of containers, and what is done when they start and end: one way each, and
+ * numbers in bounds. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Amounts of resources: none is negative, requests are not above limits, names are known or have a prefix. */
+ * Amounts of resources: none is negative, requests are not above limits, names are known
+ * or have a prefix. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

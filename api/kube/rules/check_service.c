@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Services: ports, addresses, and what only some types have. What followed from a former type and has not
- * been touched since is let be, as a kube-apiserver takes it out when the type changes. */
+ * Services: ports, addresses, and what only some types have. What followed from a former
+ * type and has not been touched since is let be, as a kube-apiserver takes it out when
+ * the type changes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

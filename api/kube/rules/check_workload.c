@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What makes pods from a template and keeps them: selectors that match it and do not change, counts,
- * and how old pods are replaced. */
+ * What makes pods from a template and keeps them: selectors that match it and do not
+ * change, counts, and how old pods are replaced. */
 #include <string.h>
 
 #include "api/kube/rules/check_priv.h"
@@ -426,8 +426,8 @@ static void check_job_template(const json_t *spec, struct neap_causes *causes)
 	neap_causes_infield(causes, from, "template");
 }
 
-/* A job that has not begun may have its pods placed otherwise; the labels that tell pods of a job come in
- * with its selector. */
+/* A job that has not begun may have its pods placed otherwise; the labels that tell pods
+ * of a job come in with its selector. */
 static bool same_template(const json_t *object, const json_t *before)
 {
 	static const char *const labels[] = {"labels", NULL};

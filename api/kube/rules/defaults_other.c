@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Defaults of nodes, namespaces, services, volumes and claims, and of definitions of kinds. */
+ * Defaults of nodes, namespaces, services, volumes and claims, and of definitions of
+ * kinds. */
 #include <string.h>
 
 #include "api/kube/rules/defaults_priv.h"
@@ -100,7 +101,8 @@ static bool complete_affinity(json_t *spec)
 	       neap_kube_default_take(client, "timeoutSeconds", json_integer(10800));
 }
 
-/* The list of addresses follows from the one, and the families from what it looks like. */
+/* The list of addresses follows from the one, and the families from what it looks
+ * like. */
 static bool complete_addresses(json_t *spec)
 {
 	const char *ip = neap_kube_text(spec, "clusterIP");
@@ -191,7 +193,8 @@ static bool complete_names(json_t *names)
 	       neap_kube_member_take(names, "listKind", json_string(list));
 }
 
-/* The version in which objects are stored, the first time: clients that migrate objects go by it. */
+/* The version in which objects are stored, the first time: clients that migrate objects
+ * go by it. */
 static bool complete_stored(json_t *object, const json_t *versions)
 {
 	const json_t *version;

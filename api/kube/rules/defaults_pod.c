@@ -9,7 +9,8 @@
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
-/* Sets NAME by the tag of what IMAGE names, where it is missing, or empty as templates of manifests leave it. */
+/* Sets NAME by the tag of what IMAGE names, where it is missing, or empty as templates of
+ * manifests leave it. */
 static bool complete_policy(json_t *object, const char *image, const char *name)
 {
 	const json_t *value = json_object_get(object, name);
@@ -32,7 +33,8 @@ static bool complete_containers(const json_t *containers)
 	return true;
 }
 
-/* A volume that names no source is an empty folder; one of an image is pulled as images are. */
+/* A volume that names no source is an empty folder; one of an image is pulled as images
+ * are. */
 static bool complete_volumes(const json_t *volumes)
 {
 	json_t *volume;
@@ -212,8 +214,8 @@ static void add_containers(struct totals *totals, const json_t *containers)
 	}
 }
 
-/* Guaranteed: every container has limits of CPU and memory, and as much is asked for. BestEffort: nothing
- * is asked for. */
+/* Guaranteed: every container has limits of CPU and memory, and as much is asked for.
+ * BestEffort: nothing is asked for. */
 static const char *qos_class(const json_t *spec)
 {
 	struct totals totals = {{-1, -1}, {-1, -1}, true};

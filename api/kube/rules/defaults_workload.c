@@ -15,8 +15,8 @@ static bool complete_template(const json_t *object)
 	return neap_kube_complete_pod_template(json_object_get(spec, "template"));
 }
 
-/* What goes with RollingUpdate: spec.NAME.rollingUpdate, a new one where there is none; *ret_rolling NULL with
- * another type. */
+/* What goes with RollingUpdate: spec.NAME.rollingUpdate, a new one where there is none;
+ * *ret_rolling NULL with another type. */
 static bool rolling_update(const json_t *object, const char *name, json_t **ret_rolling)
 {
 	json_t *strategy = json_object_get(json_object_get(object, "spec"), name);
@@ -122,7 +122,8 @@ bool neap_kube_complete_replicationcontroller(json_t *object)
 
 /* --- jobs --- */
 
-/* Pods of a job are told by its UID: the labels that say so, and the selector for them. */
+/* Pods of a job are told by its UID: the labels that say so, and the selector for
+ * them. */
 static bool complete_selector(json_t *object)
 {
 	const json_t *metadata = json_object_get(object, "metadata");

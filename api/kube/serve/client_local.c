@@ -117,7 +117,8 @@ static void local_watch_free(struct neap_client_watch *client_watch)
 
 /* --- writing --- */
 
-/* "replicasets.apps" is a plural and a group. False, and told, when there is no such kind. */
+/* "replicasets.apps" is a plural and a group. False, and told, when there is no such
+ * kind. */
 static bool begin(struct neap_client *client, const struct neap_client_ask *ask,
 		  const char *sub, struct call *ret)
 {

@@ -14,15 +14,16 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
-/* Free memory is given back when it is more than so much, and than a part of what is used. */
+/* Free memory is given back when it is more than so much, and than a part of what is
+ * used. */
 #define TIDY_S         5
 #define TIDY_MIN_BYTES ((size_t)2 * 1024 * 1024)
 #define TIDY_PART      20
 
 typedef void call_fn(struct call *call);
 
-/* What can be done with a collection, with an object, and with its parts. A verb that discovery tells of is
- * one that stands here. */
+/* What can be done with a collection, with an object, and with its parts. A verb that
+ * discovery tells of is one that stands here. */
 static const struct {
 	const char *method;
 	const char *sub; /* NULL: none; "status" */
@@ -259,7 +260,8 @@ static void bind_by_body(void *arg, struct neap_http_request *request)
 	json_decref(binding);
 }
 
-/* Everybody who is known comes through; what he may is asked when it is known what for (authorize.c). */
+/* Everybody who is known comes through; what he may is asked when it is known what for
+ * (authorize.c). */
 static const struct neap_http_route routes[] = {
 	{"GET", "/api", NEAP_HTTP_READER, serve_versions},
 	{"GET", "/apis", NEAP_HTTP_READER, serve_groups},
@@ -292,7 +294,8 @@ static const struct neap_http_tree tree = {
 	.refusal = neap_kube_refusal,
 };
 
-/* What a crowd of watchers leaves behind lies between what stays, and the allocator keeps it. */
+/* What a crowd of watchers leaves behind lies between what stays, and the allocator keeps
+ * it. */
 static void tidy(evutil_socket_t fd, short what, void *arg)
 {
 	struct mallinfo2 info = mallinfo2();

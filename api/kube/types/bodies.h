@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What requests bring that is no object to be kept: bodies of subresources, options, and reviews. Each has a schema as
- * the kinds have one, and is decoded by it before anybody looks into it. */
+ * What requests bring that is no object to be kept: bodies of subresources, options, and
+ * reviews. Each has a schema as the kinds have one, and is decoded by it before anybody
+ * looks into it. */
 #ifndef NEAP_API_KUBE_TYPES_BODIES_H
 #define NEAP_API_KUBE_TYPES_BODIES_H
 

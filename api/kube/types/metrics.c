@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * NodeMetrics are parsed one at a time and let go of, as those of thousands of nodes come to much; what is
- * made of them is small. */
+ * NodeMetrics are parsed one at a time and let go of, as those of thousands of nodes come
+ * to much; what is made of them is small. */
 #include "api/kube/types/metrics.h"
 
 #include <stdio.h>

@@ -3,25 +3,36 @@
 # Makes the tables of the built-in kinds, as C, of api/kube/types/*.types. A line there is
 #
 #   in PREFIX                     what the names of the types that follow begin with
-#   type NAME [WORD...]: DOC      a type; its fields follow. atomic: server-side apply replaces it as a whole; open: it keeps
-#                                 unknown fields; null=JSON: what a null among its items stands for; as=C: its name in C
+#   type NAME [WORD...]: DOC      a type; its fields follow. atomic: server-side apply
+#   replaces it as a whole; open: it keeps
+#                                 unknown fields; null=JSON: what a null among its items
+#                                 stands for; as=C: its name in C
 #   fields NAME                   fields that types include; no type
-#   NUMBER FIELD TYPE [WORD...] [: DOC]   a field. NUMBER is that of protobuf: - none; ~N skipped, and without a TYPE no field;
-#                                 M.N number N of the message that is field M, whose fields JSON has in this object
-#   + NAME, +M NAME               the fields of NAME (with numbers M.N), but those that stand here, too
-#   kind X GROUP/VERSION,... KIND PLURAL SINGULAR [SHORT...]   a kind, whose objects are of the type before it; X in C
-#   body X KIND [GROUP/VERSION...]        a body of requests of that type (api/kube/types/bodies.h)
-#   table X KIND...               neap_kube_X_kinds, in the order in which discovery has them
+#   NUMBER FIELD TYPE [WORD...] [: DOC]   a field. NUMBER is that of protobuf: - none; ~N
+#   skipped, and without a TYPE no field;
+#                                 M.N number N of the message that is field M, whose
+#                                 fields JSON has in this object
+#   + NAME, +M NAME               the fields of NAME (with numbers M.N), but those that
+#     stand here, too
+#   kind X GROUP/VERSION,... KIND PLURAL SINGULAR [SHORT...]   a kind, whose objects are
+#   of the type before it; X in C
+#   body X KIND [GROUP/VERSION...]        a body of requests of that type
+#   (api/kube/types/bodies.h)
+#   table X KIND...               neap_kube_X_kinds, in the order in which discovery has
+#   them
 #
-# TYPE: a name, any string int32 int64 number bool int-or-string quantity time micro-time bytes, <VALUE,...> of an enum,
-# [TYPE] a list, {TYPE} a map, any(NAME) anything, which has the fields of NAME where it is an object. It ends in ? where Go has
-# a pointer: a zero value is a value; in ! where it is required, too. Without them zero is missing, in JSON and in protobuf.
-# A number of protobuf that ends in + or - has it the other way: with + zero is a value, with - it is not.
+# TYPE: a name, any string int32 int64 number bool int-or-string quantity time micro-time
+# bytes, <VALUE,...> of an enum, [TYPE] a list, {TYPE} a map, any(NAME) anything, which
+# has the fields of NAME where it is an object. It ends in ? where Go has a pointer: a
+# zero value is a value; in ! where it is required, too. Without them zero is missing, in
+# JSON and in protobuf. A number of protobuf that ends in + or - has it the other way:
+# with + zero is a value, with - it is not.
 #
-# Words of a field: =JSON its default; key=FIELD[,FIELD] it merges as a map, set as a set; replaced: not merged but replaced.
-# Lines of a kind: words that set members of struct neap_kube_kind (shared: it is
-# neap_kube_X in C); scale PATH PATH PATH; calls NAME[=FUNCTION]...; select FIELD...;
-# warn VERSION TEXT; form VERSION TYPE (bodies of that version); view KIND NULLED STORED=SHOWN...; column NAME TYPE PATH : DOC.
+# Words of a field: =JSON its default; key=FIELD[,FIELD] it merges as a map, set as a set;
+# replaced: not merged but replaced. Lines of a kind: words that set members of struct
+# neap_kube_kind (shared: it is neap_kube_X in C); scale PATH PATH PATH; calls
+# NAME[=FUNCTION]...; select FIELD...; warn VERSION TEXT; form VERSION TYPE (bodies of
+# that version); view KIND NULLED STORED=SHOWN...; column NAME TYPE PATH : DOC.
 BEGIN {
 	n = split("any string int32 int64 number quantity time bytes", words, " ")
 	for (i = 1; i <= n; i++)
@@ -270,7 +281,8 @@ function schema(type, from,   inner, name, parts, n) {
 	return known[inner]
 }
 
-# Adds the fields of NAME to those of TYPE, with the number WITHIN before theirs; the last line of a field counts.
+# Adds the fields of NAME to those of TYPE, with the number WITHIN before theirs; the last
+# line of a field counts.
 function expand(type, name, within,   i, line, parts) {
 	for (i = 1; i <= lines[name]; i++) {
 		line = line_of[name, i]

@@ -75,7 +75,8 @@ struct voice {
 struct seen {
 	struct neap_object *object; /* counted */
 	unsigned generation;        /* of the voices */
-	uint8_t voices; /* one bit each: of a pod those that count it, of a budget its own */
+	/* one bit each: of a pod those that count it, of a budget its own */
+	uint8_t voices;
 };
 
 /* Those of a round, by name; and of the last one those that this one did not come by

@@ -176,7 +176,8 @@ bool neap_budget_is_finished(const json_t *status)
 #define IS_NOTED    1U
 #define IS_FINISHED 2U
 #define IS_READY    4U
-/* Behind these the number of its controller among its owners, from 1 on; 0: it has none. */
+/* Behind these the number of its controller among its owners, from 1 on; 0: it has
+ * none. */
 #define CONTROLLER_SHIFT 8
 
 static uint32_t note_tree(const struct neap_object *pod, const json_t *tree)

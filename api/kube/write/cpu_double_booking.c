@@ -207,7 +207,8 @@ static int start(struct neap_kube *kube, struct neap_error *err)
 
 /* --- what pods say --- */
 
-/* The text of the list in a resource-status (NULL: none), to be freed; NULL where there is none. False without memory. */
+/* The text of the list in a resource-status (NULL: none), to be freed; NULL where there
+ * is none. False without memory. */
 static bool parse_cpus(const char *text, char **ret)
 {
 	struct neap_resource_status status;
@@ -285,8 +286,8 @@ static bool has_them(const json_t *before, const char *node, const char *cpus,
 	return is_same;
 }
 
-/* One pod of the node: the first of the wanted CPUs that has all the pods that it may have now; -1: none. counts: NULL
- * where a CPU may have one. */
+/* One pod of the node: the first of the wanted CPUs that has all the pods that it may
+ * have now; -1: none. counts: NULL where a CPU may have one. */
 static int count(const struct holder *holder, const struct neap_cpuset *wanted,
 		 uint16_t *counts, int max_refs)
 {

@@ -45,7 +45,8 @@ static void note_unknown(void *arg, const char *path)
 	}
 }
 
-/* Than what was stored before there was a bound: a label and a status must still go in. */
+/* Than what was stored before there was a bound: a label and a status must still go
+ * in. */
 static bool is_little_more(size_t values, size_t before)
 {
 	return before > NEAP_KUBE_VALUES_MAX && values <= before + VALUES_MORE;

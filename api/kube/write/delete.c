@@ -123,7 +123,8 @@ static bool is_pod(const struct call *call)
 	return strcmp(call->resource, "pods") == 0;
 }
 
-/* Seconds until it goes: of a pod on a node that still runs, as its kubelet has to stop it. */
+/* Seconds until it goes: of a pod on a node that still runs, as its kubelet has to stop
+ * it. */
 static int64_t find_grace(const struct call *call, const struct wish *wish,
 			  const json_t *tree)
 {

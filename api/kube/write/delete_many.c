@@ -213,7 +213,8 @@ static void answer(struct removal *removal)
 	call_fail(call);
 }
 
-/* Until the slice is over, the queue has its share of them, or the store takes no more. */
+/* Until the slice is over, the queue has its share of them, or the store takes no
+ * more. */
 static void ask(struct removal *removal)
 {
 	removal->is_at_work = true;

@@ -13,7 +13,8 @@
 
 struct eviction {
 	struct slow slow;
-	char *peer; /* whose it is; the request is not there any more when it has been answered */
+	/* whose it is; the request is not there any more when it has been answered */
+	char *peer;
 	json_t *body; /* counted */
 	struct neap_budget_question *question;
 };

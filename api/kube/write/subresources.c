@@ -269,8 +269,9 @@ bool call_tell_evicted(const struct call *call, json_t *tree)
 
 /* --- finalize --- */
 
-/* The older form of finalizers, of namespaces alone: PUT of one, of which spec.finalizers counts and nothing else. They
- * hold nothing up here: a namespace goes when what is in it has gone. */
+/* The older form of finalizers, of namespaces alone: PUT of one, of which spec.finalizers
+ * counts and nothing else. They hold nothing up here: a namespace goes when what is in it
+ * has gone. */
 void call_finalize(struct call *call)
 {
 	struct neap_object *newest = call_need_newest(call);

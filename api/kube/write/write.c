@@ -162,7 +162,8 @@ static int make_new(struct call *call, json_t *object)
 		return neap_kube_fail(
 			&call->failure, NEAP_KUBE_BAD_REQUEST,
 			"resourceVersion should not be set on objects to be created");
-	/* What the server sets is decoded before it goes, and set before what is made of name and uid. */
+	/* What the server sets is decoded before it goes, and set before what is made of
+	 * name and uid. */
 	if (call_take_in(call, object, NULL) < 0)
 		return -1;
 	if (!neap_kube_meta_begin(call->target.kind, object, call->target.ns,
@@ -361,7 +362,8 @@ void call_change_take(struct call *call, json_t *object, json_t *before,
 		call_fail(call);
 		return;
 	}
-	/* The last finalizer of an object that is being deleted has gone: so does the object. */
+	/* The last finalizer of an object that is being deleted has gone: so does the
+	 * object. */
 	is_end = newest->has_finalizers && neap_kube_meta_may_end(object);
 	if (call->is_dry)
 		call_answer_dry_take(call, 200, object);

@@ -190,8 +190,8 @@ int neap_live_check_room(const struct neap_live *live, const struct live_item *i
 			      neap_registry_count(live->config.registry));
 }
 
-/* A version is of one text only, so the name in front of it need not be looked at; and no line of the
- * text may run to find it. */
+/* A version is of one text only, so the name in front of it need not be looked at; and no
+ * line of the text may run to find it. */
 const char *neap_live_find_ban(const struct neap_live *live, const char *text, size_t len)
 {
 	char version[12];
@@ -422,7 +422,8 @@ static void start_done(void *arg, int status, json_t *body, const char *version,
 	}
 }
 
-/* Everything else is somebody's fault, told and left out; but a start that lacks memory is none. */
+/* Everything else is somebody's fault, told and left out; but a start that lacks memory
+ * is none. */
 static void start_lacks(struct start *start, const struct neap_error *err)
 {
 	if (err->code != NEAP_ENOMEM || start->rc < 0)
@@ -462,7 +463,8 @@ static void found_stored(void *arg, const struct neap_policy_id *id, bool has_ac
 		neap_live_apply_own(live, item, slot->policy);
 	if (item != NULL)
 		item->has_upload = has_active;
-	/* As after the end of a layer above: the active version, else what it replaced. */
+	/* As after the end of a layer above: the active version, else what it
+	 * replaced. */
 	if (item != NULL && has_active)
 		job = neap_live_job(live, VERB_BELOW, &err);
 	if (item == NULL || (has_active && job == NULL)) {

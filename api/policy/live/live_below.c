@@ -9,8 +9,8 @@
 #include "api/policy/live/live_priv.h"
 #include "engine/base/mem.h"
 
-/* The wall backstop cuts a call on a starved machine: no verdict, so it is asked again. An operator can
- * do that himself. */
+/* The wall backstop cuts a call on a starved machine: no verdict, so it is asked again.
+ * An operator can do that himself. */
 #define TRIES 3
 
 /* --- common --- */
@@ -50,8 +50,8 @@ static int judge(struct live_job *job, const struct neap_judge_input *input,
 	return rc;
 }
 
-/* Judges a text under the parameters of the job's item. The version that is live is compared with
- * it only where the change is an operator's new text. */
+/* Judges a text under the parameters of the job's item. The version that is live is
+ * compared with it only where the change is an operator's new text. */
 int neap_live_judge(struct live_job *job, const char *text, size_t len,
 		    const char *origin, enum live_layer layer)
 {
@@ -100,8 +100,8 @@ bool neap_live_is_refused(const struct live_job *job)
 	       job->err.code != NEAP_ENOMEM;
 }
 
-/* What was set for another version need not fit this one. When nobody is there to decide, a working
- * policy counts for more than those settings. */
+/* What was set for another version need not fit this one. When nobody is there to decide,
+ * a working policy counts for more than those settings. */
 static int judge_below(struct live_job *job, const char *text, size_t len,
 		       const char *origin, enum live_layer layer)
 {
@@ -171,10 +171,11 @@ void neap_live_note_failed(struct live_job *job, const char *version, const char
 	(void)neap_versions_note(job->live->config.dir, &job->id, &line, &ignored);
 }
 
-/* The stored version before the one named that still passes; it becomes the active one. Those that do
- * not pass are noted, so that they are not asked about again; where that cannot be written (or the
- * machine is at fault) two of them could name each other as the one before, so all are remembered. One that only an
- * admin may load follows one of its own kind that failed, and nothing else. */
+/* The stored version before the one named that still passes; it becomes the active one.
+ * Those that do not pass are noted, so that they are not asked about again; where that
+ * cannot be written (or the machine is at fault) two of them could name each other as the
+ * one before, so all are remembered. One that only an admin may load follows one of its
+ * own kind that failed, and nothing else. */
 int neap_live_try_predecessors(struct live_job *job, const char *verb, const char *before,
 			       const char *why)
 {
@@ -275,15 +276,16 @@ int neap_live_failed_prepare(struct live_job *job, struct neap_error *err)
 		job->item != NULL ? neap_live_slot(job->live, job->item) : NULL;
 
 	(void)err;
-	/* Somebody may have put another one in its place meanwhile; then there is only the note to be
-	 * made, so that nothing goes back to it. */
+	/* Somebody may have put another one in its place meanwhile; then there is only
+	 * the note to be made, so that nothing goes back to it. */
 	if (strcmp(job->to, job->older_version) != 0)
 		return job->layer == LAYER_UPLOADED ? 0 : LIVE_DONE;
 	job->to[0] = '\0';
 	return slot != NULL && slot->stats.is_failed ? 0 : LIVE_DONE;
 }
 
-/* The text that it had before, unless that is the one that failed; the upload; the configured one. */
+/* The text that it had before, unless that is the one that failed; the upload; the
+ * configured one. */
 static void fall_from_file(struct live_job *job)
 {
 	const struct live_item *item = job->item;
@@ -414,8 +416,8 @@ static bool lacks_start(const struct live_job *job)
 	return job->rc == -NEAP_ENOMEM && job->live->is_inline;
 }
 
-/* The active upload, its predecessors. What is wrong with the files, the machine or its memory is not
- * held against a version: it is tried again at the next start. */
+/* The active upload, its predecessors. What is wrong with the files, the machine or its
+ * memory is not held against a version: it is tried again at the next start. */
 static void try_uploads(struct live_job *job)
 {
 	char version[12] = "";

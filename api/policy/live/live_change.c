@@ -77,8 +77,8 @@ static void remember(struct live_job *job)
 static void refuse(struct live_job *job)
 {
 	remember(job);
-	/* Whatever a text did wrong, its memory or time included, it is the text that is wrong; but not
-	 * of a machine that is too busy to tell. */
+	/* Whatever a text did wrong, its memory or time included, it is the text that is
+	 * wrong; but not of a machine that is too busy to tell. */
 	if (neap_live_is_refused(job) && job->err.code != NEAP_ETOOLARGE &&
 	    job->err.code != NEAP_EFORBIDDEN)
 		job->err.code = NEAP_EINVAL;
@@ -220,8 +220,8 @@ int neap_live_delete_prepare(struct live_job *job, struct neap_error *err)
 	    (!item->has_upload && item->layer == LAYER_NONE && !item->refusal.is_set))
 		return neap_error_set(err, NEAP_ENOTFOUND, "there is no policy %s/%s",
 				      job->id.kind, job->id.name);
-	/* An upload that failed with nothing to go back to is no active version any more, but its
-	 * wishes are held. */
+	/* An upload that failed with nothing to go back to is no active version any more,
+	 * but its wishes are held. */
 	if (item->has_upload || item->layer == LAYER_UPLOADED)
 		return 0;
 	if (item->layer != LAYER_NONE)
@@ -290,8 +290,8 @@ int neap_live_rollback_prepare(struct live_job *job, struct neap_error *err)
 				       strcmp(job->to, job->older_version) == 0);
 }
 
-/* Without a name it is the one before, and if that does not pass, none: further back goes who says
- * so. */
+/* Without a name it is the one before, and if that does not pass, none: further back goes
+ * who says so. */
 static int find_target(struct live_job *job, char *ret)
 {
 	if (job->to[0] == '\0')

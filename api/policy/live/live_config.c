@@ -81,8 +81,8 @@ static void take_over(struct live_job *job, struct live_item *item)
 			      item->order);
 }
 
-/* It acts already (or something above it does): then only parameters can differ, and it keeps what it
- * remembers. */
+/* It acts already (or something above it does): then only parameters can differ, and it
+ * keeps what it remembers. */
 static bool is_running(const struct live_job *job, const struct live_item *item)
 {
 	const struct neap_registry_slot *slot = neap_live_slot(job->live, item);
@@ -153,7 +153,8 @@ static int leave_out(struct neap_live *live, struct live_item *item,
 	return 0;
 }
 
-/* Those that the new configuration does not name. What did not pass may be the new text of any. */
+/* Those that the new configuration does not name. What did not pass may be the new text
+ * of any. */
 static int configured_prepare(struct live_job *job, struct neap_error *err)
 {
 	struct neap_live *live = job->live;

@@ -72,7 +72,8 @@ static void changed(void *arg, const char *name, const char *text, size_t len)
 		say_refused(live, name, &err);
 }
 
-/* The file no longer stands for the item. id NULL: whatever it stands for when its turn comes. */
+/* The file no longer stands for the item. id NULL: whatever it stands for when its turn
+ * comes. */
 static void queue_gone(struct neap_live *live, const char *name,
 		       const struct neap_policy_id *id)
 {
@@ -242,8 +243,9 @@ void neap_live_file_finish(struct live_job *job)
 	struct live_file *file = neap_map_find(live->files, job->text.origin);
 	struct live_item *item = NULL;
 
+	/* it was made by prepare, and only a job after this one ends it */
 	if (file == NULL)
-		return; /* it was made by prepare, and only a job after this one ends it */
+		return;
 	if (job->rc == 0)
 		job->rc = take_item(job, file, &item);
 	if (job->rc < 0) {

@@ -199,7 +199,8 @@ static void put_later(struct live_job *job)
 		live->last = job;
 }
 
-/* Starts the next job unless one is at work. Jobs that need no work are done on the way. */
+/* Starts the next job unless one is at work. Jobs that need no work are done on the
+ * way. */
 static void queue_go(struct neap_live *live)
 {
 	while (live->at_work == NULL && live->first != NULL && !live->is_ending) {
@@ -257,8 +258,8 @@ void neap_live_queue(struct live_job *job)
 		neap_live_kick(live);
 }
 
-/* No answer may come before the call has returned: the queue goes on in the next event, which costs
- * nothing that could be lacking. */
+/* No answer may come before the call has returned: the queue goes on in the next event,
+ * which costs nothing that could be lacking. */
 void neap_live_kick(struct neap_live *live)
 {
 	event_active(live->kick, EV_TIMEOUT, 0);
@@ -409,8 +410,8 @@ void neap_live_forget(struct neap_live *live, void *arg)
 	}
 }
 
-/* Inside a tick: the swap comes later, from the loop. Which version it was is kept, as another may be
- * in its place by then. */
+/* Inside a tick: the swap comes later, from the loop. Which version it was is kept, as
+ * another may be in its place by then. */
 void neap_live_failed(struct neap_live *live, const char *kind, const char *name,
 		      const char *why)
 {

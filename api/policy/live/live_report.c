@@ -148,7 +148,8 @@ json_t *neap_live_report_item(struct neap_live *live, const struct live_item *it
 	return row;
 }
 
-/* In the order in which they are asked, then what is known only by a text that did not pass. */
+/* In the order in which they are asked, then what is known only by a text that did not
+ * pass. */
 json_t *neap_live_rows(struct neap_live *live)
 {
 	struct neap_registry *registry = live->config.registry;

@@ -191,7 +191,8 @@ static void hear(struct neap_store *store)
 static int check(const struct sqlite_store *sqlite, const struct neap_store_write *write,
 		 const struct neap_object *newest, struct neap_error *err)
 {
-	/* Set by this thread alone. The other one may have ended, and nobody would commit it. */
+	/* Set by this thread alone. The other one may have ended, and nobody would commit
+	 * it. */
 	if (sqlite->is_ending)
 		return neap_error_set(err, NEAP_EUNAVAILABLE, "neapd ends");
 	if (sqlite->dead.code != NEAP_OK)

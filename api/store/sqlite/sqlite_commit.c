@@ -18,8 +18,8 @@ void neap_sqlite_poke(const struct sqlite_store *sqlite)
 		return;
 }
 
-/* The file was read with all its sums. This looks at the rest, which later rows would be written into, and without
- * delay for a start. */
+/* The file was read with all its sums. This looks at the rest, which later rows would be
+ * written into, and without delay for a start. */
 static int check_file(struct sqlite_store *sqlite, struct neap_error *err)
 {
 	if (!sqlite->is_checked && neap_sqlite_file_check(sqlite->file, err) < 0)

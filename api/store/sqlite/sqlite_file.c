@@ -62,8 +62,8 @@ int neap_sqlite_failed(const struct neap_sqlite_file *file, int code,
 	case SQLITE_PERM:
 		return neap_error_set(err, NEAP_EUNAVAILABLE, "%s: %s", file->path, text);
 	case SQLITE_IOERR:
-		/* After a failed sync the kernel forgets what it could not write, and a second
-		 * one succeeds: nothing that it says can be believed. */
+		/* After a failed sync the kernel forgets what it could not write, and a
+		 * second one succeeds: nothing that it says can be believed. */
 		if (code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC)
 			return neap_error_set(
 				err, NEAP_ESYS,
@@ -147,8 +147,8 @@ static int open_file(struct neap_sqlite_file *file, const struct neap_sqlite_ope
 	if (real_path(file->path, real, sizeof(real), err) < 0 ||
 	    neap_store_log_check(file->path, err) < 0)
 		return -(int)err->code;
-	/* SQLite would let others read it; the log beside it gets the mode of the file. What cannot be made
-	 * here SQLite cannot make either, and says why. */
+	/* SQLite would let others read it; the log beside it gets the mode of the file.
+	 * What cannot be made here SQLite cannot make either, and says why. */
 	made = open(real, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (made >= 0)
 		(void)close(made); /* nothing was written */

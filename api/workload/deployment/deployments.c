@@ -152,8 +152,9 @@ static bool read_spec(struct rollout *rollout)
 
 /* --- a look --- */
 
-/* Whether the ReplicaSets have done what they were told: else there may be more pods than it looks like, and what is
- * told next would come on top. One that is being deleted does nothing any more. */
+/* Whether the ReplicaSets have done what they were told: else there may be more pods than
+ * it looks like, and what is told next would come on top. One that is being deleted does
+ * nothing any more. */
 static bool is_settled(const struct rollout *rollout)
 {
 	for (size_t i = 0; i < rollout->count; i++) {

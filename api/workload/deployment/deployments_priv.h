@@ -37,7 +37,8 @@ struct member {
 	char name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID];
 	int64_t created_usec, revision;
 	int64_t replicas; /* wanted replicas */
-	/* Of its status; those that are ready or available are at most so many as there are to be: which go is known. */
+	/* Of its status; those that are ready or available are at most so many as there
+	 * are to be: which go is known. */
 	int64_t status_replicas, ready, available;
 	bool is_deleting;
 	/* The annotations that tell what it was last scaled for; NEAP_MISSING. */
@@ -68,8 +69,8 @@ struct rollout {
 /* deployment_sets.c */
 /* As of a neap_search: which ReplicaSets may be those of a Deployment. */
 unsigned deployment_wants_set(void *arg, const char *uid, const struct neap_object *set);
-/* Finds its ReplicaSets and the current one, gives that its revision, and puts annotations where they belong. False:
- * the look ends here. */
+/* Finds its ReplicaSets and the current one, gives that its revision, and puts
+ * annotations where they belong. False: the look ends here. */
 bool rollout_find(struct rollout *rollout);
 /* Asks for the current one, if there is none. False: it was not to be had. */
 bool rollout_make_current(struct rollout *rollout);
@@ -98,7 +99,8 @@ void rollout_drop_condition(struct rollout *rollout, const char *type);
 /* Returns whether all its pods have the present template and are available. */
 bool rollout_is_complete(const struct rollout *rollout);
 void rollout_check_paused(struct rollout *rollout);
-/* Asks for the status to be as it is now. with_progress: of a rollout, not of a mere scaling. When to look again; 0. */
+/* Asks for the status to be as it is now. with_progress: of a rollout, not of a mere
+ * scaling. When to look again; 0. */
 int64_t rollout_status(struct rollout *rollout, bool with_progress);
 
 /* deployments.c: records an event about it. */

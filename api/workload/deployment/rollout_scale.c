@@ -20,7 +20,8 @@ bool rollout_is_scaling(const struct rollout *rollout)
 	return false;
 }
 
-/* The only one with pods; without any the current one, or else the newest. NULL: there are several, or none. */
+/* The only one with pods; without any the current one, or else the newest. NULL: there
+ * are several, or none. */
 static struct member *find_only(struct rollout *rollout, size_t *ret_active)
 {
 	struct member *only = NULL;
@@ -71,7 +72,8 @@ static int64_t share_of(const struct rollout *rollout, const struct member *memb
 	return share > left ? share : left;
 }
 
-/* The largest first; of equal ones the newer where there is more to have, the older where there is less. */
+/* The largest first; of equal ones the newer where there is more to have, the older where
+ * there is less. */
 static int by_size_newer(const void *left, const void *right)
 {
 	const struct member *a = *(struct member *const *)left;

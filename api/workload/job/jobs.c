@@ -80,7 +80,8 @@ static int64_t look_at_job(struct neap_jobs *jobs, const struct neap_object *obj
 
 /* --- pods whose job has gone --- */
 
-/* Nobody counts them any more. 1: some are asked for; 0: there are none; -1: it failed. */
+/* Nobody counts them any more. 1: some are asked for; 0: there are none; -1: it
+ * failed. */
 static int release_orphans(struct neap_jobs *jobs, const char *ns, const char *name,
 			   const char *uid)
 {

@@ -13,7 +13,8 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
-/* Pods that are made at once: as many as there are, so that what fails, fails a few times only. */
+/* Pods that are made at once: as many as there are, so that what fails, fails a few times
+ * only. */
 #define CREATE_MIN 8
 /* After what failed. */
 #define PAUSE_MIN_USEC 100000
@@ -343,7 +344,8 @@ bool job_ask_all(struct flight *flight, const struct job *job,
 {
 	bool is_fine;
 
-	/* First the status: what ends or is counted is to be written whatever becomes of the rest. */
+	/* First the status: what ends or is counted is to be written whatever becomes of
+	 * the rest. */
 	is_fine = ask_status(flight, job, plan);
 	ask_pods(flight, job);
 	ask_new_pods(flight, job, plan);

@@ -22,7 +22,8 @@
 /* Looks that are slow are fewer a turn. */
 #define TURN_USEC 10000
 
-/* Steps of hearing one event, and between two looks at the clock; bytes of a text that are read in one. */
+/* Steps of hearing one event, and between two looks at the clock; bytes of a text that
+ * are read in one. */
 #define EVENT_STEPS 20
 #define CLOCK_STEPS 4000
 #define STEP_BYTES  4

@@ -72,7 +72,8 @@ static int digits_since(int64_t usec, int64_t now)
 	return digits;
 }
 
-/* Below 0: a first. The shorter time ago is first; a time that is not known is shortest. */
+/* Below 0: a first. The shorter time ago is first; a time that is not known is
+ * shortest. */
 static int compare_times(const struct neap_ranked_pod *a, const struct neap_ranked_pod *b,
 			 int64_t time_a, int64_t time_b, int64_t now)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a controller asks of pods, read off their JSON once for each version of them: looks come often, and each
- * sees all pods of its namespace. */
+ * What a controller asks of pods, read off their JSON once for each version of them:
+ * looks come often, and each sees all pods of its namespace. */
 #ifndef NEAP_API_WORKLOAD_LOOP_POD_FACTS_H
 #define NEAP_API_WORKLOAD_LOOP_POD_FACTS_H
 
@@ -42,8 +42,8 @@ bool neap_pod_facts_has(const struct neap_pod_facts_cache *cache,
 /* Forgets those of pods that have gone, now and then: pods is how many there are. */
 void neap_pod_facts_tidy(struct neap_pod_facts_cache *cache, size_t pods);
 
-/* Ready for so many seconds. *ret_after_usec, which may be NULL: when it will be, from now; 0 when it is, or is not
- * ready. */
+/* Ready for so many seconds. *ret_after_usec, which may be NULL: when it will be, from
+ * now; 0 when it is, or is not ready. */
 bool neap_pod_is_available(const struct neap_pod_facts *pod, int64_t min_ready_s,
 			   int64_t now_usec, int64_t *ret_after_usec);
 

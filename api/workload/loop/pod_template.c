@@ -43,7 +43,8 @@ static bool is_amounts(const char *name)
 	return false;
 }
 
-/* An amount is the same however it is written: what older versions stored was not canonical. */
+/* An amount is the same however it is written: what older versions stored was not
+ * canonical. */
 static json_t *bare_amount(const json_t *value)
 {
 	char amount[NEAP_QUANTITY_SIZE];
@@ -53,8 +54,8 @@ static json_t *bare_amount(const json_t *value)
 		       : json_incref((json_t *)(uintptr_t)value);
 }
 
-/* What counts of value, without what is void; a new reference, NULL without memory. Depth is that of a checked
- * object. */
+/* What counts of value, without what is void; a new reference, NULL without memory. Depth
+ * is that of a checked object. */
 static json_t *bare(const json_t *value, bool has_amounts)
 {
 	json_t *copy, *item;

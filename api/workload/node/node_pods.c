@@ -14,7 +14,8 @@
 #include "engine/json/json.h"
 
 #define PODS "pods"
-/* Pods of one turn that are looked at, and that are concerned: those are parsed, and perhaps written. */
+/* Pods of one turn that are looked at, and that are concerned: those are parsed, and
+ * perhaps written. */
 #define PIECE     500
 #define CONCERNED 64
 
@@ -136,7 +137,8 @@ static void write_condition(const struct pod *pod, const char *phase, const char
 					       pod->now)));
 }
 
-/* Nobody is there who could end it: it is gone at once. Those who count on it see that it failed. */
+/* Nobody is there who could end it: it is gone at once. Those who count on it see that it
+ * failed. */
 static void force(const struct pod *pod, enum why why)
 {
 	if (!is_finished(pod) && why != WHY_UNBOUND)
@@ -174,7 +176,8 @@ static int64_t bound_since(const struct pod *pod)
 	return neap_time_parse(text, &since, NULL) == 0 ? since : 0;
 }
 
-/* Whoever is away for a while cannot know whether a node that it took for lost came back meanwhile. */
+/* Whoever is away for a while cannot know whether a node that it took for lost came back
+ * meanwhile. */
 static void look_at_taints(const struct pod *pod, const struct node_record *record)
 {
 	struct neap_node_watch *watch = pod->watch;

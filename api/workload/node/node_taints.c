@@ -16,7 +16,8 @@
 
 /* --- those that stand for conditions --- */
 
-/* The taints that are ours, and the condition that each stands for; spec.unschedulable is looked at like one. */
+/* The taints that are ours, and the condition that each stands for; spec.unschedulable is
+ * looked at like one. */
 static const struct {
 	const char *key, *effect, *condition, *status;
 } taints[] = {

@@ -76,7 +76,8 @@ static void look_at_lease(struct neap_node_watch *watch, struct node_record *rec
 	bool was_lost = record->is_lost;
 
 	if (!lease) {
-		/* Made by hand, or by who has no Lease: nobody can tell whether it is there. */
+		/* Made by hand, or by who has no Lease: nobody can tell whether it is
+		 * there. */
 		record->lease_version = 0;
 		record->is_lost = false;
 		return;
@@ -152,7 +153,8 @@ static bool tell_lost(struct neap_node_watch *watch, const char *name, const jso
 
 /* --- one node --- */
 
-/* Who tells its status is there, too. What we write of it keeps the time of its heartbeat. */
+/* Who tells its status is there, too. What we write of it keeps the time of its
+ * heartbeat. */
 static void read_ready(struct node_record *record, const json_t *node, int64_t now)
 {
 	const json_t *ready =
@@ -186,7 +188,8 @@ static void look_at_object(struct neap_node_watch *watch, struct node_record *re
 		watch->is_changed = true;
 	}
 	record->version = 0;
-	/* What the last look wrote is not read yet, or somebody was faster: the next look sees it. */
+	/* What the last look wrote is not read yet, or somebody was faster: the next look
+	 * sees it. */
 	newest = neap_client_newest(watch->config.client, NODES, "", object->name);
 	if (newest && newest->version == object->version) {
 		bool is_told =
@@ -298,8 +301,8 @@ static void look_at_nodes(struct neap_node_watch *watch, int64_t now)
 
 /* --- life --- */
 
-/* Who did not look for a while knows nothing of how long the others were silent: a start, a stop, a machine that
- * slept. */
+/* Who did not look for a while knows nothing of how long the others were silent: a start,
+ * a stop, a machine that slept. */
 static void start_anew(struct neap_node_watch *watch, int64_t now)
 {
 	watch->started = now;

@@ -49,17 +49,19 @@ struct neap_node_watch {
 };
 
 /* node_watch.c */
-/* The whole list of conditions with one more or another; a new reference, NULL without memory. */
+/* The whole list of conditions with one more or another; a new reference, NULL without
+ * memory. */
 json_t *node_conditions_with(const json_t *status, const char *type, const char *value,
 			     const char *reason, const char *message, int64_t now);
 
 /* node_taints.c */
-/* spec.taints as they should be, null for none; a new reference, NULL when they are so, or without memory. */
+/* spec.taints as they should be, null for none; a new reference, NULL when they are so,
+ * or without memory. */
 json_t *node_taints_changed(const json_t *node, int64_t now);
 /* Fills execute and is_out; false without memory, then they stay. */
 bool node_taints_read(struct node_record *record, const json_t *node, int64_t now);
-/* Unix microseconds when a pod has to go because of NoExecute taints (each with timeAdded); INT64_MAX: it may stay. bound:
- * since when it is on the node. */
+/* Unix microseconds when a pod has to go because of NoExecute taints (each with
+ * timeAdded); INT64_MAX: it may stay. bound: since when it is on the node. */
 int64_t node_taints_end(const json_t *execute, const json_t *pod, int64_t bound);
 
 /* node_pods.c */

@@ -26,7 +26,8 @@ static struct counts count_pods(const struct look *look)
 	return counts;
 }
 
-/* Those that there are but ReplicaFailure, and that where it is due. A new array, NULL without memory. */
+/* Those that there are but ReplicaFailure, and that where it is due. A new array, NULL
+ * without memory. */
 static json_t *make_conditions(const struct look *look, int64_t diff)
 {
 	static const char failure[] = "ReplicaFailure";

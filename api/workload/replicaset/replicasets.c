@@ -149,7 +149,8 @@ static bool sort_out(struct look *look, const struct neap_found *found)
 	return !look->is_short;
 }
 
-/* Of another template, or of another set, what was found up to now has to be found anew. False without memory. */
+/* Of another template, or of another set, what was found up to now has to be found anew.
+ * False without memory. */
 static bool read_labels(struct look *look)
 {
 	const json_t *labels = neap_tree_at(look->tree, "spec.template.metadata.labels");
@@ -222,7 +223,8 @@ static bool may_claim(struct look *look, int *left, const struct neap_object *po
 	       neap_replicaset_may_write(look, is_first, neap_feed_steps_of_text(pod));
 }
 
-/* False: somebody else was faster, or the like; or there are more than one look may ask for. */
+/* False: somebody else was faster, or the like; or there are more than one look may ask
+ * for. */
 static bool claim(struct look *look)
 {
 	bool may = may_adopt(look);

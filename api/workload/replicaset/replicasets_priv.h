@@ -56,22 +56,25 @@ struct look {
 };
 
 /* Returns what is known of one of the set's pods, borrowed; NULL when memory is short, or
- * when this turn has read as many pods as it may, and sets goes_on: the next turn knows them. */
+ * when this turn has read as many pods as it may, and sets goes_on: the next turn knows
+ * them. */
 const struct neap_pod_facts *neap_replicaset_facts(struct look *look,
 						   const struct neap_object *pod);
-/* Whether a look that has asked for so much may ask for one more write, of an object that takes so many steps to read;
- * takes them. */
+/* Whether a look that has asked for so much may ask for one more write, of an object that
+ * takes so many steps to read; takes them. */
 bool neap_replicaset_may_write(struct look *look, bool is_first, int64_t text_steps);
 /* replicaset_scale.c: as of a neap_search, which pods are of a set or of its siblings. */
 unsigned neap_replicaset_wants_sibling(void *arg, const char *uid,
 				       const struct neap_object *pod);
-/* replicaset_scale.c: asks for pods, or for their deletion; at most a piece. The difference that it saw. */
+/* replicaset_scale.c: asks for pods, or for their deletion; at most a piece. The
+ * difference that it saw. */
 int64_t neap_replicaset_scale(struct look *look);
 /* ... what became of an ask. */
 void neap_replicaset_told(void *arg, const struct neap_round_told *told);
 enum { ASK_CREATE, ASK_DELETE, ASK_OTHER };
 
-/* replicaset_status.c: asks for the status to be as the pods are now. diff: of the scaling. When to look again; 0. */
+/* replicaset_status.c: asks for the status to be as the pods are now. diff: of the
+ * scaling. When to look again; 0. */
 int64_t neap_replicaset_status(struct look *look, int64_t diff);
 
 #endif

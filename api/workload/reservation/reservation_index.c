@@ -106,7 +106,8 @@ void reservation_target_drop(struct reservation_index *index, const char *uid)
 
 /* --- users --- */
 
-/* Whether the name of the annotation stands in it anywhere: false means that it has none. */
+/* Whether the name of the annotation stands in it anywhere: false means that it has
+ * none. */
 static bool may_use(const struct neap_object *pod)
 {
 	static const char key[] = "\"" NEAP_KEY_RESERVATION_ALLOCATED "\"";
@@ -150,7 +151,8 @@ reservation_user_requests(struct reservation_user *user,
 	return &user->requests;
 }
 
-/* The pod as a user that stands nowhere yet; *ret NULL: it is none. False without memory. */
+/* The pod as a user that stands nowhere yet; *ret NULL: it is none. False without
+ * memory. */
 static bool read_user(const struct neap_object *pod,
 		      const struct neap_resources *resources,
 		      char target[NEAP_OBJECT_UID], struct reservation_user **ret)

@@ -104,7 +104,8 @@ enum reservation_ask {
 	RESERVATION_COLLECTED
 };
 void reservation_told(void *arg, const struct neap_round_told *told);
-/* Why nobody can use it, NULL: all is well; an event when that is another reason than before. */
+/* Why nobody can use it, NULL: all is well; an event when that is another reason than
+ * before. */
 void reservation_tell_trouble(struct neap_reservations *reservations,
 			      struct reservation_target *target, const char *trouble);
 

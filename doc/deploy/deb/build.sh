@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Packs what `make install` laid out into a Debian package; called by `make deb`.
-# usage: build.sh TREE VERSION OUT      TREE: DESTDIR of an installation with PREFIX=/usr; OUT: folder
+# usage: build.sh TREE VERSION OUT      TREE: DESTDIR of an installation with PREFIX=/usr;
+# OUT: folder
 # MAINTAINER: name and address of who answers for the package, "Name <mail address>".
 set -eu
 tree=${1:?usage: build.sh TREE VERSION OUT}

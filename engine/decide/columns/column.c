@@ -186,7 +186,8 @@ const char *neap_column_text(const struct neap_column_view *view, uint32_t row)
 	return node->object ? neap_object_label(node->object, view->column->key) : NULL;
 }
 
-/* Decimal, with a point and without an exponent: what the C library reads beside that would depend on the locale. */
+/* Decimal, with a point and without an exponent: what the C library reads beside that
+ * would depend on the locale. */
 static double number_of(const char *text)
 {
 	double value = 0, unit = 1;
@@ -228,7 +229,8 @@ static double numa_of(const struct neap_column_view *view, uint32_t row)
 	double ret;
 	bool is_there;
 
-	/* Nothing is handed back, so that neither this fails nor anything is to be closed. */
+	/* Nothing is handed back, so that neither this fails nor anything is to be
+	 * closed. */
 	if (!book || !book->numa || book->is_stale ||
 	    neap_numa_room_open(&room, book->numa, NULL, 0, NULL) < 0)
 		return NAN;

@@ -98,8 +98,8 @@ static int by_text(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
-/* Texts of codes, which are sorted; those without memory are left out. Different codes may have one text: two effects
- * of a taint. */
+/* Texts of codes, which are sorted; those without memory are left out. Different codes
+ * may have one text: two effects of a taint. */
 static size_t name_codes(const struct neap_decide *decide, const uint32_t *codes,
 			 size_t count, struct counted *ret)
 {

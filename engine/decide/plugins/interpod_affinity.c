@@ -24,7 +24,8 @@ static uint32_t add_slot(struct neap_cycle *cycle, const char *key)
 				   0);
 }
 
-/* The slot of a topology key; beyond NEAP_NEAR_KEYS_MAX, where it is none, nothing is counted. */
+/* The slot of a topology key; beyond NEAP_NEAR_KEYS_MAX, where it is none, nothing is
+ * counted. */
 static uint32_t slot_of_key(struct neap_cycle *cycle, const char *key)
 {
 	uint32_t i = 0;

@@ -141,8 +141,8 @@ static void reprieve(struct trial *trial, bool violates)
 	}
 }
 
-/* Whether room can be made on the node; the candidates that go are those who would have to. Everybody is on the node
- * again. */
+/* Whether room can be made on the node; the candidates that go are those who would have
+ * to. Everybody is on the node again. */
 static bool try_node(struct trial *trial)
 {
 	bool helps;
@@ -416,12 +416,12 @@ static int try_all(struct neap_decide *decide, struct neap_pod *pod, const uint3
 	return cycle->is_short ? neap_error_nomem(err) : found;
 }
 
-/* How long a pod waits that fits where owners alone decide, when a policy failed only here: until then it has not been
- * asked more. */
+/* How long a pod waits that fits where owners alone decide, when a policy failed only
+ * here: until then it has not been asked more. */
 #define AGAIN_USEC 1000000
 
-/* Reservations that are full become the pod's to make room in where policies open them. 0: it needs no room to be made;
- * 1: go on. */
+/* Reservations that are full become the pod's to make room in where policies open them.
+ * 0: it needs no room to be made; 1: go on. */
 static int open_full(struct neap_decide *decide, struct neap_error *err)
 {
 	struct neap_cycle *cycle = neap_decide_cycle(decide);

@@ -72,7 +72,8 @@ static int64_t points_of(int64_t part, int64_t all)
 	return (int64_t)((__int128)part * NEAP_SCORE_MAX / all);
 }
 
-/* Points of one resource, before they are turned round for MostAllocated; -1: there is none of it. */
+/* Points of one resource, before they are turned round for MostAllocated; -1: there is
+ * none of it. */
 static int64_t free_part(int64_t allocatable, int64_t used)
 {
 	if (allocatable <= 0)
@@ -139,7 +140,8 @@ static void score_room(struct neap_cycle *cycle, const uint32_t *rows, size_t co
 
 			if (part < 0)
 				continue;
-			/* Pods that ask for nothing count with something, so that it may be over the brim. */
+			/* Pods that ask for nothing count with something, so that it may
+			 * be over the brim. */
 			if (is_most)
 				part = points_of(now < all ? now : all, all);
 			sum += part * of[n].weight;
@@ -237,7 +239,8 @@ static bool has_image(const struct neap_cluster_node *node,
 	return false;
 }
 
-/* Adds what one image is worth where it lies: less while it is on few nodes, so that they are not all sent there. */
+/* Adds what one image is worth where it lies: less while it is on few nodes, so that they
+ * are not all sent there. */
 static void add_image(const struct neap_cycle *cycle, const struct neap_image *image,
 		      const uint32_t *rows, size_t count, int64_t *ret)
 {

@@ -40,7 +40,8 @@ static bool is_counted(struct neap_cycle *cycle, uint32_t row,
 	return true;
 }
 
-/* Which constraints count a pod; all of them have a slot. As kube-scheduler has it an empty selector counts none. */
+/* Which constraints count a pod; all of them have a slot. As kube-scheduler has it an
+ * empty selector counts none. */
 static void ask_selected(void *arg, const struct neap_pod *one)
 {
 	struct neap_cycle *cycle = arg;
@@ -94,8 +95,8 @@ static void count_row(struct neap_cycle *cycle, uint32_t row, bool is_required)
 	(void)neap_cycle_spend(cycle, (int64_t)(seen / NEAP_TALLY_STEP));
 }
 
-/* Counts of all required (or all other) constraints, by the number of the constraint and the domain. False without
- * memory. */
+/* Counts of all required (or all other) constraints, by the number of the constraint and
+ * the domain. False without memory. */
 static bool count_domains(struct neap_cycle *cycle, bool is_required)
 {
 	const struct neap_columns *columns = cycle->columns;

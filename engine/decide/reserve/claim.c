@@ -183,7 +183,8 @@ static bool put_reservation(json_t *notes, const struct neap_pod *pod,
 	return is_put;
 }
 
-/* CPUs that it says it has, of whatever place it had or was copied from, are not its own where it is given none. */
+/* CPUs that it says it has, of whatever place it had or was copied from, are not its own
+ * where it is given none. */
 static bool put_cpus(json_t *notes, const struct neap_pod *pod,
 		     const struct neap_claim *claim)
 {

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A candidate of the colocation sweep: idle priority, and while services use much of the machine
--- best-effort work keeps to a part of the CPUs, so that a service that wakes up finds one without
--- any. Two thresholds and a time keep it from going to and fro. By use alone: it acts before
--- anything waits, and gives CPUs away that nobody would have missed.
+-- A candidate of the colocation sweep: idle priority, and while services use much of the
+-- machine best-effort work keeps to a part of the CPUs, so that a service that wakes up
+-- finds one without any. Two thresholds and a time keep it from going to and fro. By use
+-- alone: it acts before anything waits, and gives CPUs away that nobody would have
+-- missed.
 
 ---@type neap.QosPolicy
 return {

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A candidate of the colocation sweep: idle priority for the pods of best-effort work, below a
--- class of the lowest weight. What cpu-share does first, without anything that follows.
+-- A candidate of the colocation sweep: idle priority for the pods of best-effort work,
+-- below a class of the lowest weight. What cpu-share does first, without anything that
+-- follows.
 
 ---@type neap.QosPolicy
 return {

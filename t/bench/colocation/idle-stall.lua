@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A candidate of the colocation sweep: idle priority, and when the kernel reports that a service
--- stalls, best-effort work is at once put on half of its CPUs; they come back one by one. By
--- pressure alone: nothing is taken as long as nobody waits, and the first wait is not avoided.
+-- A candidate of the colocation sweep: idle priority, and when the kernel reports that a
+-- service stalls, best-effort work is at once put on half of its CPUs; they come back one
+-- by one. By pressure alone: nothing is taken as long as nobody waits, and the first wait
+-- is not avoided.
 
 --- One half of N, at least one.
 local function half(n)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A candidate of the colocation sweep: weights alone. Best-effort work has the lowest weight
--- there is, services the highest; nothing is ever taken away.
+-- A candidate of the colocation sweep: weights alone. Best-effort work has the lowest
+-- weight there is, services the highest; nothing is ever taken away.
 
 local LOWEST, HIGHEST = 2, 262144
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The peer for P3 to P5: an extender as they are usually written in Go, with net/http and encoding/json, of names only.
-// extender NODES: its nodes are those of extender_server, in a map; it compares a number or two and nothing more.
-// Prints its port; ends when its standard input does.
+// The peer for P3 to P5: an extender as they are usually written in Go, with net/http and
+// encoding/json, of names only. extender NODES: its nodes are those of extender_server,
+// in a map; it compares a number or two and nothing more. Prints its port; ends when its
+// standard input does.
 package main
 
 import (

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The peer for the node tick (P9): reads the files of a list as node agents in Go usually do, each
-// by open, read of the whole file, close, and splits it into lines and fields whose numbers are kept.
-// An empty line in the list ends a tick. Prints the CPU time of a tick in microseconds,
-// garbage collection included, then the reads of a tick; tab separated.
+// The peer for the node tick (P9): reads the files of a list as node agents in Go usually
+// do, each by open, read of the whole file, close, and splits it into lines and fields
+// whose numbers are kept. An empty line in the list ends a tick. Prints the CPU time of a
+// tick in microseconds, garbage collection included, then the reads of a tick; tab
+// separated.
 package main
 
 import (

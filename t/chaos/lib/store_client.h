@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A small client of the API over a unix socket, for programs that kill the server. What must not be ends the
- * program. */
+ * A small client of the API over a unix socket, for programs that kill the server. What
+ * must not be ends the program. */
 #ifndef NEAP_T_CHAOS_LIB_STORE_CLIENT_H
 #define NEAP_T_CHAOS_LIB_STORE_CLIENT_H
 

@@ -100,8 +100,8 @@ static bool read_length(const char *text, size_t len, size_t *ret)
 	return len > 0;
 }
 
-/* *ret_matters: it decides about framing, so that a value that goes on in the next line ends the
- * reading. */
+/* *ret_matters: it decides about framing, so that a value that goes on in the next line
+ * ends the reading. */
 static bool read_header(const char *line, size_t len, struct head *head,
 			bool *ret_matters)
 {

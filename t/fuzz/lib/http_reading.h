@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one reading that the bytes of an HTTP connection have by RFC 9112, for comparison with what the
- * server hands to its handlers. It ends at the first thing that could be read in two ways. What the
- * server takes beyond the standard is taken here, too: lines without CR, folded headers (as a blank),
- * an http:// address, trailers (thrown away). */
+ * The one reading that the bytes of an HTTP connection have by RFC 9112, for comparison
+ * with what the server hands to its handlers. It ends at the first thing that could be
+ * read in two ways. What the server takes beyond the standard is taken here, too: lines
+ * without CR, folded headers (as a blank), an http:// address, trailers (thrown away). */
 #ifndef NEAP_T_FUZZ_HTTP_READING_H
 #define NEAP_T_FUZZ_HTTP_READING_H
 
@@ -18,7 +18,8 @@ struct http_read_request {
 	size_t target_len;
 	char *body;
 	size_t body_len;
-	/* Chunked: the length of its body is only known if every chunk is as the standard has it. */
+	/* Chunked: the length of its body is only known if every chunk is as the standard
+	 * has it. */
 	bool is_chunked, has_body;
 };
 

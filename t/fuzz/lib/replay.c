@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stands in for libFuzzer where the compiler has none: calls the target once with every file that it
- * is given, and with every file of every folder, in the order of their names. */
+ * Stands in for libFuzzer where the compiler has none: calls the target once with every
+ * file that it is given, and with every file of every folder, in the order of their
+ * names. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# watching.sh NAME ARGUMENT...: kubectl get -w in the background; it has begun when its own log (-v=6) has the answer.
-# watching.sh NAME LINES: ends when that many lines came, or after 10 s; prints them.
+# watching.sh NAME ARGUMENT...: kubectl get -w in the background; it has begun when its
+# own log (-v=6) has the answer. watching.sh NAME LINES: ends when that many lines came,
+# or after 10 s; prints them.
 name=$1
 shift
 if [ $# -gt 1 ]; then
