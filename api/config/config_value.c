@@ -35,6 +35,27 @@ const char *neap_config_nearest(const char *text, const char *const *names, size
 
 /* --- values --- */
 
+static int set_amount(int64_t *to, const struct neap_option *option, const char *text,
+		      bool is_cpu, struct neap_error *err)
+{
+	char *(*const format)(int64_t, char *, size_t) =
+		is_cpu ? neap_quantity_format_milli : neap_quantity_format_bytes;
+	char low[32], high[32];
+	int64_t amount;
+
+	if ((is_cpu ? neap_quantity_parse_milli(text, &amount, NULL)
+		    : neap_quantity_parse_units(text, &amount, NULL)) < 0)
+		return neap_error_set(
+			err, NEAP_EINVAL, "'%s' is no amount of %s: give for example %s",
+			text, is_cpu ? "CPU" : "memory", is_cpu ? "500m or 2" : "64Mi");
+	if (amount < option->min || amount > option->max)
+		return neap_error_set(err, NEAP_EINVAL, "'%s' is out of range: %s to %s",
+				      text, format(option->min, low, sizeof(low)),
+				      format(option->max, high, sizeof(high)));
+	*to = amount;
+	return 0;
+}
+
 static int set_text(char *to, size_t size, const char *text, struct neap_error *err)
 {
 	if (strlen(text) >= size)
@@ -89,44 +110,6 @@ static int set_duration(int64_t *to, const struct neap_option *option, const cha
 		return neap_error_set(err, NEAP_EINVAL, "'%s' is out of range: %s to %s",
 				      text, low, high);
 	*to = usec;
-	return 0;
-}
-
-static int set_milli(int64_t *to, const struct neap_option *option, const char *text,
-		     struct neap_error *err)
-{
-	char low[32], high[32];
-	int64_t milli;
-
-	if (neap_quantity_parse_milli(text, &milli, NULL) < 0)
-		return neap_error_set(
-			err, NEAP_EINVAL,
-			"'%s' is no amount of CPU: give for example 500m or 2", text);
-	if (milli < option->min || milli > option->max)
-		return neap_error_set(
-			err, NEAP_EINVAL, "'%s' is out of range: %s to %s", text,
-			neap_quantity_format_milli(option->min, low, sizeof(low)),
-			neap_quantity_format_milli(option->max, high, sizeof(high)));
-	*to = milli;
-	return 0;
-}
-
-static int set_bytes(int64_t *to, const struct neap_option *option, const char *text,
-		     struct neap_error *err)
-{
-	char low[32], high[32];
-	int64_t bytes;
-
-	if (neap_quantity_parse_units(text, &bytes, NULL) < 0)
-		return neap_error_set(
-			err, NEAP_EINVAL,
-			"'%s' is no amount of memory: give for example 64Mi", text);
-	if (bytes < option->min || bytes > option->max)
-		return neap_error_set(
-			err, NEAP_EINVAL, "'%s' is out of range: %s to %s", text,
-			neap_quantity_format_bytes(option->min, low, sizeof(low)),
-			neap_quantity_format_bytes(option->max, high, sizeof(high)));
-	*to = bytes;
 	return 0;
 }
 
@@ -382,9 +365,9 @@ int neap_config_set(struct neap_config *config, const struct neap_option *option
 	case NEAP_OPTION_DURATION:
 		return set_duration(to, option, text, err);
 	case NEAP_OPTION_MILLI:
-		return set_milli(to, option, text, err);
+		return set_amount(to, option, text, true, err);
 	case NEAP_OPTION_BYTES:
-		return set_bytes(to, option, text, err);
+		return set_amount(to, option, text, false, err);
 	case NEAP_OPTION_COUNT:
 		return set_count(to, option, text, err);
 	case NEAP_OPTION_CHOICE:

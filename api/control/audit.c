@@ -125,10 +125,7 @@ static void answer_list(struct neap_http_request *request, const struct neap_aud
 		if (!entry)
 			break;
 		seq = entry->seq + 1;
-		if (json_array_append_new(entries, entry_to_json(entry)) < 0) {
-			json_decref(entries);
-			entries = NULL;
-		}
+		neap_json_push_new(&entries, entry_to_json(entry));
 	}
 	/* NULL entries make json_pack fail. */
 	body = json_pack("{s:o, s:I}", "entries", entries, "last", (json_int_t)newest);

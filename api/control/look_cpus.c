@@ -144,10 +144,7 @@ static json_t *pods_json(const struct neap_numa_node *numa, const struct holder 
 	json_t *rows = json_array();
 
 	for (size_t i = 0; rows && i < numa->pod_count; i++)
-		if (json_array_append_new(rows, pod_json(numa, &list[i])) < 0) {
-			json_decref(rows);
-			return NULL;
-		}
+		neap_json_push_new(&rows, pod_json(numa, &list[i]));
 	return rows;
 }
 
@@ -164,11 +161,8 @@ static json_t *holders_json(const struct neap_numa_node *numa, const struct hold
 	json_t *names = json_array();
 
 	for (size_t i = 0; names && i < numa->pod_count; i++)
-		if (has_slot(list[i].held->cpus, slot) &&
-		    json_array_append_new(names, json_string(list[i].held->uid)) < 0) {
-			json_decref(names);
-			return NULL;
-		}
+		if (has_slot(list[i].held->cpus, slot))
+			neap_json_push_new(&names, json_string(list[i].held->uid));
 	return names;
 }
 
@@ -193,10 +187,7 @@ static json_t *cpus_json(const struct neap_topology *topology,
 			"l3", known(cpu->l3), "reserved", has_slot(numa->reserved, slot),
 			"pods", holders_json(numa, list, slot));
 
-		if (json_array_append_new(rows, row) < 0) {
-			json_decref(rows);
-			return NULL;
-		}
+		neap_json_push_new(&rows, row);
 	}
 	return rows;
 }

@@ -2,6 +2,7 @@
  *
  * Topology to JSON. People request it now and then; 384 CPUs give about 40 KB. */
 #include "api/control/topology_json.h"
+#include "engine/json/json.h"
 
 /* The CPU list as a JSON string. */
 static json_t *cpus_json(const struct neap_cpuset *cpus)
@@ -25,10 +26,7 @@ static json_t *sockets_json(const struct neap_topology *t)
 		json_t *row = json_pack("{s:i, s:o}", "socket", t->sockets[i].os_socket,
 					"cpus", cpus_json(&t->sockets[i].cpus));
 
-		if (json_array_append_new(list, row) < 0) {
-			json_decref(list);
-			return NULL;
-		}
+		neap_json_push_new(&list, row);
 	}
 	return list;
 }
@@ -43,10 +41,7 @@ static json_t *nodes_json(const struct neap_topology *t)
 					"memory_bytes", known(node->memory_bytes), "near",
 					node->is_near, "cpus", cpus_json(&node->cpus));
 
-		if (json_array_append_new(list, row) < 0) {
-			json_decref(list);
-			return NULL;
-		}
+		neap_json_push_new(&list, row);
 	}
 	return list;
 }
@@ -60,10 +55,7 @@ static json_t *l3s_json(const struct neap_topology *t)
 					known(t->l3s[i].size_bytes), "cpus",
 					cpus_json(&t->l3s[i].cpus));
 
-		if (json_array_append_new(list, row) < 0) {
-			json_decref(list);
-			return NULL;
-		}
+		neap_json_push_new(&list, row);
 	}
 	return list;
 }
@@ -79,10 +71,7 @@ static json_t *cores_json(const struct neap_topology *t)
 					t->sockets[core->socket].os_socket, "cpus",
 					cpus_json(&core->cpus));
 
-		if (json_array_append_new(list, row) < 0) {
-			json_decref(list);
-			return NULL;
-		}
+		neap_json_push_new(&list, row);
 	}
 	return list;
 }
@@ -101,10 +90,7 @@ static json_t *rows_json(const struct neap_topology *t)
 			"l3", cpu->l3 < 0 ? json_null() : json_integer(cpu->l3), "thread",
 			cpu->thread, "kind", cpu->kind);
 
-		if (json_array_append_new(list, row) < 0) {
-			json_decref(list);
-			return NULL;
-		}
+		neap_json_push_new(&list, row);
 	}
 	return list;
 }

@@ -11,6 +11,7 @@
 #include "api/policy/trusted.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 struct listed {
 	struct neap_folder_version file;
@@ -75,10 +76,7 @@ static json_t *versions_json(const struct neap_history *history,
 			(int)neap_history_has_failed(history, file->version), "by",
 			list[i].by, "why", list[i].why);
 
-		if (json_array_append_new(array, one) < 0) {
-			json_decref(array);
-			return NULL;
-		}
+		neap_json_push_new(&array, one);
 	}
 	return array;
 }
@@ -98,10 +96,7 @@ static json_t *history_json(const struct neap_history *history)
 			line->verb, "version", line->version, "by", line->by, "why",
 			line->why);
 
-		if (json_array_append_new(array, one) < 0) {
-			json_decref(array);
-			return NULL;
-		}
+		neap_json_push_new(&array, one);
 	}
 	return array;
 }

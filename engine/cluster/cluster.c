@@ -480,11 +480,6 @@ size_t neap_cluster_node_count(const struct neap_cluster *cluster)
 	return cluster->node_count;
 }
 
-size_t neap_cluster_pod_count(const struct neap_cluster *cluster)
-{
-	return neap_map_count(cluster->pods);
-}
-
 uint64_t neap_cluster_generation(const struct neap_cluster *cluster)
 {
 	return cluster->generation;

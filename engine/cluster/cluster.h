@@ -240,7 +240,6 @@ struct neap_pod *neap_cluster_nominee(const struct neap_cluster *cluster, size_t
 /* Recounts changed nodes. The columns are valid until the next change. */
 const struct neap_columns *neap_cluster_settle(struct neap_cluster *cluster);
 size_t neap_cluster_node_count(const struct neap_cluster *cluster); /* that are there */
-size_t neap_cluster_pod_count(const struct neap_cluster *cluster);
 /* Raised with every change. */
 uint64_t neap_cluster_generation(const struct neap_cluster *cluster);
 /* Borrowed; NULL when there is none. */

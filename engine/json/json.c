@@ -231,3 +231,11 @@ json_t *neap_json_condition(const json_t *status, const char *type)
 {
 	return neap_json_find(json_object_get(status, "conditions"), "type", type);
 }
+
+void neap_json_push_new(json_t **list, json_t *item)
+{
+	if (json_array_append_new(*list, item) == 0)
+		return;
+	json_decref(*list);
+	*list = NULL;
+}

@@ -54,6 +54,9 @@ size_t neap_json_values_of_text(const char *text, size_t len);
 const char *neap_json_text(const json_t *object, const char *name);
 /* Whether the member is this text. */
 bool neap_json_is_text(const json_t *object, const char *name, const char *text);
+/* Appends to *list, or frees it and leaves NULL without memory, as for a NULL item. Takes
+ * the item over. */
+void neap_json_push_new(json_t **list, json_t *item);
 /* The first object of a list whose member is this text, NULL when there is none.
  * Borrowed. */
 json_t *neap_json_find(const json_t *list, const char *name, const char *text);

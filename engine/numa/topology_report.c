@@ -194,22 +194,6 @@ static int book_open(const struct neap_topology_report_from *from, struct book *
 	return failed < 0 ? failed : make_pools(book, err);
 }
 
-int neap_topology_report_pools(const struct neap_topology_report_from *from,
-			       struct neap_cpu_pools *ret, struct neap_error *err)
-{
-	struct book *book = neap_alloc(sizeof(*book));
-	int failed;
-
-	if (!book)
-		return neap_error_nomem(err);
-	failed = book_open(from, book, err);
-	if (failed == 0)
-		*ret = book->pools;
-	book_done(book);
-	free(book);
-	return failed;
-}
-
 /* --- annotations --- */
 
 static int node_of(const struct neap_topology *topology, const struct neap_cpu *cpu)

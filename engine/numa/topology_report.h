@@ -49,8 +49,5 @@ struct neap_topology_report_from {
  * zones stay. A new reference. NEAP_ENOMEM. */
 int neap_topology_report(const struct neap_topology_report_from *from,
 			 const json_t *object, json_t **ret, struct neap_error *err);
-/* The reported CPU pools, for enforcement. NEAP_ENOMEM. */
-int neap_topology_report_pools(const struct neap_topology_report_from *from,
-			       struct neap_cpu_pools *ret, struct neap_error *err);
 
 #endif

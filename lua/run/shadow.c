@@ -52,11 +52,6 @@ void neap_shadow_free(struct neap_shadow *shadow)
 	free(shadow);
 }
 
-const struct neap_policy *neap_shadow_policy(const struct neap_shadow *shadow)
-{
-	return shadow->policy;
-}
-
 static void note_fault(struct neap_shadow *shadow, const struct neap_answer *answer)
 {
 	bool is_dead = neap_vm_is_dead(neap_policy_vm(shadow->policy));

@@ -17,7 +17,6 @@ struct neap_shadow;
 struct neap_shadow *neap_shadow_new_take(struct neap_policy *policy,
 					 int64_t now_unix_usec);
 void neap_shadow_free(struct neap_shadow *shadow);
-const struct neap_policy *neap_shadow_policy(const struct neap_shadow *shadow);
 /* Call it after the version in service answered sample with verdict and wishes
  * (borrowed). The rest of the cycle's budget pays for it, so shadows are put off first.
  * It stops by the same rules as a policy in service: three consecutive faults, or a

@@ -40,11 +40,6 @@ int neap_top_order_find(const char *text)
 	return -1;
 }
 
-const char *neap_top_order_name(int order)
-{
-	return orders[order].name;
-}
-
 static int compare(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;

@@ -12,7 +12,6 @@
 
 /* Returns the order with that name or key letter ("c"), -1 when there is none. */
 int neap_top_order_find(const char *text);
-const char *neap_top_order_name(int order);
 /* Returns a new array of the same rows: highest first, names ascending, missing figures
  * last. Stable. NULL without memory. */
 json_t *neap_top_order(const json_t *rows, int order);

@@ -347,27 +347,29 @@ int neap_live_put(struct neap_live *live, const struct neap_live_change *change,
 	return 0;
 }
 
-int neap_live_delete(struct neap_live *live, const struct neap_live_change *change,
-		     struct neap_error *err)
+static int queue_version(struct neap_live *live, enum live_verb verb,
+			 const struct neap_live_change *change, const char *version,
+			 struct neap_error *err)
 {
-	struct live_job *job = change_job(live, VERB_DELETE, change, err);
+	struct live_job *job = change_job(live, verb, change, err);
 
 	if (job == NULL)
 		return -(int)err->code;
+	(void)neap_strcopy(job->to, sizeof(job->to), version != NULL ? version : "");
 	neap_live_queue(job);
 	return 0;
+}
+
+int neap_live_delete(struct neap_live *live, const struct neap_live_change *change,
+		     struct neap_error *err)
+{
+	return queue_version(live, VERB_DELETE, change, "", err);
 }
 
 int neap_live_rollback(struct neap_live *live, const struct neap_live_change *change,
 		       const char *to, struct neap_error *err)
 {
-	struct live_job *job = change_job(live, VERB_ROLLBACK, change, err);
-
-	if (job == NULL)
-		return -(int)err->code;
-	(void)neap_strcopy(job->to, sizeof(job->to), to != NULL ? to : "");
-	neap_live_queue(job);
-	return 0;
+	return queue_version(live, VERB_ROLLBACK, change, to, err);
 }
 
 int neap_live_set_params(struct neap_live *live, const struct neap_live_change *change,
@@ -389,13 +391,7 @@ int neap_live_set_params(struct neap_live *live, const struct neap_live_change *
 int neap_live_list_versions(struct neap_live *live, const struct neap_live_change *change,
 			    const char *version, struct neap_error *err)
 {
-	struct live_job *job = change_job(live, VERB_VERSIONS, change, err);
-
-	if (job == NULL)
-		return -(int)err->code;
-	(void)neap_strcopy(job->to, sizeof(job->to), version != NULL ? version : "");
-	neap_live_queue(job);
-	return 0;
+	return queue_version(live, VERB_VERSIONS, change, version, err);
 }
 
 void neap_live_forget(struct neap_live *live, void *arg)
