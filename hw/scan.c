@@ -12,7 +12,7 @@
 struct pod {
 	struct neap_scan_pod row;
 	const struct class_dir *class;
-	struct neap_place place;
+	struct neap_scan_place place;
 	bool is_kept; /* place and containers were handed on to the next look */
 };
 
@@ -21,9 +21,9 @@ struct class_dir {
 	const struct neap_tree *tree;
 	enum neap_kube_qos qos;
 	char dir[NEAP_PATH_MAX];
-	struct neap_place place;
-	struct neap_place_names names; /* subdirectories that are named as pods */
-	bool was_moved;                /* found so by the present look */
+	struct neap_scan_place place;
+	struct neap_scan_place_names names; /* subdirectories that are named as pods */
+	bool was_moved;                     /* found so by the present look */
 };
 
 struct neap_scan {
@@ -33,7 +33,7 @@ struct neap_scan {
 	struct pod *pods;
 	size_t pod_count;
 	size_t looks;
-	struct neap_places places;
+	struct neap_scan_places places;
 	/* every pod has a watch, and none reported anything since the last look */
 	bool is_told;
 	bool is_doubted; /* the next look goes by paths and reads all */
@@ -69,7 +69,7 @@ static void free_pods(struct neap_scan *scan)
 	for (size_t i = 0; i < scan->pod_count; i++) {
 		if (scan->pods[i].is_kept)
 			continue;
-		neap_place_close(&scan->places, &scan->pods[i].place);
+		neap_scan_place_close(&scan->places, &scan->pods[i].place);
 		free(scan->pods[i].row.containers);
 	}
 	free(scan->pods);
@@ -106,7 +106,7 @@ static int rebuild_pods(struct neap_scan *scan, struct neap_error *err)
 			row->tree = class->tree;
 			row->kube_qos = class->qos;
 			pods[made].class = class;
-			neap_place_init(&pods[made].place);
+			neap_scan_place_init(&pods[made].place);
 			made++;
 		}
 	}
@@ -133,19 +133,20 @@ static int rebuild_pods(struct neap_scan *scan, struct neap_error *err)
 static int look_at_pod(struct neap_scan *scan, struct pod *pod, size_t turn,
 		       struct neap_error *err)
 {
-	struct neap_place_names names = {pod->row.containers, pod->row.container_count};
+	struct neap_scan_place_names names = {pod->row.containers,
+					      pod->row.container_count};
 	uint64_t inode = pod->place.stamp.inode;
-	enum neap_place_look look;
+	enum neap_scan_place_look look;
 	int r;
 
 	/* Something came or went beside it: perhaps another directory of its name. */
 	if (pod->class->was_moved && pod->place.fd >= 0 &&
-	    neap_place_inode(scan->places.cgroup, pod->row.dir) != inode)
-		neap_place_close(&scan->places, &pod->place);
-	look = scan->is_doubted ? NEAP_LOOK_READ : neap_place_due(&pod->place, turn);
-	r = neap_place_refresh(&scan->places, &pod->place, pod->row.dir,
-			       pod->row.tree->driver, is_container_name, look, &names,
-			       err);
+	    neap_scan_place_inode(scan->places.cgroup, pod->row.dir) != inode)
+		neap_scan_place_close(&scan->places, &pod->place);
+	look = scan->is_doubted ? NEAP_LOOK_READ : neap_scan_place_due(&pod->place, turn);
+	r = neap_scan_place_refresh(&scan->places, &pod->place, pod->row.dir,
+				    pod->row.tree->driver, is_container_name, look,
+				    &names, err);
 	if (r < 0)
 		return r;
 	pod->row.containers = names.rows;
@@ -157,17 +158,19 @@ static int look_at_pod(struct neap_scan *scan, struct pod *pod, size_t turn,
 static int look_at_class(struct neap_scan *scan, struct class_dir *class,
 			 struct neap_error *err)
 {
-	struct neap_place *place = &class->place;
-	enum neap_place_look look;
+	struct neap_scan_place *place = &class->place;
+	enum neap_scan_place_look look;
 
 	/* Nobody watches the directory that this one lies in. */
 	if (place->fd >= 0 &&
-	    neap_place_inode(scan->places.cgroup, class->dir) != place->stamp.inode)
-		neap_place_close(&scan->places, place);
-	look = scan->is_doubted ? NEAP_LOOK_READ : neap_place_due(place, scan->looks);
+	    neap_scan_place_inode(scan->places.cgroup, class->dir) != place->stamp.inode)
+		neap_scan_place_close(&scan->places, place);
+	look = scan->is_doubted ? NEAP_LOOK_READ
+				: neap_scan_place_due(place, scan->looks);
 	class->was_moved = place->is_moved;
-	return neap_place_refresh(&scan->places, place, class->dir, class->tree->driver,
-				  is_pod_name, look, &class->names, err);
+	return neap_scan_place_refresh(&scan->places, place, class->dir,
+				       class->tree->driver, is_pod_name, look,
+				       &class->names, err);
 }
 
 int neap_scan_new(const struct neap_cgroup *cgroup, const struct neap_tree *trees,
@@ -180,7 +183,7 @@ int neap_scan_new(const struct neap_cgroup *cgroup, const struct neap_tree *tree
 
 	if (!scan)
 		return neap_error_nomem(err);
-	neap_places_init(&scan->places, cgroup);
+	neap_scan_places_init(&scan->places, cgroup);
 	scan->trees = neap_alloc_array(count, sizeof(*scan->trees));
 	scan->classes =
 		neap_alloc_array(count * NEAP_ARRAY_LEN(classes), sizeof(*scan->classes));
@@ -198,7 +201,7 @@ int neap_scan_new(const struct neap_cgroup *cgroup, const struct neap_tree *tree
 		if (!neap_tree_class_dir(class->tree, class->qos, class->dir,
 					 sizeof(class->dir)))
 			continue;
-		neap_place_init(&class->place);
+		neap_scan_place_init(&class->place);
 		scan->class_count++;
 		if (!neap_path_is_safe(class->dir)) {
 			rc = neap_error_set(err, NEAP_EINVAL,
@@ -216,11 +219,11 @@ void neap_scan_free(struct neap_scan *scan)
 	if (!scan)
 		return;
 	for (size_t i = 0; i < scan->class_count; i++) {
-		neap_place_close(&scan->places, &scan->classes[i].place);
+		neap_scan_place_close(&scan->places, &scan->classes[i].place);
 		free(scan->classes[i].names.rows);
 	}
 	free_pods(scan);
-	neap_places_done(&scan->places);
+	neap_scan_places_done(&scan->places);
 	free(scan->classes);
 	free(scan->trees);
 	free(scan);
@@ -234,9 +237,9 @@ void neap_scan_doubt(struct neap_scan *scan)
 static void forget_descriptors(struct neap_scan *scan)
 {
 	for (size_t i = 0; i < scan->class_count; i++)
-		neap_place_close(&scan->places, &scan->classes[i].place);
+		neap_scan_place_close(&scan->places, &scan->classes[i].place);
 	for (size_t i = 0; i < scan->pod_count; i++)
-		neap_place_close(&scan->places, &scan->pods[i].place);
+		neap_scan_place_close(&scan->places, &scan->pods[i].place);
 }
 
 static void note_moved(void *arg, int watch)
@@ -282,7 +285,7 @@ int neap_scan_look(struct neap_scan *scan, struct neap_error *err)
 	bool is_changed = scan->is_stale;
 	int r;
 
-	scan->is_doubted |= !neap_places_hear(&scan->places, note_moved, scan);
+	scan->is_doubted |= !neap_scan_places_hear(&scan->places, note_moved, scan);
 	if (scan->is_doubted)
 		forget_descriptors(scan);
 	for (size_t i = 0; i < scan->class_count; i++) {
@@ -369,5 +372,5 @@ void neap_trees_own(const struct neap_cgroup *cgroup, const char *group,
 	trees[0].has_no_best_effort =
 		!neap_tree_class_dir(&trees[0], NEAP_KUBE_BESTEFFORT, before,
 				     sizeof(before)) ||
-		neap_place_inode(cgroup, before) == 0;
+		neap_scan_place_inode(cgroup, before) == 0;
 }

@@ -56,7 +56,7 @@ static bool is_kubelet(const struct neap_cgroup *cgroup, const char *group,
 
 			has_all = neap_tree_class_dir(&tree, classes[j], dir,
 						      sizeof(dir)) &&
-				  neap_place_inode(cgroup, dir) != 0;
+				  neap_scan_place_inode(cgroup, dir) != 0;
 		}
 		if (!has_all)
 			continue;

@@ -46,7 +46,8 @@ static long directories_to_keep(const struct neap_cgroup *cgroup)
 	return (long)limit.rlim_cur / NEAP_FD_SCAN_SHARE;
 }
 
-void neap_places_init(struct neap_places *places, const struct neap_cgroup *cgroup)
+void neap_scan_places_init(struct neap_scan_places *places,
+			   const struct neap_cgroup *cgroup)
 {
 	places->cgroup = cgroup;
 	places->kept = 0;
@@ -55,15 +56,15 @@ void neap_places_init(struct neap_places *places, const struct neap_cgroup *cgro
 		places->kept_max > 0 ? inotify_init1(IN_NONBLOCK | IN_CLOEXEC) : -1;
 }
 
-void neap_places_done(struct neap_places *places)
+void neap_scan_places_done(struct neap_scan_places *places)
 {
 	if (places->inotify >= 0)
 		close(places->inotify);
 	places->inotify = -1;
 }
 
-bool neap_places_hear(const struct neap_places *places, neap_place_told_fn *told,
-		      void *arg)
+bool neap_scan_places_hear(const struct neap_scan_places *places,
+			   neap_scan_place_told_fn *told, void *arg)
 {
 	_Alignas(struct inotify_event) char room[ROOM];
 	bool is_whole = true;
@@ -88,13 +89,13 @@ bool neap_places_hear(const struct neap_places *places, neap_place_told_fn *told
 	return false;
 }
 
-void neap_place_init(struct neap_place *place)
+void neap_scan_place_init(struct neap_scan_place *place)
 {
 	memset(place, 0, sizeof(*place));
 	place->fd = place->watch = -1;
 }
 
-void neap_place_close(struct neap_places *places, struct neap_place *place)
+void neap_scan_place_close(struct neap_scan_places *places, struct neap_scan_place *place)
 {
 	if (place->watch >= 0)
 		(void)inotify_rm_watch(places->inotify,
@@ -107,9 +108,9 @@ void neap_place_close(struct neap_places *places, struct neap_place *place)
 	places->kept--;
 }
 
-static struct neap_place_stamp stamp_of(const struct stat *st)
+static struct neap_scan_place_stamp stamp_of(const struct stat *st)
 {
-	struct neap_place_stamp stamp = {
+	struct neap_scan_place_stamp stamp = {
 		.inode = st->st_ino,
 		.links = st->st_nlink,
 	};
@@ -119,10 +120,10 @@ static struct neap_place_stamp stamp_of(const struct stat *st)
 	return stamp;
 }
 
-static struct neap_place_stamp stamp_of_path(const struct neap_cgroup *cgroup,
-					     const char *dir)
+static struct neap_scan_place_stamp stamp_of_path(const struct neap_cgroup *cgroup,
+						  const char *dir)
 {
-	struct neap_place_stamp none = {0};
+	struct neap_scan_place_stamp none = {0};
 	struct stat st;
 
 	if (fstatat(cgroup->mount[NEAP_CTL_CPU].fd, dir, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -131,15 +132,15 @@ static struct neap_place_stamp stamp_of_path(const struct neap_cgroup *cgroup,
 	return stamp_of(&st);
 }
 
-uint64_t neap_place_inode(const struct neap_cgroup *cgroup, const char *dir)
+uint64_t neap_scan_place_inode(const struct neap_cgroup *cgroup, const char *dir)
 {
 	return stamp_of_path(cgroup, dir).inode;
 }
 
 /* Through the descriptor, which still works for a removed cgroup directory; the watch,
  * every tenth look and neap_scan_doubt cover that case. */
-static struct neap_place_stamp stamp_now(const struct neap_places *places,
-					 const struct neap_place *place, const char *dir)
+static struct neap_scan_place_stamp stamp_now(const struct neap_scan_places *places,
+					 const struct neap_scan_place *place, const char *dir)
 {
 	struct stat st;
 
@@ -150,7 +151,7 @@ static struct neap_place_stamp stamp_now(const struct neap_places *places,
 
 /* By path, because a descriptor cannot name a directory once the daemon is no longer
  * root. If the path leads to the same directory before and after, the watch is on it. */
-static int watch_add(const struct neap_places *places, const char *dir, int fd)
+static int watch_add(const struct neap_scan_places *places, const char *dir, int fd)
 {
 	char path[NEAP_PATH_MAX + 256];
 	struct stat st;
@@ -161,7 +162,7 @@ static int watch_add(const struct neap_places *places, const char *dir, int fd)
 		     places->cgroup->mount[NEAP_CTL_CPU].path, dir) >= (int)sizeof(path))
 		return -1;
 	watch = inotify_add_watch(places->inotify, path, WATCH_MASK);
-	if (watch >= 0 && neap_place_inode(places->cgroup, dir) != st.st_ino) {
+	if (watch >= 0 && neap_scan_place_inode(places->cgroup, dir) != st.st_ino) {
 		(void)inotify_rm_watch(places->inotify, watch); /* of another directory */
 		return -1;
 	}
@@ -175,7 +176,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static int add_name(struct neap_place_names *names, size_t *room, const char *name,
+static int add_name(struct neap_scan_place_names *names, size_t *room, const char *name,
 		    struct neap_error *err)
 {
 	if (names->count == NEAP_PLACE_NAMES_MAX)
@@ -201,8 +202,8 @@ static bool is_directory(int fd, const struct dirent64 *entry)
 
 /* Adds the wanted subdirectories of fd. NEAP_ENOTFOUND when the directory was removed. */
 static int list_names(int fd, enum neap_cgroup_driver driver,
-		      neap_place_wanted_fn *is_wanted, struct neap_place_names *names,
-		      struct neap_error *err)
+		      neap_scan_place_wanted_fn *is_wanted,
+		      struct neap_scan_place_names *names, struct neap_error *err)
 {
 	_Alignas(struct dirent64) char room[ROOM];
 	size_t size = 0;
@@ -230,7 +231,7 @@ static int list_names(int fd, enum neap_cgroup_driver driver,
 
 /* The directory that has the path now; kept, with a watch, if there is room.
  * NEAP_ENOTFOUND when there is none. */
-static int place_open(struct neap_places *places, struct neap_place *place,
+static int place_open(struct neap_scan_places *places, struct neap_scan_place *place,
 		      const char *dir, int *ret_fd, struct neap_error *err)
 {
 	struct neap_error why;
@@ -256,12 +257,12 @@ static int place_open(struct neap_places *places, struct neap_place *place,
 /* Names through the kept descriptor, or by the path without one. The stamp is taken
  * before the reading, and the watch set: what comes in between is seen by the next look.
  * On failure nothing is kept. */
-static int read_names(struct neap_places *places, struct neap_place *place,
+static int read_names(struct neap_scan_places *places, struct neap_scan_place *place,
 		      const char *dir, enum neap_cgroup_driver driver,
-		      neap_place_wanted_fn *is_wanted, struct neap_place_names *ret,
-		      struct neap_error *err)
+		      neap_scan_place_wanted_fn *is_wanted,
+		      struct neap_scan_place_names *ret, struct neap_error *err)
 {
-	struct neap_place_names names = {NULL, 0};
+	struct neap_scan_place_names names = {NULL, 0};
 	struct stat st;
 	int fd = place->fd;
 	int r = fd < 0 ? place_open(places, place, dir, &fd, err) : 0;
@@ -274,7 +275,7 @@ static int read_names(struct neap_places *places, struct neap_place *place,
 	if (place->fd < 0)
 		close(fd);
 	if (r < 0) {
-		neap_place_close(places, place);
+		neap_scan_place_close(places, place);
 		free(names.rows);
 		return r;
 	}
@@ -285,8 +286,8 @@ static int read_names(struct neap_places *places, struct neap_place *place,
 	return 0;
 }
 
-static bool are_names_same(const struct neap_place_names *a,
-			   const struct neap_place_names *b)
+static bool are_names_same(const struct neap_scan_place_names *a,
+			   const struct neap_scan_place_names *b)
 {
 	if (a->count != b->count)
 		return false;
@@ -297,13 +298,15 @@ static bool are_names_same(const struct neap_place_names *a,
 	return true;
 }
 
-static bool is_same(const struct neap_place_stamp *a, const struct neap_place_stamp *b)
+static bool is_same(const struct neap_scan_place_stamp *a,
+		    const struct neap_scan_place_stamp *b)
 {
 	return a->inode == b->inode && a->links == b->links &&
 	       a->changed_nsec == b->changed_nsec;
 }
 
-enum neap_place_look neap_place_due(const struct neap_place *place, size_t turn)
+enum neap_scan_place_look neap_scan_place_due(const struct neap_scan_place *place,
+					      size_t turn)
 {
 	bool is_watched = place->watch >= 0;
 	size_t every = is_watched ? NEAP_PLACE_WATCHED_EVERY : NEAP_PLACE_EVERY;
@@ -313,12 +316,14 @@ enum neap_place_look neap_place_due(const struct neap_place *place, size_t turn)
 	return is_watched ? NEAP_LOOK_NONE : NEAP_LOOK_STAT;
 }
 
-int neap_place_refresh(struct neap_places *places, struct neap_place *place,
-		       const char *dir, enum neap_cgroup_driver driver,
-		       neap_place_wanted_fn *is_wanted, enum neap_place_look look,
-		       struct neap_place_names *names, struct neap_error *err)
+int neap_scan_place_refresh(struct neap_scan_places *places,
+			    struct neap_scan_place *place, const char *dir,
+			    enum neap_cgroup_driver driver,
+			    neap_scan_place_wanted_fn *is_wanted,
+			    enum neap_scan_place_look look,
+			    struct neap_scan_place_names *names, struct neap_error *err)
 {
-	struct neap_place_names fresh = {NULL, 0};
+	struct neap_scan_place_names fresh = {NULL, 0};
 	bool was_kept = place->fd >= 0;
 	bool is_changed;
 	int r;
@@ -326,7 +331,7 @@ int neap_place_refresh(struct neap_places *places, struct neap_place *place,
 	if (look == NEAP_LOOK_NONE)
 		return 0;
 	if (look == NEAP_LOOK_STAT) {
-		struct neap_place_stamp now = stamp_now(places, place, dir);
+		struct neap_scan_place_stamp now = stamp_now(places, place, dir);
 
 		if (is_same(&now, &place->stamp))
 			return 0;

@@ -274,7 +274,7 @@ static void judge_row(const struct row *row)
 		.replacer = row->replacer,
 	};
 	const struct neap_problem *first;
-	struct neap_verdict verdict;
+	struct neap_judgement verdict;
 	struct neap_error err = {0};
 	int rc;
 
@@ -300,7 +300,7 @@ static void judge_row(const struct row *row)
 	     strncmp(err.msg, "p.lua:", 6) != 0 || strstr(first->what, "p.lua")))
 		fail_msg("%s: line %d, example '%s': %s (%s)", row->name, first->line,
 			 first->example, first->what, err.msg);
-	neap_verdict_done(&verdict);
+	neap_judgement_done(&verdict);
 	json_decref(params);
 }
 
@@ -314,7 +314,7 @@ static void test_rows(void **state)
 			judge_row(&rows[i]);
 }
 
-static int judge_text(const char *text, size_t len, struct neap_verdict *ret)
+static int judge_text(const char *text, size_t len, struct neap_judgement *ret)
 {
 	const struct neap_judge_input input = {
 		.newer = {.text = text, .len = len, .origin = "p.lua"}};
@@ -325,17 +325,17 @@ static int judge_text(const char *text, size_t len, struct neap_verdict *ret)
 static void test_size(void **state)
 {
 	static char text[NEAP_UPLOAD_BYTES + 1];
-	struct neap_verdict verdict;
+	struct neap_judgement verdict;
 
 	(void)state;
 	memset(text, ' ', sizeof(text));
 	memcpy(text, HEAD TICK "}", strlen(HEAD TICK "}"));
 	assert_int_equal(judge_text(text, NEAP_UPLOAD_BYTES, &verdict), 0);
-	neap_verdict_done(&verdict);
+	neap_judgement_done(&verdict);
 	assert_int_equal(judge_text(text, NEAP_UPLOAD_BYTES + 1, &verdict),
 			 -NEAP_ETOOLARGE);
 	assert_non_null(strstr(verdict.err.msg, "at most 262144"));
-	neap_verdict_done(&verdict);
+	neap_judgement_done(&verdict);
 }
 
 /* What comes out never ran a tick: neither memo nor upvalues know of the examples. */
@@ -355,7 +355,7 @@ static void test_fresh(void **state)
 							 .params = params}};
 	struct neap_policy_wish *wishes = NULL;
 	struct neap_sample sample = {0};
-	struct neap_verdict verdict;
+	struct neap_judgement verdict;
 	struct neap_policy_info info;
 	struct neap_error err;
 	size_t count = 0;
@@ -370,14 +370,14 @@ static void test_fresh(void **state)
 	assert_string_equal(info.origin, "p.lua");
 	assert_int_equal(neap_policy_tick(verdict.policy, &sample, &wishes, &count, &err),
 			 NEAP_TICK_HOLD);
-	neap_verdict_done(&verdict);
+	neap_judgement_done(&verdict);
 	json_decref(params);
 }
 
 static void test_many_problems(void **state)
 {
 	char text[8192];
-	struct neap_verdict verdict;
+	struct neap_judgement verdict;
 	int len = snprintf(text, sizeof(text), "%s  examples = {\n", HEAD TICK);
 
 	(void)state;
@@ -390,7 +390,7 @@ static void test_many_problems(void **state)
 	assert_int_equal(verdict.problem_count, NEAP_PROBLEMS_MAX);
 	assert_int_equal(verdict.examples, 40);
 	assert_int_equal(verdict.examples_failed, 40);
-	neap_verdict_done(&verdict);
+	neap_judgement_done(&verdict);
 
 	struct neap_judge_input input = {
 		.newer = {.text = text, .len = (size_t)len, .origin = "p.lua"},
@@ -398,7 +398,7 @@ static void test_many_problems(void **state)
 
 	assert_int_equal(neap_judge(&input, &verdict, NULL), 0);
 	assert_int_equal(verdict.examples, 0);
-	neap_verdict_done(&verdict);
+	neap_judgement_done(&verdict);
 }
 
 /* Examples that are each in their budget, but too many in all. */
@@ -411,7 +411,7 @@ static void test_budget_of_all(void **state)
 		"    for i = 1, 1000 do steps[i] = { want = {} } end\n"
 		"    for i = 1, 1000 do rows[i] = { name = \"r\" .. i, node = {},"
 		" steps = steps } end\n    return rows\n  end)(),\n}";
-	struct neap_verdict verdict;
+	struct neap_judgement verdict;
 
 	(void)state;
 	assert_int_equal(judge_text(text, strlen(text), &verdict), -NEAP_EBUDGET);
@@ -420,7 +420,7 @@ static void test_budget_of_all(void **state)
 	assert_true(verdict.cpu_usec < 6000000);
 	assert_true(verdict.examples < 1000);
 	assert_int_equal(verdict.examples_failed, verdict.problem_count);
-	neap_verdict_done(&verdict);
+	neap_judgement_done(&verdict);
 }
 
 static const struct {
@@ -499,7 +499,7 @@ static void judge_replayed(const struct neap_tape *tape, size_t row)
 		"  needs = { \"used_milli\" },\n  tick = function(ctx, node)\n%s end,\n}";
 	char older[512], newer[512];
 	struct neap_judge_input input = {.tape = tape};
-	struct neap_verdict verdict;
+	struct neap_judgement verdict;
 	struct neap_error err = {0};
 	json_int_t same = 0, faults = 0;
 	int rc;
@@ -522,7 +522,7 @@ static void judge_replayed(const struct neap_tape *tape, size_t row)
 		fail_msg("%s: code %d, same %lld, faults %lld, line %d: %s",
 			 replays[row].name, -rc, (long long)same, (long long)faults,
 			 verdict.problems[0].line, err.msg);
-	neap_verdict_done(&verdict);
+	neap_judgement_done(&verdict);
 }
 
 static void test_replay(void **state)
@@ -555,7 +555,7 @@ static void test_torture(void **state)
 	(void)state;
 	for (; rc < 0 || n < 40; n += n < 40 ? 1 : 17) {
 		uint64_t before = neap_mem_count();
-		struct neap_verdict verdict;
+		struct neap_judgement verdict;
 
 		neap_mem_fail_at(n);
 		rc = neap_judge(&input, &verdict, NULL);
@@ -564,7 +564,7 @@ static void test_torture(void **state)
 		assert_true((rc < 0) == (verdict.problem_count > 0));
 		if (rc == 0 && neap_mem_count() - before >= n)
 			rc = -1; /* one failed, and it was made up for */
-		neap_verdict_done(&verdict);
+		neap_judgement_done(&verdict);
 		tries++;
 	}
 	print_message("# %llu tries up to allocation %llu\n", (unsigned long long)tries,

@@ -64,10 +64,10 @@ static void judge_upload(void *arg)
 	struct upload *upload = arg;
 	const struct neap_judge_input input = {
 		.newer = {.text = upload->text, .len = upload->len, .origin = "p.lua"}};
-	struct neap_verdict verdict;
+	struct neap_judgement verdict;
 
 	upload->code = -neap_judge(&input, &verdict, NULL);
-	neap_verdict_done(&verdict);
+	neap_judgement_done(&verdict);
 }
 
 static void judged(void *arg)

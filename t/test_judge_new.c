@@ -93,7 +93,7 @@ static void test_rows(void **state)
 							   .len = strlen(rows[i].text),
 							   .origin = "p.lua"},
 						 .tape = rows[i].has_tape ? tape : NULL};
-		struct neap_verdict verdict;
+		struct neap_judgement verdict;
 		struct neap_error err = {0};
 		int rc = neap_judge(&input, &verdict, &err);
 
@@ -105,7 +105,7 @@ static void test_rows(void **state)
 				 rows[i].name, -rc, verdict.is_made,
 				 verdict.replay != NULL, verdict.problems[0].line,
 				 err.msg);
-		neap_verdict_done(&verdict);
+		neap_judgement_done(&verdict);
 	}
 	(void)neap_tape_unref(tape);
 }
@@ -116,7 +116,7 @@ static void expect_seen(const char *needs)
 	const struct neap_judge_input input = {
 		.newer = {.text = text, .origin = "p.lua"}};
 	struct neap_judge_input asked = input;
-	struct neap_verdict verdict;
+	struct neap_judgement verdict;
 	struct neap_error err = {0};
 
 	(void)snprintf(text, sizeof(text),
@@ -127,7 +127,7 @@ static void expect_seen(const char *needs)
 	assert_true(neap_judge(&asked, &verdict, &err) < 0);
 	if (!strstr(err.msg, "seen"))
 		fail_msg("%s: %s", needs, err.msg);
-	neap_verdict_done(&verdict);
+	neap_judgement_done(&verdict);
 }
 
 /* Nothing that a policy can ask for is missing: it would be skipped, and that proves

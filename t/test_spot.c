@@ -155,7 +155,7 @@ static void at_upload(const struct row *row, const char *text,
 	const struct neap_judge_input input = {
 		.newer = {.text = text, .len = strlen(text), .origin = "p.lua"},
 		.tape = tape};
-	struct neap_verdict verdict;
+	struct neap_judgement verdict;
 	struct neap_error err = {0};
 	char told[400];
 
@@ -163,7 +163,7 @@ static void at_upload(const struct row *row, const char *text,
 	(void)snprintf(told, sizeof(told), "p.lua:%d: %s", verdict.problems[0].line,
 		       verdict.problems[0].what);
 	expect(row, tape ? "in a replay" : "at an upload", told);
-	neap_verdict_done(&verdict);
+	neap_judgement_done(&verdict);
 }
 
 static void test_rows(void **state)

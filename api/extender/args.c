@@ -7,7 +7,7 @@
 #include "engine/base/mem.h"
 
 struct reading {
-	struct neap_scan scan;
+	struct neap_json_scan scan;
 	const struct neap_extender_list *likely;
 	struct neap_extender_args *args;
 	bool has_pod, has_names, has_whole;
@@ -17,7 +17,7 @@ struct reading {
 
 static bool fail(struct reading *reading, const char *wrong)
 {
-	return neap_scan_fail(&reading->scan, wrong);
+	return neap_json_scan_fail(&reading->scan, wrong);
 }
 
 /* A string that names something; null is none. Twice is once too often. */
@@ -25,11 +25,11 @@ static bool read_name(struct reading *reading, char *buf, size_t size)
 {
 	struct neap_text text;
 
-	if (neap_scan_peek(&reading->scan) == 'n')
-		return neap_scan_value(&reading->scan, NULL);
+	if (neap_json_scan_peek(&reading->scan) == 'n')
+		return neap_json_scan_value(&reading->scan, NULL);
 	if (*buf)
 		return fail(reading, "a member is there twice");
-	if (!neap_scan_string(&reading->scan, &text))
+	if (!neap_json_scan_string(&reading->scan, &text))
 		return false;
 	return neap_text_name(&text, buf, size) || (!text.len && !*buf) ||
 	       fail(reading, "no name of an object, and no uid");
@@ -39,7 +39,7 @@ static bool read_text(struct reading *reading, struct neap_text *ret)
 {
 	if (ret->at)
 		return fail(reading, "a member is there twice");
-	return neap_scan_string(&reading->scan, ret);
+	return neap_json_scan_string(&reading->scan, ret);
 }
 
 /* --- objects: their metadata --- */
@@ -52,16 +52,16 @@ struct meta {
 
 static bool read_meta(struct reading *reading, const struct meta *meta)
 {
-	struct neap_scan *scan = &reading->scan;
+	struct neap_json_scan *scan = &reading->scan;
 	struct neap_text key;
 	size_t count = 0;
 
-	if (!neap_scan_open(scan, '{', "metadata: an object is expected"))
+	if (!neap_json_scan_open(scan, '{', "metadata: an object is expected"))
 		return !scan->wrong;
-	while (neap_scan_more(scan, '}', &count)) {
+	while (neap_json_scan_more(scan, '}', &count)) {
 		bool is_read;
 
-		if (!neap_scan_key(scan, &key))
+		if (!neap_json_scan_key(scan, &key))
 			return false;
 		if (meta->name && neap_text_is_key(&key, "name"))
 			is_read = read_name(reading, meta->name, NEAP_OBJECT_NAME);
@@ -74,7 +74,7 @@ static bool read_meta(struct reading *reading, const struct meta *meta)
 		else if (meta->uid_text && neap_text_is_key(&key, "uid"))
 			is_read = read_text(reading, meta->uid_text);
 		else
-			is_read = neap_scan_value(scan, NULL);
+			is_read = neap_json_scan_value(scan, NULL);
 		if (!is_read)
 			return false;
 	}
@@ -84,16 +84,17 @@ static bool read_meta(struct reading *reading, const struct meta *meta)
 /* An object; false also for null. */
 static bool read_object(struct reading *reading, const struct meta *meta)
 {
-	struct neap_scan *scan = &reading->scan;
+	struct neap_json_scan *scan = &reading->scan;
 	struct neap_text key;
 	size_t count = 0;
 
-	if (!neap_scan_open(scan, '{', "an object is expected"))
+	if (!neap_json_scan_open(scan, '{', "an object is expected"))
 		return false;
-	while (neap_scan_more(scan, '}', &count))
-		if (!neap_scan_key(scan, &key) ||
-		    !(neap_text_is_key(&key, "metadata") ? read_meta(reading, meta)
-							 : neap_scan_value(scan, NULL)))
+	while (neap_json_scan_more(scan, '}', &count))
+		if (!neap_json_scan_key(scan, &key) ||
+		    !(neap_text_is_key(&key, "metadata")
+			      ? read_meta(reading, meta)
+			      : neap_json_scan_value(scan, NULL)))
 			return false;
 	return !scan->wrong;
 }
@@ -171,7 +172,7 @@ static bool take_likely(struct reading *reading)
 {
 	const struct neap_extender_list *likely = reading->likely;
 	struct neap_extender_args *args = reading->args;
-	struct neap_scan *scan = &reading->scan;
+	struct neap_json_scan *scan = &reading->scan;
 
 	if (!likely || !likely->count || args->count ||
 	    (size_t)(scan->end - scan->at) <= likely->len ||
@@ -196,10 +197,10 @@ static bool take_likely(struct reading *reading)
 static bool read_names(struct reading *reading)
 {
 	struct neap_extender_args *args = reading->args;
-	struct neap_scan *scan = &reading->scan;
+	struct neap_json_scan *scan = &reading->scan;
 	size_t count = 0;
 
-	if (!neap_scan_open(scan, '[', "NodeNames: a list is expected"))
+	if (!neap_json_scan_open(scan, '[', "NodeNames: a list is expected"))
 		return !scan->wrong;
 	if (reading->has_names)
 		return fail(reading, "NodeNames is there twice");
@@ -209,29 +210,30 @@ static bool read_names(struct reading *reading)
 	do {
 		if (args->count == args->size && !grow(reading, false))
 			return false;
-		args->count += neap_scan_strings(scan, &count, &args->names[args->count],
-						 args->size - args->count);
+		args->count +=
+			neap_json_scan_strings(scan, &count, &args->names[args->count],
+					       args->size - args->count);
 	} while (args->count == args->size);
 	return !scan->wrong;
 }
 
 static bool read_items(struct reading *reading)
 {
-	struct neap_scan *scan = &reading->scan;
+	struct neap_json_scan *scan = &reading->scan;
 	size_t count = 0;
 
-	if (!neap_scan_open(scan, '[', "Nodes.items: a list is expected"))
+	if (!neap_json_scan_open(scan, '[', "Nodes.items: a list is expected"))
 		return !scan->wrong;
 	if (reading->args->count)
 		return fail(reading, "there are two lists of nodes");
-	while (neap_scan_more(scan, ']', &count)) {
+	while (neap_json_scan_more(scan, ']', &count)) {
 		struct neap_extender_node *node = add_node(reading);
 		struct meta meta = {0};
 
 		if (!node)
 			return false;
 		meta.name_text = &reading->args->names[reading->args->count - 1];
-		(void)neap_scan_peek(scan);
+		(void)neap_json_scan_peek(scan);
 		node->whole.at = scan->at;
 		if (!read_object(reading, &meta))
 			return fail(reading, "Nodes.items: an object is expected");
@@ -244,19 +246,19 @@ static bool read_items(struct reading *reading)
 
 static bool read_whole(struct reading *reading)
 {
-	struct neap_scan *scan = &reading->scan;
+	struct neap_json_scan *scan = &reading->scan;
 	struct neap_text key;
 	size_t count = 0;
 
-	if (!neap_scan_open(scan, '{', "Nodes: an object is expected"))
+	if (!neap_json_scan_open(scan, '{', "Nodes: an object is expected"))
 		return !scan->wrong;
 	if (reading->has_whole)
 		return fail(reading, "Nodes is there twice");
 	reading->has_whole = true;
-	while (neap_scan_more(scan, '}', &count))
-		if (!neap_scan_key(scan, &key) ||
+	while (neap_json_scan_more(scan, '}', &count))
+		if (!neap_json_scan_key(scan, &key) ||
 		    !(neap_text_is_key(&key, "items") ? read_items(reading)
-						      : neap_scan_value(scan, NULL)))
+						      : neap_json_scan_value(scan, NULL)))
 			return false;
 	return !scan->wrong;
 }
@@ -278,7 +280,7 @@ static bool add_victim(struct reading *reading, const struct neap_text *uid)
 /* {"UID": ...}, or a whole Pod. */
 static bool read_victim(struct reading *reading, bool is_whole)
 {
-	struct neap_scan *scan = &reading->scan;
+	struct neap_json_scan *scan = &reading->scan;
 	struct neap_text uid = {0}, key;
 	const struct meta meta = {.uid_text = &uid};
 	size_t count = 0;
@@ -287,13 +289,13 @@ static bool read_victim(struct reading *reading, bool is_whole)
 		if (!read_object(reading, &meta))
 			return fail(reading, "a victim: an object is expected");
 	} else {
-		if (!neap_scan_open(scan, '{', "a victim: an object is expected"))
+		if (!neap_json_scan_open(scan, '{', "a victim: an object is expected"))
 			return fail(reading, "a victim: an object is expected");
-		while (neap_scan_more(scan, '}', &count))
-			if (!neap_scan_key(scan, &key) ||
+		while (neap_json_scan_more(scan, '}', &count))
+			if (!neap_json_scan_key(scan, &key) ||
 			    !(neap_text_is_key(&key, "uid")
 				      ? read_text(reading, &uid)
-				      : neap_scan_value(scan, NULL)))
+				      : neap_json_scan_value(scan, NULL)))
 				return false;
 	}
 	if (scan->wrong)
@@ -303,14 +305,14 @@ static bool read_victim(struct reading *reading, bool is_whole)
 
 static bool read_victim_list(struct reading *reading, bool is_whole)
 {
-	struct neap_scan *scan = &reading->scan;
+	struct neap_json_scan *scan = &reading->scan;
 	size_t count = 0;
 
-	if (!neap_scan_open(scan, '[', "Pods: a list is expected"))
+	if (!neap_json_scan_open(scan, '[', "Pods: a list is expected"))
 		return !scan->wrong;
 	if (reading->args->nodes[reading->args->count - 1].victim_count)
 		return fail(reading, "Pods is there twice");
-	while (neap_scan_more(scan, ']', &count))
+	while (neap_json_scan_more(scan, ']', &count))
 		if (!read_victim(reading, is_whole))
 			return false;
 	return !scan->wrong;
@@ -318,36 +320,36 @@ static bool read_victim_list(struct reading *reading, bool is_whole)
 
 static bool read_victims_of(struct reading *reading, bool is_whole)
 {
-	struct neap_scan *scan = &reading->scan;
+	struct neap_json_scan *scan = &reading->scan;
 	struct neap_extender_node *node;
 	struct neap_text key, name;
 	size_t count = 0;
 
-	if (!neap_scan_key(scan, &name))
+	if (!neap_json_scan_key(scan, &name))
 		return false;
 	node = add_node(reading);
 	if (!node)
 		return false;
 	reading->args->names[reading->args->count - 1] = name;
 	node->victims = reading->args->victim_count;
-	if (!neap_scan_open(scan, '{', "victims: an object is expected"))
+	if (!neap_json_scan_open(scan, '{', "victims: an object is expected"))
 		return !scan->wrong;
-	while (neap_scan_more(scan, '}', &count)) {
+	while (neap_json_scan_more(scan, '}', &count)) {
 		bool is_read;
 
-		if (!neap_scan_key(scan, &key))
+		if (!neap_json_scan_key(scan, &key))
 			return false;
 		if (neap_text_is_key(&key, "pods")) {
 			is_read = read_victim_list(reading, is_whole);
 		} else if (neap_text_is_key(&key, "numpdbviolations")) {
-			int next = neap_scan_peek(scan);
+			int next = neap_json_scan_peek(scan);
 
 			is_read =
-				neap_scan_value(scan, &node->violations) &&
+				neap_json_scan_value(scan, &node->violations) &&
 				(next == '-' || (next >= '0' && next <= '9') ||
 				 fail(reading, "NumPDBViolations: a number is expected"));
 		} else {
-			is_read = neap_scan_value(scan, NULL);
+			is_read = neap_json_scan_value(scan, NULL);
 		}
 		if (!is_read)
 			return false;
@@ -357,15 +359,15 @@ static bool read_victims_of(struct reading *reading, bool is_whole)
 
 static bool read_victim_map(struct reading *reading, bool is_whole, bool *has)
 {
-	struct neap_scan *scan = &reading->scan;
+	struct neap_json_scan *scan = &reading->scan;
 	size_t count = 0;
 
-	if (!neap_scan_open(scan, '{', "victims: an object is expected"))
+	if (!neap_json_scan_open(scan, '{', "victims: an object is expected"))
 		return !scan->wrong;
 	if (*has)
 		return fail(reading, "the map of victims is there twice");
 	*has = true;
-	while (neap_scan_more(scan, '}', &count))
+	while (neap_json_scan_more(scan, '}', &count))
 		if (!read_victims_of(reading, is_whole))
 			return false;
 	return !scan->wrong;
@@ -380,8 +382,8 @@ static int finish(struct reading *reading, struct neap_error *err)
 
 	if (reading->is_short)
 		failed = neap_error_nomem(err);
-	else if (reading->scan.wrong || !neap_scan_is_end(&reading->scan))
-		failed = neap_scan_error(&reading->scan, err);
+	else if (reading->scan.wrong || !neap_json_scan_is_end(&reading->scan))
+		failed = neap_json_scan_error(&reading->scan, err);
 	else if (!*args->name || !*args->uid || !*args->ns)
 		failed = neap_error_set(err, NEAP_EINVAL,
 					"a pod with namespace, name and uid is expected");
@@ -405,11 +407,11 @@ static void read_request(struct reading *reading, const char *body, size_t len,
 
 	*args = (struct neap_extender_args){.names = args->names, .size = args->size};
 	*reading = (struct reading){.args = args, .likely = reading->likely};
-	neap_scan_init(&reading->scan, body, len);
-	if (!neap_scan_open(&reading->scan, '{', "a JSON object is expected"))
+	neap_json_scan_init(&reading->scan, body, len);
+	if (!neap_json_scan_open(&reading->scan, '{', "a JSON object is expected"))
 		(void)fail(reading, "a JSON object is expected");
-	while (neap_scan_more(&reading->scan, '}', &count))
-		if (!neap_scan_key(&reading->scan, &key) || !read(reading, &key))
+	while (neap_json_scan_more(&reading->scan, '}', &count))
+		if (!neap_json_scan_key(&reading->scan, &key) || !read(reading, &key))
 			break;
 }
 
@@ -421,7 +423,7 @@ static bool read_nodes_member(struct reading *reading, const struct neap_text *k
 		return read_names(reading);
 	if (neap_text_is_key(key, "nodes"))
 		return read_whole(reading);
-	return neap_scan_value(&reading->scan, NULL);
+	return neap_json_scan_value(&reading->scan, NULL);
 }
 
 int neap_extender_read_nodes(const char *body, size_t len,
@@ -446,7 +448,7 @@ static bool read_victims_member(struct reading *reading, const struct neap_text 
 		return read_victim_map(reading, false, &reading->has_names);
 	if (neap_text_is_key(key, "nodenametovictims"))
 		return read_victim_map(reading, true, &reading->has_whole);
-	return neap_scan_value(&reading->scan, NULL);
+	return neap_json_scan_value(&reading->scan, NULL);
 }
 
 int neap_extender_read_victims(const char *body, size_t len,
@@ -478,7 +480,7 @@ static bool read_binding_member(struct reading *reading, const struct neap_text 
 	if (neap_text_is_key(key, "node"))
 		return read_name(reading, ((struct binding *)reading)->node,
 				 NEAP_OBJECT_NAME);
-	return neap_scan_value(&reading->scan, NULL);
+	return neap_json_scan_value(&reading->scan, NULL);
 }
 
 int neap_extender_read_binding(const char *body, size_t len,

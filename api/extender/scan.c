@@ -4,26 +4,26 @@
 #include <endian.h>
 #include <string.h>
 
-void neap_scan_init(struct neap_scan *scan, const char *text, size_t len)
+void neap_json_scan_init(struct neap_json_scan *scan, const char *text, size_t len)
 {
-	*scan = (struct neap_scan){.at = text, .end = text + len, .start = text};
+	*scan = (struct neap_json_scan){.at = text, .end = text + len, .start = text};
 }
 
-bool neap_scan_fail(struct neap_scan *scan, const char *wrong)
+bool neap_json_scan_fail(struct neap_json_scan *scan, const char *wrong)
 {
 	if (!scan->wrong)
 		scan->wrong = wrong;
 	return false;
 }
 
-int neap_scan_error(const struct neap_scan *scan, struct neap_error *err)
+int neap_json_scan_error(const struct neap_json_scan *scan, struct neap_error *err)
 {
 	return neap_error_set(err, NEAP_EINVAL, "byte %zu: %s",
 			      (size_t)(scan->at - scan->start),
 			      scan->wrong ? scan->wrong : "not what was expected");
 }
 
-int neap_scan_peek(struct neap_scan *scan)
+int neap_json_scan_peek(struct neap_json_scan *scan)
 {
 	if (scan->wrong)
 		return 0;
@@ -33,51 +33,52 @@ int neap_scan_peek(struct neap_scan *scan)
 	return scan->at < scan->end ? (unsigned char)*scan->at : 0;
 }
 
-bool neap_scan_is_end(struct neap_scan *scan)
+bool neap_json_scan_is_end(struct neap_json_scan *scan)
 {
-	(void)neap_scan_peek(scan);
-	return !scan->wrong &&
-	       (scan->at == scan->end || neap_scan_fail(scan, "more behind the value"));
+	(void)neap_json_scan_peek(scan);
+	return !scan->wrong && (scan->at == scan->end ||
+				neap_json_scan_fail(scan, "more behind the value"));
 }
 
-static bool take_word(struct neap_scan *scan, const char *word)
+static bool take_word(struct neap_json_scan *scan, const char *word)
 {
 	size_t len = strlen(word);
 
 	if ((size_t)(scan->end - scan->at) < len || memcmp(scan->at, word, len) != 0)
-		return neap_scan_fail(scan, "not JSON");
+		return neap_json_scan_fail(scan, "not JSON");
 	scan->at += len;
 	return true;
 }
 
-bool neap_scan_open(struct neap_scan *scan, char open, const char *expected)
+bool neap_json_scan_open(struct neap_json_scan *scan, char open, const char *expected)
 {
-	int next = neap_scan_peek(scan);
+	int next = neap_json_scan_peek(scan);
 
 	if (next == 'n') {
 		(void)take_word(scan, "null");
 		return false;
 	}
 	if (next != open)
-		return neap_scan_fail(scan, expected);
+		return neap_json_scan_fail(scan, expected);
 	scan->at++;
 	return true;
 }
 
-bool neap_scan_more(struct neap_scan *scan, char close, size_t *count)
+bool neap_json_scan_more(struct neap_json_scan *scan, char close, size_t *count)
 {
-	int next = neap_scan_peek(scan);
+	int next = neap_json_scan_peek(scan);
 
 	if (next == close) {
 		scan->at++;
 		return false;
 	}
 	if (!next)
-		return neap_scan_fail(scan, "it ends too early");
+		return neap_json_scan_fail(scan, "it ends too early");
 	if ((*count)++ == 0)
 		return true;
 	if (next != ',')
-		return neap_scan_fail(scan, "neither a comma nor the end of the value");
+		return neap_json_scan_fail(scan,
+					   "neither a comma nor the end of the value");
 	scan->at++;
 	return true;
 }
@@ -88,18 +89,18 @@ static bool is_hex(int c)
 }
 
 /* At the backslash; the text ends in NUL, so that no byte behind it is looked at. */
-static bool skip_escape(struct neap_scan *scan)
+static bool skip_escape(struct neap_json_scan *scan)
 {
 	scan->at++;
 	if (*scan->at == 'u') {
 		for (int i = 1; i <= 4; i++)
 			if (!is_hex((unsigned char)scan->at[i]))
-				return neap_scan_fail(scan, "a wrong escape");
+				return neap_json_scan_fail(scan, "a wrong escape");
 		scan->at += 5;
 		return true;
 	}
 	if (!*scan->at || !strchr("\"\\/bfnrt", *scan->at))
-		return neap_scan_fail(scan, "a wrong escape");
+		return neap_json_scan_fail(scan, "a wrong escape");
 	scan->at++;
 	return true;
 }
@@ -137,12 +138,12 @@ static const char *skip_plain_bytes(const char *at, const char *end)
 	return at;
 }
 
-bool neap_scan_string(struct neap_scan *scan, struct neap_text *ret)
+bool neap_json_scan_string(struct neap_json_scan *scan, struct neap_text *ret)
 {
 	const char *start, *at;
 
-	if (neap_scan_peek(scan) != '"')
-		return neap_scan_fail(scan, "a string is expected");
+	if (neap_json_scan_peek(scan) != '"')
+		return neap_json_scan_fail(scan, "a string is expected");
 	start = at = scan->at + 1;
 	for (;;) {
 		at = skip_plain_bytes(at, scan->end);
@@ -150,8 +151,8 @@ bool neap_scan_string(struct neap_scan *scan, struct neap_text *ret)
 			break;
 		scan->at = at;
 		if (*at != '\\')
-			return neap_scan_fail(scan, "a string without an end, or a "
-						    "control character in it");
+			return neap_json_scan_fail(scan, "a string without an end, or a "
+							 "control character in it");
 		if (!skip_escape(scan))
 			return false;
 		at = scan->at;
@@ -162,8 +163,8 @@ bool neap_scan_string(struct neap_scan *scan, struct neap_text *ret)
 	return true;
 }
 
-size_t neap_scan_strings(struct neap_scan *scan, size_t *count, struct neap_text *ret,
-			 size_t most)
+size_t neap_json_scan_strings(struct neap_json_scan *scan, size_t *count,
+			      struct neap_text *ret, size_t most)
 {
 	size_t n = 0;
 
@@ -182,33 +183,34 @@ size_t neap_scan_strings(struct neap_scan *scan, size_t *count, struct neap_text
 				continue;
 			}
 		}
-		if (!neap_scan_more(scan, ']', count) || !neap_scan_string(scan, &ret[n]))
+		if (!neap_json_scan_more(scan, ']', count) ||
+		    !neap_json_scan_string(scan, &ret[n]))
 			break;
 		n++;
 	}
 	return n;
 }
 
-bool neap_scan_key(struct neap_scan *scan, struct neap_text *ret)
+bool neap_json_scan_key(struct neap_json_scan *scan, struct neap_text *ret)
 {
-	if (!neap_scan_string(scan, ret))
+	if (!neap_json_scan_string(scan, ret))
 		return false;
-	if (neap_scan_peek(scan) != ':')
-		return neap_scan_fail(scan, "a colon is expected");
+	if (neap_json_scan_peek(scan) != ':')
+		return neap_json_scan_fail(scan, "a colon is expected");
 	scan->at++;
 	return true;
 }
 
-static bool skip_digits(struct neap_scan *scan)
+static bool skip_digits(struct neap_json_scan *scan)
 {
 	const char *start = scan->at;
 
 	while (*scan->at >= '0' && *scan->at <= '9')
 		scan->at++;
-	return scan->at > start || neap_scan_fail(scan, "not a number");
+	return scan->at > start || neap_json_scan_fail(scan, "not a number");
 }
 
-static bool skip_number(struct neap_scan *scan)
+static bool skip_number(struct neap_json_scan *scan)
 {
 	if (*scan->at == '-')
 		scan->at++;
@@ -230,11 +232,11 @@ static bool skip_number(struct neap_scan *scan)
 	return true;
 }
 
-static bool skip_plain(struct neap_scan *scan, int first)
+static bool skip_plain(struct neap_json_scan *scan, int first)
 {
 	switch (first) {
 	case '"':
-		return neap_scan_string(scan, NULL);
+		return neap_json_scan_string(scan, NULL);
 	case 't':
 		return take_word(scan, "true");
 	case 'f':
@@ -244,37 +246,37 @@ static bool skip_plain(struct neap_scan *scan, int first)
 	default:
 		if (first == '-' || (first >= '0' && first <= '9'))
 			return skip_number(scan);
-		return neap_scan_fail(scan, "a value is expected");
+		return neap_json_scan_fail(scan, "a value is expected");
 	}
 }
 
 /* Not recursive: closers holds what is open. */
-bool neap_scan_value(struct neap_scan *scan, struct neap_text *ret)
+bool neap_json_scan_value(struct neap_json_scan *scan, struct neap_text *ret)
 {
 	char closers[NEAP_SCAN_DEPTH_MAX];
 	size_t counts[NEAP_SCAN_DEPTH_MAX], depth = 0;
-	int next = neap_scan_peek(scan);
+	int next = neap_json_scan_peek(scan);
 	const char *start = scan->at;
 
-	for (;; next = neap_scan_peek(scan)) {
+	for (;; next = neap_json_scan_peek(scan)) {
 		if (next == '{' || next == '[') {
 			if (depth == NEAP_SCAN_DEPTH_MAX)
-				return neap_scan_fail(scan, "nested too deep");
+				return neap_json_scan_fail(scan, "nested too deep");
 			closers[depth] = next == '{' ? '}' : ']';
 			counts[depth++] = 0;
 			scan->at++;
 		} else if (!skip_plain(scan, next)) {
 			return false;
 		}
-		while (depth &&
-		       !neap_scan_more(scan, closers[depth - 1], &counts[depth - 1])) {
+		while (depth && !neap_json_scan_more(scan, closers[depth - 1],
+						     &counts[depth - 1])) {
 			if (scan->wrong)
 				return false;
 			depth--;
 		}
 		if (!depth)
 			break;
-		if (closers[depth - 1] == '}' && !neap_scan_key(scan, NULL))
+		if (closers[depth - 1] == '}' && !neap_json_scan_key(scan, NULL))
 			return false;
 	}
 	if (ret)

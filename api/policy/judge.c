@@ -26,7 +26,7 @@
 struct judge {
 	const struct neap_judge_input *input;
 	const char *origin;
-	struct neap_verdict *verdict;
+	struct neap_judgement *verdict;
 	struct neap_policy *policy; /* never ran a tick */
 	int64_t until;              /* CPU clock of the thread */
 };
@@ -39,7 +39,7 @@ static void problem(struct judge *judge, enum neap_code code, int line,
 static void problem(struct judge *judge, enum neap_code code, int line,
 		    const char *example, const char *fmt, ...)
 {
-	struct neap_verdict *verdict = judge->verdict;
+	struct neap_judgement *verdict = judge->verdict;
 	struct neap_problem found = {.line = line};
 	char in_example[100] = "", in_line[16] = "";
 	va_list args;
@@ -456,7 +456,7 @@ static void run(struct judge *judge)
 		run_made(judge);
 }
 
-int neap_judge(const struct neap_judge_input *input, struct neap_verdict *ret,
+int neap_judge(const struct neap_judge_input *input, struct neap_judgement *ret,
 	       struct neap_error *err)
 {
 	int64_t start = neap_budget_clock_usec();
@@ -480,7 +480,7 @@ int neap_judge(const struct neap_judge_input *input, struct neap_verdict *ret,
 	return -(int)ret->err.code;
 }
 
-void neap_verdict_done(struct neap_verdict *verdict)
+void neap_judgement_done(struct neap_judgement *verdict)
 {
 	neap_policy_free(verdict->policy);
 	json_decref(verdict->replay);

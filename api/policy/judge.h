@@ -53,7 +53,7 @@ struct neap_problem {
 
 #define NEAP_PROBLEMS_MAX 16
 
-struct neap_verdict {
+struct neap_judgement {
 	struct neap_policy *policy; /* ready for service, memo empty; NULL when refused */
 	/* The first problem as one line with origin and line. NEAP_EUNAVAILABLE: the
 	 * machine was too busy, and the text is not at fault. NEAP_ECONFLICT: the text is
@@ -70,11 +70,11 @@ struct neap_verdict {
 	int64_t cpu_usec; /* of all checks */
 };
 
-/* Returns 0 when fit; -code when refused or without memory. Call neap_verdict_done in
+/* Returns 0 when fit; -code when refused or without memory. Call neap_judgement_done in
  * both cases (after moving policy out, if wanted). */
-int neap_judge(const struct neap_judge_input *input, struct neap_verdict *ret,
+int neap_judge(const struct neap_judge_input *input, struct neap_judgement *ret,
 	       struct neap_error *err);
-void neap_verdict_done(struct neap_verdict *verdict);
+void neap_judgement_done(struct neap_judgement *verdict);
 /* Splits "ORIGIN:12: what" into line number and rest; 0 when there is no line (the rest
  * is then without the origin). Handles a long origin that Lua shortened. */
 int neap_problem_cut(const char *message, const char *origin, const char **ret_rest);

@@ -166,7 +166,7 @@ void neap_node_free(struct neap_node *node)
 	if (node->pods != NULL)
 		neap_pods_free(node);
 	neap_map_free(node->pods);
-	neap_pins_free(node);
+	neap_node_pins_free(node);
 	neap_kubelet_close(node);
 	for (i = 0; node->workloads != NULL && i < neap_map_count(node->workloads); i++)
 		neap_workload_free(neap_map_at(node->workloads, i, NULL));

@@ -379,34 +379,34 @@ void neap_pod_wish(struct neap_node *node, const struct node_workload *workload)
 void neap_pods_collect(struct neap_node *node);
 void neap_pods_free(struct neap_node *node);
 /* pins.c */
-void neap_pins_free(struct neap_node *node);
+void neap_node_pins_free(struct neap_node *node);
 /* What is shared now; before a plan. */
-void neap_pins_look(struct neap_node *node);
-void neap_pins_wish(struct neap_node *node);
-bool neap_pins_has_own(const struct neap_node *node,
-		       const struct node_workload *workload);
+void neap_node_pins_look(struct neap_node *node);
+void neap_node_pins_wish(struct neap_node *node);
+bool neap_node_pins_has_own(const struct neap_node *node,
+			    const struct node_workload *workload);
 /* Its CPUs are none of its class directory's business. */
-bool neap_pins_is_apart(const struct neap_node *node,
-			const struct node_workload *workload);
+bool neap_node_pins_is_apart(const struct neap_node *node,
+			     const struct node_workload *workload);
 /* Adds the CPUs of those below the directory; false: there are none. */
-bool neap_pins_add_below(const struct neap_node *node, const char *dir,
+bool neap_node_pins_add_below(const struct neap_node *node, const char *dir,
 			 struct neap_cpuset *cpus);
 /* What a policy wishes for, cut to what the workload, or those of the class, may have:
  * never a CPU that a kubelet gave to a pod, whoever knows of that pod. False: nothing is
  * left, or the kubelet alone says what the workload has. */
-bool neap_pins_cut(const struct neap_node *node, const struct node_workload *workload,
+bool neap_node_pins_cut(const struct neap_node *node, const struct node_workload *workload,
 		   struct neap_cpuset *cpus);
-bool neap_pins_cut_class(const struct neap_node *node, enum neap_kube_qos qos,
+bool neap_node_pins_cut_class(const struct neap_node *node, enum neap_kube_qos qos,
 			 struct neap_cpuset *cpus);
 /* What the group had at first, without CPUs that a kubelet has given to a pod since.
  * False: nothing is left. */
-bool neap_pins_cut_back(const struct neap_node *node, const char *dir,
+bool neap_node_pins_cut_back(const struct neap_node *node, const char *dir,
 			struct neap_cpuset *cpus);
 /* Whether directories of classes and pods of that tree may be narrowed. */
-bool neap_pins_may_narrow(const struct neap_node *node, int tree);
-void neap_pins_show(const struct neap_node *node, struct node_workload *workload,
-		    struct neap_workload *view);
-void neap_pins_show_node(const struct neap_node *node, struct neap_sample *sample);
+bool neap_node_pins_may_narrow(const struct neap_node *node, int tree);
+void neap_node_pins_show(const struct neap_node *node, struct node_workload *workload,
+			 struct neap_workload *view);
+void neap_node_pins_show_node(const struct neap_node *node, struct neap_sample *sample);
 /* records.c */
 void neap_workload_record(struct neap_node *node, const char *id, const json_t *record);
 void neap_workload_forget(struct neap_node *node, const char *id);

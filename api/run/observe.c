@@ -263,7 +263,7 @@ static void observe_workload(struct neap_node *node, struct node_workload *workl
 	struct node_group *group = workload->group;
 
 	view->qos = workload->qos;
-	neap_pins_show(node, workload, view);
+	neap_node_pins_show(node, workload, view);
 	view->kube_qos = workload->kube_qos;
 	observe_texts(node, workload, view);
 	view->is_critical = neap_workload_decide_critical(
@@ -403,7 +403,7 @@ static void fill_node(struct neap_node *node, double seconds)
 	sample->allocatable_milli = sample->capacity_milli - node->config.reserve_milli;
 	if (sample->allocatable_milli < 0)
 		sample->allocatable_milli = 0;
-	neap_pins_show_node(node, sample);
+	neap_node_pins_show_node(node, sample);
 	sample->kubelet_cpu_policy = node->kubelet_cpu_policy;
 	sample->supports = node->cgroup->supports;
 	neap_sample_sum(sample, node->has_reading ? &node->reading_before : NULL,

@@ -54,7 +54,7 @@ void neap_node_pins_end(struct neap_node *node)
 		node->pins->told = NULL;
 }
 
-void neap_pins_free(struct neap_node *node)
+void neap_node_pins_free(struct neap_node *node)
 {
 	struct node_pins *pins = node->pins;
 	const char *uid;
@@ -194,7 +194,7 @@ static void tell(struct node_pins *pins, const char *uid, struct node_pin *pin)
 						   &pins->topology->online));
 }
 
-void neap_pins_look(struct neap_node *node)
+void neap_node_pins_look(struct neap_node *node)
 {
 	struct node_pins *pins = node->pins;
 	struct neap_cpu_node from = {0};
@@ -278,7 +278,8 @@ static void given_to(const struct neap_node *node, const struct node_workload *w
 	neap_cpu_give(&pins->rooms, &said, ret);
 }
 
-bool neap_pins_has_own(const struct neap_node *node, const struct node_workload *workload)
+bool neap_node_pins_has_own(const struct neap_node *node,
+			    const struct node_workload *workload)
 {
 	const struct node_pin *pin = pin_of(node, workload);
 
@@ -302,8 +303,8 @@ static bool is_apart(const struct node_workload *workload,
 	}
 }
 
-bool neap_pins_is_apart(const struct neap_node *node,
-			const struct node_workload *workload)
+bool neap_node_pins_is_apart(const struct neap_node *node,
+			     const struct node_workload *workload)
 {
 	struct neap_cpu_given given;
 
@@ -311,8 +312,8 @@ bool neap_pins_is_apart(const struct neap_node *node,
 	return is_apart(workload, &given);
 }
 
-bool neap_pins_add_below(const struct neap_node *node, const char *dir,
-			 struct neap_cpuset *cpus)
+bool neap_node_pins_add_below(const struct neap_node *node, const char *dir,
+			      struct neap_cpuset *cpus)
 {
 	bool is_any = false;
 	size_t i;
@@ -360,8 +361,8 @@ static bool cut_given(const struct neap_node *node, struct neap_cpuset *cpus)
 	return true;
 }
 
-bool neap_pins_cut(const struct neap_node *node, const struct node_workload *workload,
-		   struct neap_cpuset *cpus)
+bool neap_node_pins_cut(const struct neap_node *node,
+			const struct node_workload *workload, struct neap_cpuset *cpus)
 {
 	struct neap_cpu_given given;
 
@@ -372,8 +373,8 @@ bool neap_pins_cut(const struct neap_node *node, const struct node_workload *wor
 	return cut_given(node, cpus);
 }
 
-bool neap_pins_cut_back(const struct neap_node *node, const char *dir,
-			struct neap_cpuset *cpus)
+bool neap_node_pins_cut_back(const struct neap_node *node, const char *dir,
+			     struct neap_cpuset *cpus)
 {
 	if (neap_cpuset_is_empty(&node->kubelet.given))
 		return true;
@@ -394,8 +395,8 @@ bool neap_pins_cut_back(const struct neap_node *node, const char *dir,
 	return true;
 }
 
-bool neap_pins_cut_class(const struct neap_node *node, enum neap_kube_qos qos,
-			 struct neap_cpuset *cpus)
+bool neap_node_pins_cut_class(const struct neap_node *node, enum neap_kube_qos qos,
+			      struct neap_cpuset *cpus)
 {
 	const struct node_pins *pins = node->pins;
 
@@ -409,7 +410,7 @@ bool neap_pins_cut_class(const struct neap_node *node, enum neap_kube_qos qos,
 
 /* Where a kubelet writes the sets of containers itself, and this kernel refuses what a
  * directory above does not have, its directories stay as they are. */
-bool neap_pins_may_narrow(const struct neap_node *node, int tree)
+bool neap_node_pins_may_narrow(const struct neap_node *node, int tree)
 {
 	bool v2 = false;
 
@@ -444,7 +445,7 @@ static void wish_for(struct neap_node *node, const struct node_workload *workloa
 	}
 }
 
-void neap_pins_wish(struct neap_node *node)
+void neap_node_pins_wish(struct neap_node *node)
 {
 	const struct node_pins *pins = node->pins;
 	bool is_be_narrow;
@@ -469,7 +470,8 @@ void neap_pins_wish(struct neap_node *node)
 		/* The directory holds it. */
 		if (given.kind == NEAP_CPUS_BE &&
 		    workload->kube_qos == NEAP_KUBE_BESTEFFORT &&
-		    neap_pins_may_narrow(node, workload->is_own ? 0 : NEAP_TREES_OWN))
+		    neap_node_pins_may_narrow(node,
+					      workload->is_own ? 0 : NEAP_TREES_OWN))
 			continue;
 		wish_for(node, workload, &given);
 	}
@@ -477,8 +479,8 @@ void neap_pins_wish(struct neap_node *node)
 
 /* --- what policies see --- */
 
-void neap_pins_show(const struct neap_node *node, struct node_workload *workload,
-		    struct neap_workload *view)
+void neap_node_pins_show(const struct neap_node *node, struct node_workload *workload,
+			 struct neap_workload *view)
 {
 	const struct node_pin *pin = pin_of(node, workload);
 	const struct neap_kubelet_pod *given = kubelet_pod(node, workload);
@@ -496,7 +498,7 @@ void neap_pins_show(const struct neap_node *node, struct node_workload *workload
 				&node->topology->online);
 }
 
-void neap_pins_show_node(const struct neap_node *node, struct neap_sample *sample)
+void neap_node_pins_show_node(const struct neap_node *node, struct neap_sample *sample)
 {
 	const struct node_pins *pins = node->pins;
 

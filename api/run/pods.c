@@ -100,7 +100,7 @@ void neap_pod_wish(struct neap_node *node, const struct node_workload *workload)
 		neap_wish_number(node, dir, NEAP_KEY_CPU_SHARES,
 				 neap_milli_to_shares(container->cpu_request_milli),
 				 "weight of the container's CPU request");
-		if (!neap_pins_has_own(node, workload))
+		if (!neap_node_pins_has_own(node, workload))
 			wish(node, dir, NEAP_KEY_CPU_MAX_MILLI,
 			     container->cpu_limit_milli, "CPU limit of the container");
 		wish(node, dir, NEAP_KEY_MEMORY_MAX_BYTES, container->memory_limit_bytes,

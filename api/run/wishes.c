@@ -158,9 +158,10 @@ static void wish_for_workload(struct neap_node *node, const struct neap_wish *fr
 	if (!workload->is_own && !workload->is_settled)
 		return;
 	if (wish->key == NEAP_KEY_CPUSET_CPUS) {
-		if (!neap_pins_cut(node, workload, &wish->value.cpus))
+		if (!neap_node_pins_cut(node, workload, &wish->value.cpus))
 			return;
-		if (!neap_pins_may_narrow(node, workload->is_own ? 0 : NEAP_TREES_OWN))
+		if (!neap_node_pins_may_narrow(node,
+					       workload->is_own ? 0 : NEAP_TREES_OWN))
 			scope = NEAP_SCOPE_CONTAINERS;
 	}
 	if (scope != NEAP_SCOPE_CONTAINERS) {
@@ -200,12 +201,12 @@ static void wish_for_class_cpus(struct neap_node *node, const struct neap_wish *
 	struct neap_wish whole = *wish;
 	size_t i;
 
-	is_any_apart = neap_pins_add_below(node, wish->group, &whole.value.cpus);
+	is_any_apart = neap_node_pins_add_below(node, wish->group, &whole.value.cpus);
 	wish_add(node, &whole);
 	for (i = 0; (is_v1 || is_any_apart) && i < neap_map_count(node->workloads); i++) {
 		const struct node_workload *workload =
 			neap_map_at(node->workloads, i, NULL);
-		bool is_apart = is_any_apart && neap_pins_is_apart(node, workload);
+		bool is_apart = is_any_apart && neap_node_pins_is_apart(node, workload);
 
 		if (is_v1)
 			imply_for_workload(node, is_apart ? &whole : wish, workload);
@@ -235,14 +236,15 @@ static void wish_for_class(struct neap_node *node, struct neap_wish *wish,
 	int i;
 
 	if (wish->key == NEAP_KEY_CPUSET_CPUS &&
-	    !neap_pins_cut_class(node, qos, &wish->value.cpus))
+	    !neap_node_pins_cut_class(node, qos, &wish->value.cpus))
 		return;
 	for (i = 0; i < node->config.tree_count; i++) {
 		const struct neap_tree *tree = &node->config.trees[i];
 
 		if (!neap_tree_class_dir(tree, qos, wish->group, sizeof(wish->group)))
 			continue;
-		if (wish->key == NEAP_KEY_CPUSET_CPUS && !neap_pins_may_narrow(node, i)) {
+		if (wish->key == NEAP_KEY_CPUSET_CPUS &&
+		    !neap_node_pins_may_narrow(node, i)) {
 			wish_below_class(node, wish, wish->group);
 			continue;
 		}
@@ -270,7 +272,7 @@ void neap_wish_besteffort_cpus(struct neap_node *node, const struct neap_cpuset 
 	for (i = 0; i < node->config.tree_count; i++) {
 		const struct neap_tree *tree = &node->config.trees[i];
 
-		if (neap_pins_may_narrow(node, i) &&
+		if (neap_node_pins_may_narrow(node, i) &&
 		    neap_tree_class_dir(tree, NEAP_KUBE_BESTEFFORT, wish.group,
 					sizeof(wish.group)))
 			wish_for_class_cpus(node, &wish);
@@ -402,7 +404,7 @@ static void wish_base(struct neap_node *node)
 					 "weight of the CPU request");
 		}
 		if (workload->cpu_limit_milli != NEAP_MISSING &&
-		    !neap_pins_has_own(node, workload))
+		    !neap_node_pins_has_own(node, workload))
 			neap_wish_number(node, group, NEAP_KEY_CPU_MAX_MILLI,
 					 workload->cpu_limit_milli,
 					 "CPU limit of the workload");
@@ -481,7 +483,7 @@ static void wish_back(struct neap_node *node)
 			struct neap_cpuset found;
 
 			neap_cpuset_copy(&found, &wish.value.cpus);
-			if (!neap_pins_cut_back(node, kept->group, &wish.value.cpus))
+			if (!neap_node_pins_cut_back(node, kept->group, &wish.value.cpus))
 				continue;
 			/* Not yet all of it: kept until it is. */
 			if (!neap_cpuset_is_equal(&found, &wish.value.cpus)) {
@@ -517,8 +519,8 @@ void neap_gather_wishes(struct neap_node *node)
 {
 	neap_plan_clear(node->plan);
 	if (node->state != NODE_RELEASED) {
-		neap_pins_look(node);
-		neap_pins_wish(node);
+		neap_node_pins_look(node);
+		neap_node_pins_wish(node);
 		wish_for_policies(node);
 		wish_base(node);
 	}

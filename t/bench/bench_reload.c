@@ -68,14 +68,14 @@ static void run_ours(struct neap_registry *registry, const char *text, size_t le
 		.kind = "qos",
 		.has_examples_off = true,
 	};
-	struct neap_verdict verdict;
+	struct neap_judgement verdict;
 	struct neap_error err = {0};
 
 	if (neap_judge(&input, &verdict, &err) < 0 ||
 	    neap_registry_put_take(registry, neap_steal(verdict.policy), 0,
 				   NEAP_POLICY_PROBATION, &err) < 0)
 		die(err.msg);
-	neap_verdict_done(&verdict);
+	neap_judgement_done(&verdict);
 }
 
 int main(int argc, char **argv)

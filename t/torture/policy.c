@@ -337,7 +337,7 @@ static int judge_act(void *state, struct neap_error *err)
 		.text = text, .len = strlen(text), .origin = "p.lua", .params = params};
 	const struct neap_judge_input input = {
 		.newer = side, .older = side, .kind = "qos", .name = "p", .tape = state};
-	struct neap_verdict verdict;
+	struct neap_judgement verdict;
 	int rc;
 
 	if (params == NULL)
@@ -355,7 +355,7 @@ static int judge_act(void *state, struct neap_error *err)
 		(void)json_object_del(verdict.replay, "cpu_usec");
 	if (rc == 0)
 		rc = tell_json(json_incref(verdict.replay), err);
-	neap_verdict_done(&verdict);
+	neap_judgement_done(&verdict);
 	return rc;
 }
 

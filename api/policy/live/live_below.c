@@ -44,7 +44,7 @@ static int judge(struct live_job *job, const struct neap_judge_input *input,
 
 	job->layer = layer;
 	do {
-		neap_verdict_done(&job->verdict);
+		neap_judgement_done(&job->verdict);
 		rc = neap_judge(input, &job->verdict, &job->err);
 	} while (rc == -NEAP_EUNAVAILABLE && !job->is_asked && ++i < TRIES);
 	return rc;
@@ -88,7 +88,7 @@ int neap_live_judge(struct live_job *job, const char *text, size_t len,
 		input.tape = job->tape;
 	job->is_banned = neap_live_find_ban(job->live, text, len) != NULL;
 	if (job->is_banned) { /* no line of it may run */
-		neap_verdict_done(&job->verdict);
+		neap_judgement_done(&job->verdict);
 		return neap_live_check_ban(job->live, text, len, &job->err);
 	}
 	return judge(job, &input, layer);

@@ -44,7 +44,7 @@ static int check_owner(const struct live_job *job, struct neap_error *err)
 static json_t *outcome(const struct live_job *job, const char *result,
 		       const char *version)
 {
-	const struct neap_verdict *verdict = &job->verdict;
+	const struct neap_judgement *verdict = &job->verdict;
 	json_t *body = json_pack(
 		"{s:s, s:o, s:s, s:o, s:{s:i, s:i}, s:I}", "result", result, "policy",
 		json_sprintf("%s/%s", job->id.kind, job->id.name), "version", version,

@@ -118,7 +118,7 @@ struct live_job {
 	bool has_worked; /* false: it did not run on the thread, and rc says why */
 	int rc;
 	struct neap_error err;
-	struct neap_verdict verdict;
+	struct neap_judgement verdict;
 	bool is_banned;        /* the judged text is excluded */
 	enum live_layer layer; /* of verdict.policy */
 	bool is_unchanged;
@@ -277,7 +277,7 @@ void neap_live_file_free(struct live_file *file);
 /* live_report.c */
 /* NULL without memory; invalid UTF-8 is replaced. */
 json_t *neap_live_text_json(const char *text);
-json_t *neap_live_problems(const struct neap_verdict *verdict);
+json_t *neap_live_problems(const struct neap_judgement *verdict);
 void neap_live_report_versions(struct live_job *job);
 json_t *neap_live_report_item(struct neap_live *live, const struct live_item *item);
 json_t *neap_live_report_params(struct neap_live *live, const struct live_item *item);

@@ -37,7 +37,7 @@ void neap_live_job_free(struct live_job *job)
 	free(job->older_text);
 	json_decref(job->older_params);
 	neap_tape_unref(job->tape);
-	neap_verdict_done(&job->verdict);
+	neap_judgement_done(&job->verdict);
 	json_decref(job->body);
 	free(job);
 }

@@ -64,7 +64,7 @@ static void set_time(json_t *object, int64_t unix_usec)
 	set_text(object, "time", neap_time_format(unix_usec, 0, when, sizeof(when)));
 }
 
-json_t *neap_live_problems(const struct neap_verdict *verdict)
+json_t *neap_live_problems(const struct neap_judgement *verdict)
 {
 	json_t *out = json_array();
 	int i;
