@@ -21,6 +21,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "engine/machine/path.h"
 #include "hw/cgroup_priv.h"
@@ -394,8 +395,7 @@ static bool has_file_somewhere(const struct neap_cgroup_mount *mount, const char
 	bool has = !mount->is_v2 && faccessat(mount->fd, file, F_OK, 0) == 0;
 
 	if (!root) {
-		if (root_fd >= 0)
-			(void)close(root_fd);
+		neap_fd_close(&root_fd);
 		return has;
 	}
 	while (!has && (child = readdir(root)) != NULL) {

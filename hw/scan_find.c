@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "hw/scan_priv.h"
 
@@ -83,8 +84,7 @@ bool neap_scan_find_kubelet(const struct neap_cgroup *cgroup, struct neap_tree *
 	if (fd >= 0)
 		dir = fdopendir(fd);
 	if (dir == NULL) {
-		if (fd >= 0)
-			(void)close(fd);
+		neap_fd_close(&fd);
 		return false;
 	}
 	/* The first by name, so that every start finds the same one. */

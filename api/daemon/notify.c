@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "api/daemon/notify.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
@@ -97,9 +98,7 @@ int neap_notify_open(struct neap_notify *notify, struct neap_error *err)
 
 void neap_notify_close(struct neap_notify *notify)
 {
-	if (notify->fd >= 0)
-		(void)close(notify->fd);
-	notify->fd = -1;
+	neap_fd_close(&notify->fd);
 }
 
 /* False: not sent. A message that must go waits for a manager that is slow to read, but

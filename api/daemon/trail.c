@@ -15,6 +15,7 @@
 #include "api/daemon/role_server.h"
 #include "api/kube/request/trail.h"
 #include "engine/base/clock.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
@@ -40,8 +41,7 @@ static int trail_open(struct neap_daemon_trail *trail, struct neap_error *err)
 	if (!S_ISREG(st.st_mode))
 		return neap_error_set(err, NEAP_EINVAL,
 				      "--audit-log %s: is no regular file", trail->file);
-	if (trail->fd >= 0)
-		(void)close(trail->fd);
+	neap_fd_close(&trail->fd);
 	trail->fd = fd;
 	fd = -1;
 	trail->size = st.st_size;
@@ -173,7 +173,6 @@ void neap_daemon_trail_free(struct neap_daemon_trail *trail)
 {
 	if (trail == NULL)
 		return;
-	if (trail->fd >= 0)
-		(void)close(trail->fd);
+	neap_fd_close(&trail->fd);
 	free(trail);
 }

@@ -17,6 +17,7 @@
 
 #include <event2/event.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "lua/vm/budget.h"
 
@@ -238,8 +239,7 @@ void neap_thread_free(struct neap_thread *thread)
 	end_jobs(thread, &thread->waiting);
 	if (thread->event)
 		event_free(thread->event);
-	if (thread->fd >= 0)
-		(void)close(thread->fd);
+	neap_fd_close(&thread->fd);
 	if (thread->has_wake)
 		(void)pthread_cond_destroy(&thread->wake);
 	if (thread->has_lock)

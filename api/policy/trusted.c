@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "api/policy/versions.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 
@@ -95,8 +96,7 @@ static int judge_dir(const struct walk *walk, struct neap_error *err)
 
 static int enter(struct walk *walk, int fd)
 {
-	if (walk->dir_fd >= 0)
-		(void)close(walk->dir_fd);
+	neap_fd_close(&walk->dir_fd);
 	walk->dir_fd = fd;
 	return fd;
 }

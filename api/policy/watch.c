@@ -15,6 +15,7 @@
 
 #include "api/policy/trusted.h"
 #include "api/policy/watch_priv.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 
 #define EVENTS                                                                           \
@@ -248,8 +249,7 @@ void neap_watch_free(struct neap_watch *watch)
 		event_free(watch->readable);
 	if (watch->timer)
 		event_free(watch->timer);
-	if (watch->inotify_fd >= 0)
-		(void)close(watch->inotify_fd);
+	neap_fd_close(&watch->inotify_fd);
 	neap_watch_dir_done(&watch->dir);
 	free(watch->path);
 	free(watch);

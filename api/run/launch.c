@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "api/run/node_priv.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 
 #define CONTAINER "main"
@@ -85,8 +86,7 @@ static void run_free(struct node_launch *launch)
 {
 	struct node_run *run = (struct node_run *)launch;
 
-	if (run->peer_fd >= 0)
-		(void)close(run->peer_fd);
+	neap_fd_close(&run->peer_fd);
 	free(run);
 }
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 
 /* A refused trigger is tried again after so many rounds. */
@@ -78,8 +79,7 @@ static void arm_close(struct arm *arm)
 	if (arm->watch != NULL)
 		set->config.loop.unwatch(set->config.loop.arg, arm->watch);
 	arm->watch = NULL;
-	if (arm->leaf >= 0)
-		(void)close(arm->leaf);
+	neap_fd_close(&arm->leaf);
 	if (arm->fd >= 0)
 		(void)close(arm->fd); /* ends the trigger */
 	arm->leaf = arm->fd = -1;

@@ -121,8 +121,7 @@ int neap_hand_start(const struct neap_hand_config *config, struct neap_hand **re
 
 static void packet_free(struct packet *packet)
 {
-	if (packet->fd >= 0)
-		(void)close(packet->fd);
+	neap_fd_close(&packet->fd);
 	free(packet->data);
 	free(packet);
 }
@@ -234,8 +233,7 @@ int neap_hand_add(struct neap_hand *hand, const struct neap_hand_request *reques
 	}
 	packet = packet_for(hand, len, fd >= 0);
 	if (!packet) {
-		if (fd >= 0)
-			(void)close(fd);
+		neap_fd_close(&fd);
 		return neap_error_nomem(err);
 	}
 	packet->fd = fd;

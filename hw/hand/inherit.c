@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "hw/hand/hand_priv.h"
 
@@ -60,8 +61,7 @@ static void children_note(struct neap_hand_server *server,
 	const struct dirent *child;
 
 	if (!dir) {
-		if (fd >= 0)
-			(void)close(fd);
+		neap_fd_close(&fd);
 		return; /* gone */
 	}
 	while ((child = readdir(dir)))

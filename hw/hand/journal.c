@@ -417,8 +417,7 @@ void neap_journal_free(struct neap_journal *journal)
 		made_done(&journal->made[i]);
 	free(journal->entries);
 	free(journal->made);
-	if (journal->fd >= 0)
-		(void)close(journal->fd);
+	neap_fd_close(&journal->fd);
 	free(journal);
 }
 

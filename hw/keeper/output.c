@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/file.h"
 #include "engine/base/quantity.h"
 #include "hw/keeper/keeper_priv.h"
 
@@ -42,8 +43,7 @@ static void rotate(struct neap_keeper_output *output)
 	char from[NAME_BYTES], to[NAME_BYTES];
 	int i;
 
-	if (output->fd >= 0)
-		(void)close(output->fd);
+	neap_fd_close(&output->fd);
 	for (i = output->files_max - 1; i > 0; i--) {
 		if (i > 1)
 			(void)snprintf(from, sizeof(from), "log.%d", i - 1);
@@ -205,7 +205,5 @@ void neap_keeper_output_done(struct neap_keeper_output *output)
 {
 	if (output->lost)
 		lost_tell(output);
-	if (output->fd >= 0)
-		(void)close(output->fd);
-	output->fd = -1;
+	neap_fd_close(&output->fd);
 }

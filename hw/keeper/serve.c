@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "hw/jail.h"
 #include "hw/keeper/keeper_priv.h"
@@ -96,16 +97,14 @@ static bool spawn_take(const struct neap_keeper_config *config, int sock, int di
 
 	if (n < 0 && errno == EAGAIN)
 		return true;
-	if (fd >= 0)
-		(void)close(fd);
+	neap_fd_close(&fd);
 	if (n != sizeof(spawn) || spawn.magic != NEAP_KEEPER_SPAWN || spawn.errnum != 0)
 		return false;
 	if (*count < NEAP_KEEPER_SHIMS_MAX)
 		errnum = shim_fork(config, dir_fd, &shim_fd);
 	*count += shim_fd >= 0;
 	answer(sock, spawn.id, errnum, shim_fd);
-	if (shim_fd >= 0)
-		(void)close(shim_fd);
+	neap_fd_close(&shim_fd);
 	return true;
 }
 

@@ -297,8 +297,7 @@ static void client_take(struct neap_shim *shim, size_t i)
 
 	if (n < 0 && errno == EAGAIN)
 		return;
-	if (fd >= 0)
-		(void)close(fd);
+	neap_fd_close(&fd);
 	if (n <= 0 || fd >= 0 ||
 	    neap_keeper_request_parse(packet, (size_t)n, &request, NULL) < 0 ||
 	    request.op == NEAP_KEEPER_OP_ORDER) {

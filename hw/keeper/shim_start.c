@@ -56,8 +56,7 @@ static int order_receive(struct neap_shim *shim, struct neap_error *err)
 		n = neap_packet_receive(shim->clients[0], packet, sizeof(packet), &fd);
 		if (n < 0 && errno == EAGAIN)
 			continue;
-		if (fd >= 0)
-			(void)close(fd);
+		neap_fd_close(&fd);
 		if (n <= 0)
 			return neap_error_set(err, NEAP_EUNAVAILABLE, "no order came");
 		rc = neap_keeper_request_parse(packet, (size_t)n, &request, err);

@@ -16,6 +16,7 @@
 #include "api/store/backup/backup.h"
 #include "api/store/marker.h"
 #include "api/store/sqlite/sqlite.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
@@ -286,6 +287,5 @@ void neap_doctor_file(const char *file, struct neap_findings *findings)
 		(void)snprintf(looked.log, sizeof(looked.log), "%s-wal", file);
 		file_check(&looked, findings);
 	}
-	if (looked.fd >= 0)
-		(void)close(looked.fd);
+	neap_fd_close(&looked.fd);
 }

@@ -18,6 +18,7 @@
 #include "api/store/sqlite/sqlite_priv.h"
 #include "api/store/sqlite/stamp.h"
 #include "engine/base/clock.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 
 static struct sqlite_store *of(const struct neap_store *store)
@@ -404,8 +405,7 @@ static void free_store(struct neap_store *store)
 	}
 	close_marked(sqlite);
 	neap_memory_done(store);
-	if (sqlite->fd >= 0)
-		(void)close(sqlite->fd);
+	neap_fd_close(&sqlite->fd);
 	(void)pthread_mutex_destroy(&sqlite->lock);
 	(void)pthread_cond_destroy(&sqlite->wake);
 	free(sqlite);
