@@ -140,7 +140,8 @@ uint64_t neap_scan_place_inode(const struct neap_cgroup *cgroup, const char *dir
 /* Through the descriptor, which still works for a removed cgroup directory; the watch,
  * every tenth look and neap_scan_doubt cover that case. */
 static struct neap_scan_place_stamp stamp_now(const struct neap_scan_places *places,
-					 const struct neap_scan_place *place, const char *dir)
+					      const struct neap_scan_place *place,
+					      const char *dir)
 {
 	struct stat st;
 

@@ -390,18 +390,18 @@ bool neap_node_pins_is_apart(const struct neap_node *node,
 			     const struct node_workload *workload);
 /* Adds the CPUs of those below the directory; false: there are none. */
 bool neap_node_pins_add_below(const struct neap_node *node, const char *dir,
-			 struct neap_cpuset *cpus);
+			      struct neap_cpuset *cpus);
 /* What a policy wishes for, cut to what the workload, or those of the class, may have:
  * never a CPU that a kubelet gave to a pod, whoever knows of that pod. False: nothing is
  * left, or the kubelet alone says what the workload has. */
-bool neap_node_pins_cut(const struct neap_node *node, const struct node_workload *workload,
-		   struct neap_cpuset *cpus);
+bool neap_node_pins_cut(const struct neap_node *node,
+			const struct node_workload *workload, struct neap_cpuset *cpus);
 bool neap_node_pins_cut_class(const struct neap_node *node, enum neap_kube_qos qos,
-			 struct neap_cpuset *cpus);
+			      struct neap_cpuset *cpus);
 /* What the group had at first, without CPUs that a kubelet has given to a pod since.
  * False: nothing is left. */
 bool neap_node_pins_cut_back(const struct neap_node *node, const char *dir,
-			struct neap_cpuset *cpus);
+			     struct neap_cpuset *cpus);
 /* Whether directories of classes and pods of that tree may be narrowed. */
 bool neap_node_pins_may_narrow(const struct neap_node *node, int tree);
 void neap_node_pins_show(const struct neap_node *node, struct node_workload *workload,

@@ -14,6 +14,12 @@ field() { sed -n "s/^$2:[[:blank:]]*//p" /proc/"$1"/task/*/status | tr '\t' ' ' 
 NONE=0000000000000000
 filtered=$(grep -c '^Seccomp:' /proc/self/status)
 
+# Hooks that fail an allocation, or end the process at a step on disk, are for the
+# library of tests alone.
+hooks() { nm "$1" | grep -cE ' neap_(mem_fail_at|mem_count|folder_fail_at|folder_steps)$'; }
+check "no test can make neapd fail" is "$(hooks "$BUILD/neapd")" 0
+check "nor neapctl" is "$(hooks "$BUILD/neapctl")" 0
+
 check "neapd starts" neapd_start --release-after 2s || tap_end
 hand=$(hand_pid)
 
