@@ -97,14 +97,17 @@ enum neap_client_reason {
 	NEAP_CLIENT_INVALID,
 	NEAP_CLIENT_TOO_MANY_REQUESTS,
 	NEAP_CLIENT_INTERNAL_ERROR,
-	NEAP_CLIENT_UNAVAILABLE, /* the write may have happened all the same */
-	NEAP_CLIENT_TIMEOUT,     /* the same */
+	NEAP_CLIENT_UNAVAILABLE,
+	NEAP_CLIENT_TIMEOUT,
 	NEAP_CLIENT_REASON_COUNT
 };
 
 /* Why a write was not done; borrowed. */
 struct neap_client_failure {
 	enum neap_client_reason reason;
+	/* The answer is missing, and the write may have been done. Nothing that it takes may
+	 * be given to somebody else before reads show what became of it. */
+	bool is_unknown;
 	int code;         /* HTTP status */
 	const char *part; /* subresource that refused it: "binding"; NULL: the object */
 	const char *message; /* never NULL */

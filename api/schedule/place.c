@@ -108,6 +108,15 @@ static void tell_failed(struct neap_scheduler *scheduler, const struct bind *bin
 		scheduler_tell_refused(scheduler, pod, failure->message, NULL);
 }
 
+/* It may be bound: its room is nobody else's until that is seen, or was not for long. */
+static void hold(struct neap_scheduler *scheduler, struct neap_pod *pod)
+{
+	int64_t until = scheduler->now() + CONFIRM_USEC;
+
+	neap_cluster_confirm(scheduler->cluster, pod, until);
+	scheduler->unsure_usec = until;
+}
+
 void scheduler_bound(void *arg, struct neap_object *object,
 		     const struct neap_client_failure *failure)
 {
@@ -132,9 +141,13 @@ void scheduler_bound(void *arg, struct neap_object *object,
 		neap_log_line(scheduler->log, NEAP_LOG_DEBUG,
 			      "scheduler: binding %s to %s: %s", bind->key, bind->node,
 			      failure ? failure->message : "no answer");
-		if (failure)
-			tell_failed(scheduler, bind, pod, failure);
-		undo(scheduler, pod, bind->key);
+		if (failure && failure->is_unknown && pod->seat.is_assumed) {
+			hold(scheduler, pod);
+		} else {
+			if (failure)
+				tell_failed(scheduler, bind, pod, failure);
+			undo(scheduler, pod, bind->key);
+		}
 	}
 	if (bind->told)
 		scheduler_tell_binder(scheduler, bind, pod,
@@ -437,14 +450,40 @@ static size_t place_one(struct neap_scheduler *scheduler, const char *taken)
 	return neap_decide_nodes(scheduler->decide) + DECISION_LOOKS;
 }
 
+/* A binding of unknown outcome that did not come about: the pod is decided again. */
+static bool is_still_free(struct neap_scheduler *scheduler, const struct neap_pod *pod)
+{
+	const struct neap_object *newest;
+	const char *node;
+
+	if (neap_pod_is_stand(pod))
+		return false;
+	newest = neap_client_newest(scheduler->client, "pods", pod->object->ns,
+				    pod->object->name);
+	node = newest ? neap_object_field(newest, "spec.nodeName") : NULL;
+	return newest && strcmp(newest->uid, pod->object->uid) == 0 && (!node || !*node);
+}
+
 static void expire(struct neap_scheduler *scheduler)
 {
+	char key[NEAP_POD_KEY];
 	struct neap_pod *pod;
 
+	if (scheduler->unsure_usec && scheduler->unsure_usec <= scheduler->now())
+		scheduler->unsure_usec = 0;
 	for (;;) {
 		pod = neap_cluster_expire(scheduler->cluster, scheduler->now());
 		if (!pod)
 			return;
+		if (is_still_free(scheduler, pod)) {
+			(void)neap_pod_seat_key(pod, key);
+			neap_queue_retry(scheduler->queue, key, scheduler->now());
+			neap_queue_wake(scheduler->queue,
+					NEAP_MOVED_POD_GONE | NEAP_MOVED_CPUS |
+						NEAP_MOVED_RESERVATION,
+					scheduler->now());
+			continue;
+		}
 		neap_log_line(scheduler->log, NEAP_LOG_WARN,
 			      "scheduler: the binding of %s/%s was not seen",
 			      pod->object->ns, pod->object->name);

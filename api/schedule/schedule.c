@@ -65,6 +65,8 @@ static void turn(evutil_socket_t fd, short what, void *arg)
 	}
 	now = scheduler->now();
 	due = neap_queue_due(scheduler->queue, now);
+	if (scheduler->unsure_usec && scheduler->unsure_usec < due)
+		due = scheduler->unsure_usec;
 	if (scheduler->again_usec && scheduler->again_usec < due)
 		due = scheduler->again_usec;
 	if (has_more)

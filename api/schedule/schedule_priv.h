@@ -95,6 +95,8 @@ struct neap_scheduler {
 	struct source sources[SOURCES];
 	bool is_lost;    /* events were missed: read everything again */
 	bool is_reading; /* initially, or again */
+	/* When the last binding of unknown outcome is given up; 0: there is none. */
+	int64_t unsure_usec;
 	uint64_t readings;
 	unsigned moved; /* NEAP_MOVED_* that have not woken pods yet */
 	struct bind *binds;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "api/client/client.h"
+#include "api/kube/serve/client_local.h"
 #include "engine/base/clock.h"
 #include "engine/base/quantity.h"
 
@@ -79,6 +79,8 @@ static int play_pod(struct kube_rig *rig, const json_t *pod, enum workload_fate 
 	struct neap_client_ask ask = {.resource = "pods",
 				      .ns = kube_text(pod, "metadata.namespace"),
 				      .name = kube_text(pod, "metadata.name")};
+	/* Not the one of the loops, which tests may make a bad one. */
+	struct neap_client *client = neap_kube_client(rig->kube);
 	const char *uid = kube_text(pod, "metadata.uid");
 	const char *phase = kube_text(pod, "status.phase"), *ready;
 	char name[8];
@@ -88,14 +90,14 @@ static int play_pod(struct kube_rig *rig, const json_t *pod, enum workload_fate 
 	if (!is_newest(rig, pod))
 		return 1; /* a step of it is on its way */
 	if (*kube_text(pod, "metadata.deletionTimestamp") != '\0') {
-		neap_client_delete(rig->client, &ask, uid, 0);
+		neap_client_delete(client, &ask, uid, 0);
 		return 1;
 	}
 	if (strcmp(phase, "Failed") == 0 || strcmp(phase, "Succeeded") == 0)
 		return 0;
 	if (*kube_text(pod, "spec.nodeName") == '\0') {
 		(void)snprintf(name, sizeof(name), "n%u", node);
-		neap_client_bind(rig->client, &ask,
+		neap_client_bind(client, &ask,
 				 &(struct neap_client_binding){.node = name, .uid = uid});
 		return 1;
 	}
@@ -108,7 +110,7 @@ static int play_pod(struct kube_rig *rig, const json_t *pod, enum workload_fate 
 		    strcmp(kube_text(kube_at(pod, path), "status"), ready) == 0)
 			return 0;
 	}
-	neap_client_patch_take(rig->client, &ask, true, new_status("Running", ready));
+	neap_client_patch_take(client, &ask, true, new_status("Running", ready));
 	return 1;
 }
 
