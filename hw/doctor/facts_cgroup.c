@@ -11,13 +11,12 @@
 #include "engine/base/mem.h"
 #include "hw/doctor/facts_priv.h"
 
-#define DEPTH_MAX                                                                        \
-/* of groups that are looked at for partitions: kubepods, class, pod, container */
-4
-#define LOOK_MAX 2000 /* groups in all */
+/* Groups that are looked at for partitions: kubepods, class, pod, container. */
+#define DEPTH_MAX 4
+#define LOOK_MAX  2000 /* groups in all */
 
-	static const char *const controllers[] = {
-		"cpu", "cpuacct", "cpuset", "memory", "blkio", "io", "pids", "hugetlb"};
+static const char *const controllers[] = {"cpu",   "cpuacct", "cpuset", "memory",
+					  "blkio", "io",      "pids",   "hugetlb"};
 
 static bool has_controller(const struct neap_facts_mount *mount, const char *name)
 {
