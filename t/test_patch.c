@@ -17,12 +17,11 @@
 #include "t/lib/patch_rig.h"
 #include "t/lib/patch_tables.h"
 
-#define SECONDS_MAX                                                                      \
-/* of CPU for one hostile patch: many times what it takes, also under
-	 * sanitizers */
-20
+/* Of CPU for one hostile patch: many times what it takes, also under
+ * sanitizers. */
+#define SECONDS_MAX 20
 
-	/* clang-format off */
+/* clang-format off */
 static const struct patch_case json_rows[] = {
 	/* RFC 6902, appendix A */
 	{"A.1 adding an object member", NULL, "{'foo':'bar'}", "[{'op':'add','path':'/baz','value':'qux'}]", "{'baz':'qux','foo':'bar'}"},

@@ -24,11 +24,10 @@
 #define OBJECTS 12
 #define DELETED 5 /* of them, so that there are free pages */
 #define BIG     9000
-#define STEP                                                                             \
-/* of the bytes that are taken by default; meets every offset of a page in turn */
-61
+/* Of the bytes that are taken by default; meets every offset of a page in turn. */
+#define STEP 61
 
-	static unsigned char sound[64 * PAGE];
+static unsigned char sound[64 * PAGE];
 static size_t len;
 /* What is there; NULL: nothing. */
 static json_t *wanted[OBJECTS];
