@@ -11,23 +11,14 @@
 
 #include <cmocka.h>
 
-#include "api/kube/print/cells.h"
-#include "api/kube/print/columns.h"
 #include "api/kube/print/table.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 #include "t/lib/json_rig.h"
+#include "t/lib/kind_named.h"
 
 /* clang-format off */
-#define KIND(lower, wanted_columns)                                                      \
-	{                                                                                \
-		{.kind = #lower, .columns = neap_kube_columns_##lower,                   \
-		 .column_count = NEAP_ARRAY_LEN(neap_kube_columns_##lower),              \
-		 .cells = neap_kube_cells_##lower},                                      \
-		wanted_columns                                                           \
-	}
-
 #define META(rest) "'metadata':{'name':'x','creationTimestamp':'2026-01-02T11:55:00Z'" rest "}"
 #define TEMPLATE                                                                         \
 	"'template':{'spec':{'containers':[{'name':'a','image':'nginx:1.25'},"           \
@@ -44,36 +35,35 @@
 
 /* Names of columns, those for -o wide in brackets. */
 static const struct {
-	struct neap_kube_kind kind;
-	const char *columns;
+	const char *kind, *columns;
 } kinds[] = {
-	KIND(pod, "Name,Ready,Status,Restarts,Age,[IP],[Node],[Nominated Node],[Readiness Gates]"),
-	KIND(node, "Name,Status,Roles,Age,Version,[Internal-IP],[External-IP],[OS-Image],"
-	     "[Kernel-Version],[Container-Runtime]"),
-	KIND(namespace, "Name,Status,Age"),
-	KIND(configmap, "Name,Data,Age"),
-	KIND(event, "Last Seen,Type,Reason,Object,[Subobject],[Source],Message,[First Seen],"
-	     "[Count],[Name]"),
-	KIND(service, "Name,Type,Cluster-IP,External-IP,Port(s),Age,[Selector]"),
-	KIND(serviceaccount, "Name,Secrets,Age"),
-	KIND(persistentvolume, "Name,Capacity,Access Modes,Reclaim Policy,Status,Claim,"
-	     "StorageClass,Reason,Age,[VolumeMode]"),
-	KIND(persistentvolumeclaim, "Name,Status,Volume,Capacity,Access Modes,StorageClass,Age,"
-	     "[VolumeMode]"),
-	KIND(replicationcontroller, "Name,Desired,Current,Ready,Age,[Containers],[Images],[Selector]"),
-	KIND(deployment, "Name,Ready,Up-to-date,Available,Age,[Containers],[Images],[Selector]"),
-	KIND(replicaset, "Name,Desired,Current,Ready,Age,[Containers],[Images],[Selector]"),
-	KIND(statefulset, "Name,Ready,Age,[Containers],[Images]"),
-	KIND(daemonset, "Name,Desired,Current,Ready,Up-to-date,Available,Node Selector,Age,"
-	     "[Containers],[Images],[Selector]"),
-	KIND(job, "Name,Completions,Duration,Age,[Containers],[Images],[Selector]"),
-	KIND(poddisruptionbudget, "Name,Min Available,Max Unavailable,Allowed Disruptions,Age"),
-	KIND(priorityclass, "Name,Value,Global-Default,Age"),
-	KIND(storageclass, "Name,Provisioner,ReclaimPolicy,VolumeBindingMode,"
-	     "AllowVolumeExpansion,Age"),
-	KIND(csinode, "Name,Drivers,Age"),
-	KIND(lease, "Name,Holder,Age"),
-	KIND(customresourcedefinition, "Name,Created At"),
+	{"pod", "Name,Ready,Status,Restarts,Age,[IP],[Node],[Nominated Node],[Readiness Gates]"},
+	{"node", "Name,Status,Roles,Age,Version,[Internal-IP],[External-IP],[OS-Image],"
+	     "[Kernel-Version],[Container-Runtime]"},
+	{"namespace", "Name,Status,Age"},
+	{"configmap", "Name,Data,Age"},
+	{"event", "Last Seen,Type,Reason,Object,[Subobject],[Source],Message,[First Seen],"
+	     "[Count],[Name]"},
+	{"service", "Name,Type,Cluster-IP,External-IP,Port(s),Age,[Selector]"},
+	{"serviceaccount", "Name,Secrets,Age"},
+	{"persistentvolume", "Name,Capacity,Access Modes,Reclaim Policy,Status,Claim,"
+	     "StorageClass,Reason,Age,[VolumeMode]"},
+	{"persistentvolumeclaim", "Name,Status,Volume,Capacity,Access Modes,StorageClass,Age,"
+	     "[VolumeMode]"},
+	{"replicationcontroller", "Name,Desired,Current,Ready,Age,[Containers],[Images],[Selector]"},
+	{"deployment", "Name,Ready,Up-to-date,Available,Age,[Containers],[Images],[Selector]"},
+	{"replicaset", "Name,Desired,Current,Ready,Age,[Containers],[Images],[Selector]"},
+	{"statefulset", "Name,Ready,Age,[Containers],[Images]"},
+	{"daemonset", "Name,Desired,Current,Ready,Up-to-date,Available,Node Selector,Age,"
+	     "[Containers],[Images],[Selector]"},
+	{"job", "Name,Completions,Duration,Age,[Containers],[Images],[Selector]"},
+	{"poddisruptionbudget", "Name,Min Available,Max Unavailable,Allowed Disruptions,Age"},
+	{"priorityclass", "Name,Value,Global-Default,Age"},
+	{"storageclass", "Name,Provisioner,ReclaimPolicy,VolumeBindingMode,"
+	     "AllowVolumeExpansion,Age"},
+	{"csinode", "Name,Drivers,Age"},
+	{"lease", "Name,Holder,Age"},
+	{"customresourcedefinition", "Name,Created At"},
 };
 
 static const struct {
@@ -260,21 +250,12 @@ static int64_t now(void)
 	return usec;
 }
 
-static const struct neap_kube_kind *kind_find(const char *name)
-{
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(kinds); i++)
-		if (strcmp(kinds[i].kind.kind, name) == 0)
-			return &kinds[i].kind;
-	fail_msg("no kind %s", name);
-	return NULL;
-}
-
 static void test_rows(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
 		json_t *object = json_rig_make(rows[i].object);
-		json_t *got = neap_kube_cells(kind_find(rows[i].kind), object, now());
+		json_t *got = neap_kube_cells(kind_named(rows[i].kind), object, now());
 		char name[64];
 
 		(void)snprintf(name, sizeof(name), "%s, row %zu", rows[i].kind, i);
@@ -287,10 +268,10 @@ static void test_rows(void **state)
 		size_t j = 0;
 
 		while (j < NEAP_ARRAY_LEN(rows) &&
-		       strcmp(rows[j].kind, kinds[i].kind.kind) != 0)
+		       strcmp(rows[j].kind, kinds[i].kind) != 0)
 			j++;
 		if (j == NEAP_ARRAY_LEN(rows))
-			fail_msg("no row of a %s", kinds[i].kind.kind);
+			fail_msg("no row of a %s", kinds[i].kind);
 	}
 }
 
@@ -298,7 +279,7 @@ static void test_columns(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(kinds); i++) {
-		const struct neap_kube_kind *kind = &kinds[i].kind;
+		const struct neap_kube_kind *kind = kind_named(kinds[i].kind);
 		char got[512] = "";
 		size_t len = 0, names = 0;
 
@@ -381,7 +362,7 @@ static void test_wrong_types(void **state)
 		for (size_t j = 0; j < NEAP_ARRAY_LEN(others); j++) {
 			json_t *object = json_rig_make(others[j]);
 
-			check_row(&kinds[i].kind, object, others[j]);
+			check_row(kind_named(kinds[i].kind), object, others[j]);
 			json_decref(object);
 		}
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
@@ -400,7 +381,7 @@ static void test_wrong_types(void **state)
 				(void)snprintf(what, sizeof(what),
 					       "row %zu, %s in place %d", i, others[j],
 					       count);
-				check_row(kind_find(rows[i].kind), object, what);
+				check_row(kind_named(rows[i].kind), object, what);
 				json_decref(object);
 			}
 			assert_true(count > (int)json_object_size(whole));
@@ -415,7 +396,7 @@ static void test_no_memory(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		const struct neap_kube_kind *kind = kind_find(rows[i].kind);
+		const struct neap_kube_kind *kind = kind_named(rows[i].kind);
 		json_t *object = json_rig_make(rows[i].object);
 		uint64_t before, n;
 

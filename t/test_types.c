@@ -111,8 +111,10 @@ static void check_columns(const struct neap_kube_kind *kind)
 			fail_msg("%s: column %zu", kind->plural, i);
 		if (strcmp(column->format, "name") == 0)
 			named++;
-		if (kind->cells == NULL && column->path == NULL)
-			fail_msg("%s: nobody fills %s", kind->plural, column->name);
+		if (!kind->cells && !column->path == !column->put)
+			fail_msg("%s: not one fills %s", kind->plural, column->name);
+		if (!kind->cells && !column->put != !kind->columns[0].put)
+			fail_msg("%s: %s is made otherwise", kind->plural, column->name);
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(column->name, kind->columns[k].name) == 0)
 				fail_msg("%s: %s twice", kind->plural, column->name);

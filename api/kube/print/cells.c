@@ -2,6 +2,7 @@
  *
  * Access to fields, and rows of cells. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/kube/print/cells_priv.h"
@@ -10,14 +11,6 @@
 #include "engine/base/quantity.h"
 
 #define NAME_MAX_BYTES 48
-
-const struct neap_kube_column neap_kube_columns_default[] = {
-	{"Name", "string", "name",
-	 "Name of the object, the only one of its kind in the namespace.", 0,
-	 ".metadata.name"},
-	{"Age", "date", "", "Time since the object was made.", 0,
-	 ".metadata.creationTimestamp"},
-};
 
 /* --- fields --- */
 
@@ -180,19 +173,84 @@ void neap_kube_row_age(struct neap_kube_row *row)
 					row->now, age, sizeof(age)));
 }
 
-void neap_kube_row_containers(struct neap_kube_row *row, const json_t *containers)
+json_t *neap_kube_row_take(struct neap_kube_row *row)
 {
-	neap_kube_cell_join(containers, "name", &row->buf);
-	neap_kube_row_buf(row);
-	neap_kube_cell_join(containers, "image", &row->buf);
+	neap_buf_done(&row->buf);
+	return row->cells;
+}
+
+/* --- cells of columns --- */
+
+void neap_kube_put_name(struct neap_kube_row *row, const struct neap_kube_column *column)
+{
+	(void)column;
+	neap_kube_row_name(row);
+}
+
+void neap_kube_put_age(struct neap_kube_row *row, const struct neap_kube_column *column)
+{
+	(void)column;
+	neap_kube_row_age(row);
+}
+
+void neap_kube_put_text(struct neap_kube_row *row, const struct neap_kube_column *column)
+{
+	neap_kube_row_text(
+		row, neap_kube_cell_or(neap_kube_cell_text(row->object, column->from),
+				       column->other));
+}
+
+static int64_t number(struct neap_kube_row *row, const struct neap_kube_column *column)
+{
+	return neap_kube_cell_int(row->object, column->from,
+				  strtoll(column->other, NULL, 10));
+}
+
+void neap_kube_put_int(struct neap_kube_row *row, const struct neap_kube_column *column)
+{
+	neap_kube_row_int(row, number(row, column));
+}
+
+void neap_kube_put_digits(struct neap_kube_row *row,
+			  const struct neap_kube_column *column)
+{
+	neap_buf_addf(&row->buf, "%" PRId64, number(row, column));
 	neap_kube_row_buf(row);
 }
 
-void neap_kube_row_selector(struct neap_kube_row *row, const json_t *selector)
+void neap_kube_put_bool(struct neap_kube_row *row, const struct neap_kube_column *column)
+{
+	neap_kube_row_bool(row, neap_kube_cell_is_true(row->object, column->from));
+}
+
+void neap_kube_put_count(struct neap_kube_row *row, const struct neap_kube_column *column)
+{
+	const json_t *list = neap_kube_cell_get(row->object, column->from);
+
+	neap_kube_row_int(row, (int64_t)json_array_size(list));
+}
+
+void neap_kube_put_join(struct neap_kube_row *row, const struct neap_kube_column *column)
+{
+	neap_kube_cell_join(neap_kube_cell_get(row->object, column->from), column->other,
+			    &row->buf);
+	neap_kube_row_buf(row);
+}
+
+void neap_kube_put_labels(struct neap_kube_row *row,
+			  const struct neap_kube_column *column)
+{
+	neap_kube_cell_labels(neap_kube_cell_get(row->object, column->from), &row->buf);
+	neap_kube_row_buf(row);
+}
+
+void neap_kube_put_selector(struct neap_kube_row *row,
+			    const struct neap_kube_column *column)
 {
 	bool is_valid;
 
-	neap_kube_cell_selector(selector, &row->buf, &is_valid);
+	neap_kube_cell_selector(neap_kube_cell_get(row->object, column->from), &row->buf,
+				&is_valid);
 	if (!is_valid)
 		neap_buf_adds(&row->buf, "<error>");
 	else if (row->buf.len == 0 && !neap_buf_failed(&row->buf))
@@ -200,14 +258,20 @@ void neap_kube_row_selector(struct neap_kube_row *row, const json_t *selector)
 	neap_kube_row_buf(row);
 }
 
-void neap_kube_row_labels(struct neap_kube_row *row, const json_t *labels)
+void neap_kube_put_quantity(struct neap_kube_row *row,
+			    const struct neap_kube_column *column)
 {
-	neap_kube_cell_labels(labels, &row->buf);
+	neap_kube_cell_quantity(neap_kube_cell_get(row->object, column->from), &row->buf);
 	neap_kube_row_buf(row);
 }
 
-json_t *neap_kube_row_take(struct neap_kube_row *row)
+json_t *neap_kube_cells_put(const struct neap_kube_kind *kind, const json_t *object,
+			    int64_t now)
 {
-	neap_buf_done(&row->buf);
-	return row->cells;
+	struct neap_kube_row row;
+
+	neap_kube_row_init(&row, object, now);
+	for (size_t i = 0; i < kind->column_count; i++)
+		kind->columns[i].put(&row, &kind->columns[i]);
+	return neap_kube_row_take(&row);
 }

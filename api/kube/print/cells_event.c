@@ -6,23 +6,6 @@
 #include "api/kube/print/cells_priv.h"
 #include "api/kube/print/table_priv.h"
 
-const struct neap_kube_column neap_kube_columns_event[] = {
-	NEAP_KUBE_COLUMN("Last Seen", "string", 0, "Time since it happened last."),
-	NEAP_KUBE_COLUMN("Type", "string", 0, "Normal or Warning."),
-	NEAP_KUBE_COLUMN("Reason", "string", 0, "What happened, in a word."),
-	NEAP_KUBE_COLUMN("Object", "string", 0, "What it happened to."),
-	NEAP_KUBE_COLUMN("Subobject", "string", 1, "The part of that which it is about."),
-	NEAP_KUBE_COLUMN("Source", "string", 1, "Who says so, and where that runs."),
-	NEAP_KUBE_COLUMN("Message", "string", 0, "What happened, in a sentence."),
-	NEAP_KUBE_COLUMN("First Seen", "string", 1, "Time since it happened first."),
-	NEAP_KUBE_COLUMN("Count", "string", 1, "How often it happened."),
-	{.name = "Name",
-	 .type = "string",
-	 .format = "name",
-	 .doc = "Name of the event.",
-	 .priority = 1},
-};
-
 /* What is under one name, or else under the other. */
 static const json_t *either(const json_t *object, const char *core, const char *other)
 {

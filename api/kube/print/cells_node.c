@@ -10,28 +10,14 @@
 #define ROLE_PREFIX "node-role.kubernetes.io/"
 #define ROLE_LABEL  "kubernetes.io/role"
 
-const struct neap_kube_column neap_kube_columns_node[] = {
-	NEAP_KUBE_COLUMN_NAME,
-	NEAP_KUBE_COLUMN("Status", "string", 0,
-			 "Whether the node is ready, and whether it takes new pods."),
-	NEAP_KUBE_COLUMN("Roles", "string", 0, "Roles that its labels name."),
-	NEAP_KUBE_COLUMN_AGE,
-	NEAP_KUBE_COLUMN("Version", "string", 0, "Version of its kubelet."),
-	NEAP_KUBE_COLUMN("Internal-IP", "string", 1, "Its first address inside."),
-	NEAP_KUBE_COLUMN("External-IP", "string", 1, "Its first address outside."),
-	NEAP_KUBE_COLUMN("OS-Image", "string", 1,
-			 "Operating system, as it names itself."),
-	NEAP_KUBE_COLUMN("Kernel-Version", "string", 1, "Version of the kernel."),
-	NEAP_KUBE_COLUMN("Container-Runtime", "string", 1,
-			 "Container runtime and its version."),
-};
-
 /* Of several conditions with that type the last one counts. */
-static void add_status(struct neap_kube_row *row)
+void neap_kube_put_node_status(struct neap_kube_row *row,
+			       const struct neap_kube_column *column)
 {
 	const json_t *list = neap_kube_cell_get(row->object, "status.conditions");
 	const char *word = "Unknown";
 
+	(void)column;
 	for (size_t i = json_array_size(list); i-- > 0;) {
 		const json_t *c = json_array_get(list, i);
 
@@ -56,7 +42,7 @@ static const char *role_of(const char *label, const char *value)
 }
 
 /* Sorted, each once. */
-static void add_roles(struct neap_kube_row *row)
+void neap_kube_put_roles(struct neap_kube_row *row, const struct neap_kube_column *column)
 {
 	const json_t *labels = neap_kube_cell_get(row->object, "metadata.labels");
 	const char **roles =
@@ -65,6 +51,7 @@ static void add_roles(struct neap_kube_row *row)
 	json_t *value;
 	size_t n = 0;
 
+	(void)column;
 	if (roles == NULL) {
 		row->buf.failed = true;
 		neap_kube_row_buf(row);
@@ -81,44 +68,18 @@ static void add_roles(struct neap_kube_row *row)
 	neap_kube_row_buf(row);
 }
 
-static void add_address(struct neap_kube_row *row, const char *type)
+void neap_kube_put_address(struct neap_kube_row *row,
+			   const struct neap_kube_column *column)
 {
 	const json_t *list = neap_kube_cell_get(row->object, "status.addresses");
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *a = json_array_get(list, i);
 
-		if (strcmp(neap_kube_cell_text(a, "type"), type) != 0)
+		if (strcmp(neap_kube_cell_text(a, "type"), column->from) != 0)
 			continue;
 		neap_kube_row_text(row, neap_kube_cell_text(a, "address"));
 		return;
 	}
 	neap_kube_row_text(row, "<none>");
-}
-
-json_t *neap_kube_cells_node(const struct neap_kube_kind *kind, const json_t *object,
-			     int64_t now)
-{
-	const json_t *info = neap_kube_cell_get(object, "status.nodeInfo");
-	struct neap_kube_row row;
-
-	(void)kind;
-	neap_kube_row_init(&row, object, now);
-	neap_kube_row_name(&row);
-	add_status(&row);
-	add_roles(&row);
-	neap_kube_row_age(&row);
-	neap_kube_row_text(&row, neap_kube_cell_text(info, "kubeletVersion"));
-	add_address(&row, "InternalIP");
-	add_address(&row, "ExternalIP");
-	neap_kube_row_text(&row, neap_kube_cell_or(neap_kube_cell_text(info, "osImage"),
-						   "<unknown>"));
-	neap_kube_row_text(&row,
-			   neap_kube_cell_or(neap_kube_cell_text(info, "kernelVersion"),
-					     "<unknown>"));
-	neap_kube_row_text(
-		&row,
-		neap_kube_cell_or(neap_kube_cell_text(info, "containerRuntimeVersion"),
-				  "<unknown>"));
-	return neap_kube_row_take(&row);
 }

@@ -9,23 +9,6 @@
 #include "api/kube/print/cells_priv.h"
 #include "api/kube/print/table.h"
 
-const struct neap_kube_column neap_kube_columns_pod[] = {
-	NEAP_KUBE_COLUMN_NAME,
-	NEAP_KUBE_COLUMN("Ready", "string", 0,
-			 "Containers that are ready, of how many there are."),
-	NEAP_KUBE_COLUMN("Status", "string", 0, "What the pod is at, in a word."),
-	NEAP_KUBE_COLUMN("Restarts", "string", 0,
-			 "How often its containers were started again, and when last."),
-	NEAP_KUBE_COLUMN_AGE,
-	NEAP_KUBE_COLUMN("IP", "string", 1, "First address of the pod."),
-	NEAP_KUBE_COLUMN("Node", "string", 1, "Node that it is bound to."),
-	NEAP_KUBE_COLUMN("Nominated Node", "string", 1,
-			 "Node where others are moved out of its way."),
-	NEAP_KUBE_COLUMN(
-		"Readiness Gates", "string", 1,
-		"Conditions that others set and that hold, of how many it waits for."),
-};
-
 /* A word, made of a prefix and either a text of the object or one of its own. */
 struct word {
 	const char *prefix, *text;

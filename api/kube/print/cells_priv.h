@@ -6,25 +6,7 @@
 #define NEAP_API_KUBE_PRINT_CELLS_PRIV_H
 
 #include "api/kube/print/cells.h"
-#include "api/kube/print/columns.h"
 #include "engine/base/buf.h"
-
-/* Columns of nearly every kind. */
-#define NEAP_KUBE_COLUMN_NAME                                                            \
-	{                                                                                \
-		.name = "Name", .type = "string", .format = "name",                      \
-		.doc = "Name of the object, the only one of its kind in the namespace."  \
-	}
-#define NEAP_KUBE_COLUMN_AGE                                                             \
-	{                                                                                \
-		.name = "Age", .type = "string", .format = "",                           \
-		.doc = "Time since the object was made."                                 \
-	}
-#define NEAP_KUBE_COLUMN(column_name, column_type, wide, text)                           \
-	{                                                                                \
-		.name = (column_name), .type = (column_type), .format = "",              \
-		.doc = (text), .priority = (wide)                                        \
-	}
 
 /* --- fields; a path is names with dots between them, none longer than 47 bytes --- */
 
@@ -79,11 +61,6 @@ void neap_kube_row_ratio(struct neap_kube_row *row, int64_t part, int64_t whole)
 void neap_kube_row_buf(struct neap_kube_row *row);
 /* Since metadata.creationTimestamp. */
 void neap_kube_row_age(struct neap_kube_row *row);
-/* Adds two cells: names and images of a list of containers. */
-void neap_kube_row_containers(struct neap_kube_row *row, const json_t *containers);
-/* Adds a LabelSelector: "<none>" when empty, "<error>" when invalid. */
-void neap_kube_row_selector(struct neap_kube_row *row, const json_t *selector);
-void neap_kube_row_labels(struct neap_kube_row *row, const json_t *labels);
 /* Returns the finished row; NULL without memory. */
 json_t *neap_kube_row_take(struct neap_kube_row *row);
 

@@ -8,18 +8,6 @@
 #include "api/kube/print/cells_priv.h"
 #include "engine/base/mem.h"
 
-const struct neap_kube_column neap_kube_columns_service[] = {
-	NEAP_KUBE_COLUMN_NAME,
-	NEAP_KUBE_COLUMN("Type", "string", 0,
-			 "ClusterIP, NodePort, LoadBalancer or ExternalName."),
-	NEAP_KUBE_COLUMN("Cluster-IP", "string", 0, "Its address inside the cluster."),
-	NEAP_KUBE_COLUMN("External-IP", "string", 0, "Its addresses outside."),
-	NEAP_KUBE_COLUMN("Port(s)", "string", 0,
-			 "Ports, with those on the nodes behind a colon."),
-	NEAP_KUBE_COLUMN_AGE,
-	NEAP_KUBE_COLUMN("Selector", "string", 1, "Labels of the pods behind it."),
-};
-
 /* Addresses, or else names, that load balancers gave: sorted, each once. */
 static void add_ingress(const json_t *list, struct neap_buf *buf)
 {
@@ -41,12 +29,16 @@ static void add_ingress(const json_t *list, struct neap_buf *buf)
 	free(texts);
 }
 
-static void add_external(struct neap_kube_row *row, const char *type)
+void neap_kube_put_external_ip(struct neap_kube_row *row,
+			       const struct neap_kube_column *column)
 {
+	const char *type = neap_kube_cell_or(
+		neap_kube_cell_text(row->object, "spec.type"), "ClusterIP");
 	const json_t *fixed = neap_kube_cell_get(row->object, "spec.externalIPs");
 	bool is_balanced = strcmp(type, "LoadBalancer") == 0;
 	const char *nothing = is_balanced ? "<pending>" : "<none>";
 
+	(void)column;
 	if (strcmp(type, "ExternalName") == 0) {
 		neap_kube_row_text(row,
 				   neap_kube_cell_text(row->object, "spec.externalName"));
@@ -69,10 +61,11 @@ static void add_external(struct neap_kube_row *row, const char *type)
 }
 
 /* "80/TCP,443:30443/TCP" */
-static void add_ports(struct neap_kube_row *row)
+void neap_kube_put_ports(struct neap_kube_row *row, const struct neap_kube_column *column)
 {
 	const json_t *list = neap_kube_cell_get(row->object, "spec.ports");
 
+	(void)column;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *port = json_array_get(list, i);
 		int64_t on_node = neap_kube_cell_int(port, "nodePort", 0);
@@ -91,25 +84,14 @@ static void add_ports(struct neap_kube_row *row)
 	neap_kube_row_buf(row);
 }
 
-json_t *neap_kube_cells_service(const struct neap_kube_kind *kind, const json_t *object,
-				int64_t now)
+void neap_kube_put_cluster_ip(struct neap_kube_row *row,
+			      const struct neap_kube_column *column)
 {
-	const char *type =
-		neap_kube_cell_or(neap_kube_cell_text(object, "spec.type"), "ClusterIP");
-	const json_t *addresses = neap_kube_cell_get(object, "spec.clusterIPs");
+	const json_t *addresses = neap_kube_cell_get(row->object, "spec.clusterIPs");
 	const char *address =
 		neap_kube_cell_or(neap_kube_cell_text(json_array_get(addresses, 0), ""),
-				  neap_kube_cell_text(object, "spec.clusterIP"));
-	struct neap_kube_row row;
+				  neap_kube_cell_text(row->object, "spec.clusterIP"));
 
-	(void)kind;
-	neap_kube_row_init(&row, object, now);
-	neap_kube_row_name(&row);
-	neap_kube_row_text(&row, type);
-	neap_kube_row_text(&row, neap_kube_cell_or(address, "<none>"));
-	add_external(&row, type);
-	add_ports(&row);
-	neap_kube_row_age(&row);
-	neap_kube_row_labels(&row, neap_kube_cell_get(object, "spec.selector"));
-	return neap_kube_row_take(&row);
+	(void)column;
+	neap_kube_row_text(row, neap_kube_cell_or(address, "<none>"));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Storage: volumes, claims, classes, and a node's drivers. */
+ * Storage: volumes, claims, classes. */
 #include <string.h>
 
 #include "api/kube/print/cells_priv.h"
@@ -42,10 +42,16 @@ static void add_modes(struct neap_kube_row *row, const json_t *modes)
 	neap_kube_row_buf(row);
 }
 
-static void add_phase(struct neap_kube_row *row)
+void neap_kube_put_modes(struct neap_kube_row *row, const struct neap_kube_column *column)
+{
+	add_modes(row, neap_kube_cell_get(row->object, column->from));
+}
+
+void neap_kube_put_phase(struct neap_kube_row *row, const struct neap_kube_column *column)
 {
 	bool goes = neap_kube_cell_get(row->object, "metadata.deletionTimestamp") != NULL;
 
+	(void)column;
 	neap_kube_row_text(
 		row,
 		goes ? "Terminating"
@@ -53,114 +59,57 @@ static void add_phase(struct neap_kube_row *row)
 					 "Pending"));
 }
 
-static void add_class(struct neap_kube_row *row)
+void neap_kube_put_class(struct neap_kube_row *row, const struct neap_kube_column *column)
 {
 	const char *beta = annotation(row->object, BETA_CLASS);
 
+	(void)column;
 	neap_kube_row_text(
 		row, beta != NULL
 			     ? beta
 			     : neap_kube_cell_text(row->object, "spec.storageClassName"));
 }
 
-static void add_volume_mode(struct neap_kube_row *row)
-{
-	neap_kube_row_text(row, neap_kube_cell_or(neap_kube_cell_text(row->object,
-								      "spec.volumeMode"),
-						  "<unset>"));
-}
-
 /* --- volumes and claims --- */
 
-const struct neap_kube_column neap_kube_columns_persistentvolume[] = {
-	NEAP_KUBE_COLUMN_NAME,
-	NEAP_KUBE_COLUMN("Capacity", "string", 0, "How much fits in."),
-	NEAP_KUBE_COLUMN("Access Modes", "string", 0, "How it can be mounted."),
-	NEAP_KUBE_COLUMN("Reclaim Policy", "string", 0,
-			 "What becomes of it when its claim is gone."),
-	NEAP_KUBE_COLUMN("Status", "string", 0, "Whether it is bound to a claim."),
-	NEAP_KUBE_COLUMN("Claim", "string", 0, "The claim that it is bound to."),
-	NEAP_KUBE_COLUMN("StorageClass", "string", 0, "Its storage class."),
-	NEAP_KUBE_COLUMN("Reason", "string", 0, "Why it is in that status, in a word."),
-	NEAP_KUBE_COLUMN_AGE,
-	NEAP_KUBE_COLUMN("VolumeMode", "string", 1, "Filesystem or Block."),
-};
-
-json_t *neap_kube_cells_persistentvolume(const struct neap_kube_kind *kind,
-					 const json_t *object, int64_t now)
+void neap_kube_put_claim(struct neap_kube_row *row, const struct neap_kube_column *column)
 {
-	const json_t *claim = neap_kube_cell_get(object, "spec.claimRef");
-	struct neap_kube_row row;
+	const json_t *claim = neap_kube_cell_get(row->object, "spec.claimRef");
 
-	(void)kind;
-	neap_kube_row_init(&row, object, now);
-	neap_kube_row_name(&row);
-	neap_kube_cell_quantity(neap_kube_cell_get(object, "spec.capacity.storage"),
-				&row.buf);
-	neap_kube_row_buf(&row);
-	add_modes(&row, neap_kube_cell_get(object, "spec.accessModes"));
-	neap_kube_row_text(
-		&row, neap_kube_cell_text(object, "spec.persistentVolumeReclaimPolicy"));
-	add_phase(&row);
+	(void)column;
 	if (json_is_object(claim)) {
-		neap_buf_adds(&row.buf, neap_kube_cell_text(claim, "namespace"));
-		neap_buf_addc(&row.buf, '/');
-		neap_buf_adds(&row.buf, neap_kube_cell_text(claim, "name"));
+		neap_buf_adds(&row->buf, neap_kube_cell_text(claim, "namespace"));
+		neap_buf_addc(&row->buf, '/');
+		neap_buf_adds(&row->buf, neap_kube_cell_text(claim, "name"));
 	}
-	neap_kube_row_buf(&row);
-	add_class(&row);
-	neap_kube_row_text(&row, neap_kube_cell_text(object, "status.reason"));
-	neap_kube_row_age(&row);
-	add_volume_mode(&row);
-	return neap_kube_row_take(&row);
+	neap_kube_row_buf(row);
 }
 
-const struct neap_kube_column neap_kube_columns_persistentvolumeclaim[] = {
-	NEAP_KUBE_COLUMN_NAME,
-	NEAP_KUBE_COLUMN("Status", "string", 0, "Whether it is bound to a volume."),
-	NEAP_KUBE_COLUMN("Volume", "string", 0, "The volume that it is bound to."),
-	NEAP_KUBE_COLUMN("Capacity", "string", 0, "How much fits into that."),
-	NEAP_KUBE_COLUMN("Access Modes", "string", 0, "How that can be mounted."),
-	NEAP_KUBE_COLUMN("StorageClass", "string", 0, "The storage class it asks for."),
-	NEAP_KUBE_COLUMN_AGE,
-	NEAP_KUBE_COLUMN("VolumeMode", "string", 1, "Filesystem or Block."),
-};
-
-json_t *neap_kube_cells_persistentvolumeclaim(const struct neap_kube_kind *kind,
-					      const json_t *object, int64_t now)
+/* The status of a claim that has a volume, NULL of another. */
+static const json_t *bound_status(const struct neap_kube_row *row)
 {
-	const char *volume = neap_kube_cell_text(object, "spec.volumeName");
-	/* Of a volume, which there has to be first. */
-	const json_t *status = *volume ? neap_kube_cell_get(object, "status") : NULL;
-	struct neap_kube_row row;
-
-	(void)kind;
-	neap_kube_row_init(&row, object, now);
-	neap_kube_row_name(&row);
-	add_phase(&row);
-	neap_kube_row_text(&row, volume);
-	neap_kube_cell_quantity(neap_kube_cell_get(status, "capacity.storage"), &row.buf);
-	neap_kube_row_buf(&row);
-	add_modes(&row, neap_kube_cell_get(status, "accessModes"));
-	add_class(&row);
-	neap_kube_row_age(&row);
-	add_volume_mode(&row);
-	return neap_kube_row_take(&row);
+	return *neap_kube_cell_text(row->object, "spec.volumeName")
+		       ? neap_kube_cell_get(row->object, "status")
+		       : NULL;
 }
 
-/* --- classes and drivers --- */
+void neap_kube_put_bound_capacity(struct neap_kube_row *row,
+				  const struct neap_kube_column *column)
+{
+	(void)column;
+	neap_kube_cell_quantity(neap_kube_cell_get(bound_status(row), "capacity.storage"),
+				&row->buf);
+	neap_kube_row_buf(row);
+}
 
-const struct neap_kube_column neap_kube_columns_storageclass[] = {
-	NEAP_KUBE_COLUMN_NAME,
-	NEAP_KUBE_COLUMN("Provisioner", "string", 0, "Who makes its volumes."),
-	NEAP_KUBE_COLUMN("ReclaimPolicy", "string", 0,
-			 "What becomes of a volume when its claim is gone."),
-	NEAP_KUBE_COLUMN("VolumeBindingMode", "string", 0,
-			 "When claims are bound: at once, or with their first pod."),
-	NEAP_KUBE_COLUMN("AllowVolumeExpansion", "string", 0,
-			 "Whether volumes can be made larger."),
-	NEAP_KUBE_COLUMN_AGE,
-};
+void neap_kube_put_bound_modes(struct neap_kube_row *row,
+			       const struct neap_kube_column *column)
+{
+	(void)column;
+	add_modes(row, neap_kube_cell_get(bound_status(row), "accessModes"));
+}
+
+/* --- classes --- */
 
 static bool is_default(const json_t *object)
 {
@@ -171,45 +120,12 @@ static bool is_default(const json_t *object)
 	       (beta != NULL && strcmp(beta, "true") == 0);
 }
 
-json_t *neap_kube_cells_storageclass(const struct neap_kube_kind *kind,
-				     const json_t *object, int64_t now)
+void neap_kube_put_class_name(struct neap_kube_row *row,
+			      const struct neap_kube_column *column)
 {
-	struct neap_kube_row row;
-
-	(void)kind;
-	neap_kube_row_init(&row, object, now);
-	neap_buf_adds(&row.buf, neap_kube_cell_text(object, "metadata.name"));
-	if (is_default(object))
-		neap_buf_adds(&row.buf, " (default)");
-	neap_kube_row_buf(&row);
-	neap_kube_row_text(&row, neap_kube_cell_text(object, "provisioner"));
-	neap_kube_row_text(&row,
-			   neap_kube_cell_or(neap_kube_cell_text(object, "reclaimPolicy"),
-					     "Delete"));
-	neap_kube_row_text(
-		&row, neap_kube_cell_or(neap_kube_cell_text(object, "volumeBindingMode"),
-					"Immediate"));
-	neap_kube_row_bool(&row, neap_kube_cell_is_true(object, "allowVolumeExpansion"));
-	neap_kube_row_age(&row);
-	return neap_kube_row_take(&row);
-}
-
-const struct neap_kube_column neap_kube_columns_csinode[] = {
-	NEAP_KUBE_COLUMN_NAME,
-	NEAP_KUBE_COLUMN("Drivers", "integer", 0, "How many drivers the node has."),
-	NEAP_KUBE_COLUMN_AGE,
-};
-
-json_t *neap_kube_cells_csinode(const struct neap_kube_kind *kind, const json_t *object,
-				int64_t now)
-{
-	struct neap_kube_row row;
-
-	(void)kind;
-	neap_kube_row_init(&row, object, now);
-	neap_kube_row_name(&row);
-	neap_kube_row_int(&row, (int64_t)json_array_size(
-					neap_kube_cell_get(object, "spec.drivers")));
-	neap_kube_row_age(&row);
-	return neap_kube_row_take(&row);
+	(void)column;
+	neap_buf_adds(&row->buf, neap_kube_cell_text(row->object, "metadata.name"));
+	if (is_default(row->object))
+		neap_buf_adds(&row->buf, " (default)");
+	neap_kube_row_buf(row);
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/kube/print/cells.h"
 #include "api/kube/print/table_priv.h"
 #include "engine/base/quantity.h"
 
@@ -106,6 +107,8 @@ json_t *neap_kube_cells(const struct neap_kube_kind *kind, const json_t *object,
 
 	if (kind->cells != NULL)
 		return kind->cells(kind, object, now);
+	if (kind->column_count > 0 && kind->columns[0].put)
+		return neap_kube_cells_put(kind, object, now);
 	cells = json_array();
 	for (size_t i = 0; cells != NULL && i < kind->column_count; i++)
 		if (json_array_append_new(cells, cell(&kind->columns[i], object, now)) <

@@ -32,7 +32,9 @@
 # replaced: not merged but replaced. Lines of a kind: words that set members of struct
 # neap_kube_kind (shared: it is neap_kube_X in C); scale PATH PATH PATH; calls
 # NAME[=FUNCTION]...; select FIELD...; warn VERSION TEXT; form VERSION TYPE (bodies of
-# that version); view KIND NULLED STORED=SHOWN...; column NAME TYPE PATH : DOC.
+# that version); view KIND NULLED STORED=SHOWN...; columns KIND (those of that kind);
+# column NAME TYPE [wide] [PATH or PUT [FROM [OTHER]]] : DOC, in whose NAME _ is a space
+# (column Name and column Age need no more).
 BEGIN {
 	n = split("any string int32 int64 number quantity time bytes", words, " ")
 	for (i = 1; i <= n; i++)
@@ -44,6 +46,8 @@ BEGIN {
 	scalar["{string}"] = "neap_schema_string_map"
 	scalar["{quantity}"] = "neap_schema_quantity_map"
 	scalar["{bytes}"] = "neap_schema_bytes_map"
+	name_of["Name"] = " string name : Name of the object, the only one of its kind in the namespace."
+	name_of["Age"] = " string age : Time since the object was made."
 	flag["namespaced"] = "is_namespaced"
 	flag["status"] = "has_status"
 	flag["status_labels"] = "status_has_labels"
@@ -189,11 +193,6 @@ $1 == "calls" {
 	for (i = 2; i <= NF; i++) {
 		split($i, parts, "=")
 		add(parts[1], "neap_kube_" (parts[2] ? parts[2] : parts[1] "_" kind))
-		if (parts[1] == "cells") {
-			name = "neap_kube_columns_" substr(parts[2] ? parts[2] : "cells_" kind, 7)
-			add("columns", name)
-			add("column_count", "NEAP_ARRAY_LEN(" name ")")
-		}
 	}
 	next
 }
@@ -223,10 +222,27 @@ $1 == "view" {
 		",\n\t\t.names = (const struct neap_kube_name[]){\n" text "\t\t{NULL, NULL}}}")
 	next
 }
+$1 == "columns" {
+	columns_as[kind] = $2
+	next
+}
 $1 == "column" {
+	if (NF == 2)
+		$0 = $0 (name_of[$2] != "" ? name_of[$2] : bad("no column: " $2))
 	doc = cut(" : ")
-	column_of[kind] = column_of[kind] "\t{.name = " quote($2) ", .type = " quote($3) ", .format = " \
-		quote($2 == "Name" ? "name" : "") ", .path = " quote($4) ",\n\t .doc = " quote(doc) "},\n"
+	name = $2
+	gsub(/_/, " ", name)
+	text = "\t{.name = " quote(name) ", .type = " quote($3) ", .format = " quote(name == "Name" ? "name" : "")
+	i = 4
+	if ($i == "wide") {
+		text = text ", .priority = 1"
+		i++
+	}
+	if ($i ~ /^\./)
+		text = text ", .path = " quote($i)
+	else if ($i != "")
+		text = text ", .put = neap_kube_put_" $i ", .from = " quote($(i + 1)) ", .other = " quote($(i + 2))
+	column_of[kind] = column_of[kind] text ",\n\t .doc = " quote(doc) "},\n"
 	next
 }
 {
@@ -387,7 +403,6 @@ END {
 	print "/* Made by api/kube/types/types.awk. */"
 	print "#include \"api/kube/openapi/protobuf_priv.h\""
 	print "#include \"api/kube/print/cells.h\""
-	print "#include \"api/kube/print/columns.h\""
 	print "#include \"api/kube/rules/rules.h\""
 	print "#include \"api/kube/types/bodies.h\""
 	print "#include \"api/kube/types/metrics.h\"\n"
@@ -412,11 +427,11 @@ END {
 	}
 	for (i = 1; i <= kind_count; i++) {
 		kind = kinds[i]
-		if (kind in column_of) {
+		if (kind in column_of)
 			print "static const struct neap_kube_column columns_" kind "[] = {\n" column_of[kind] "};"
-			kind_row[kind] = kind_row[kind] "\t.columns = columns_" kind \
-				",\n\t.column_count = NEAP_ARRAY_LEN(columns_" kind "),\n"
-		}
+		name = "columns_" (kind in columns_as ? columns_as[kind] : kind)
+		add("columns", name)
+		add("column_count", "NEAP_ARRAY_LEN(" name ")")
 		if (kind in form_of) {
 			n = 0
 			text = kind_row[kind]
