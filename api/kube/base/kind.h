@@ -25,9 +25,9 @@ struct neap_kube_column {
 	int priority; /* above 0: shown with -o wide only */
 	const char
 		*path; /* JSONPath ".status.phase" of a declared column; NULL: computed */
-	/* Adds the cell of a computed column to a row; NULL: path, or cells of the kind. */
+	/* Adds the cell of a computed column; NULL: path, or cells of the kind. */
 	void (*put)(struct neap_kube_row *row, const struct neap_kube_column *column);
-	const char *from, *other; /* arguments of put: a path, and one more; may be "" */
+	const char *from, *other; /* of put: a path, and one more; may be "" */
 };
 
 struct neap_kube_kind;
@@ -108,7 +108,7 @@ struct neap_kube_kind {
 	const struct neap_kube_column *columns;
 	size_t column_count;
 	/* Returns the cells of an object, one array element per column (null: empty); a
-	 * new reference, NULL without memory. NULL: every column has a path or a put. now:
+	 * new reference, NULL without memory. NULL: every column has a path or put. now:
 	 * Unix microseconds, for ages. */
 	json_t *(*cells)(const struct neap_kube_kind *kind, const json_t *object,
 			 int64_t now);

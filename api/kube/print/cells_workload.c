@@ -28,7 +28,7 @@ void neap_kube_put_deployment_selector(struct neap_kube_row *row,
 	neap_kube_row_buf(row);
 }
 
-/* Without a number of completions one is enough, whichever of those that run at a time it is. */
+/* Without completions one pod is enough, whichever of those beside each other. */
 void neap_kube_put_completions(struct neap_kube_row *row,
 			       const struct neap_kube_column *column)
 {
