@@ -7,18 +7,81 @@
 
 #include "api/workload/deployment/deployments_priv.h"
 #include "engine/base/mem.h"
-#include "engine/base/quantity.h"
-#include "engine/json/json.h"
 
-/* Bytes of the annotation that tells earlier revisions. */
-#define HISTORY_MAX 2000
+/* --- how much at a time --- */
 
-static int64_t annotation_number(const json_t *tree, const char *name)
+bool rollout_may_read(struct rollout *rollout, int64_t steps)
 {
-	const char *text = neap_tree_entry(tree, "metadata.annotations", name);
-	int64_t number;
+	struct neap_feed *feed = rollout->deployments->feed;
 
-	return *text && neap_int_parse(text, &number, NULL) == 0 ? number : NEAP_MISSING;
+	if (rollout->read++ && !neap_feed_has_steps(feed)) {
+		rollout->goes_on = true;
+		return false;
+	}
+	neap_feed_spend(feed, steps);
+	return true;
+}
+
+/* What was refused waits until all others have had their turn: else what cannot be had
+ * would be all that is asked for. */
+static bool may_write(struct rollout *rollout, const struct neap_set_facts *facts)
+{
+	if (rollout->written >= ROLLOUT_PIECE ||
+	    (rollout->written && !neap_feed_has_steps(rollout->deployments->feed))) {
+		rollout->is_cut = true;
+		return false;
+	}
+	rollout->is_skipping = rollout->is_skipping || facts->was_refused;
+	rollout->written += !facts->was_refused;
+	return !facts->was_refused;
+}
+
+/* All had their turn: the next one is that of those that were refused. */
+static void end_skipping(const struct rollout *rollout)
+{
+	const struct neap_deployments *deployments = rollout->deployments;
+	const struct neap_found *found;
+	size_t count;
+
+	if (!rollout->is_skipping || rollout->is_cut)
+		return;
+	found = neap_search_found(deployments->sets, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct neap_set_facts *facts =
+			neap_set_facts_find(deployments->facts, found[i].object->uid);
+
+		if (facts)
+			facts->was_refused = false;
+	}
+}
+
+bool rollout_is_partial(const struct rollout *rollout)
+{
+	return rollout->is_cut || rollout->is_skipping;
+}
+
+bool rollout_may_ask(struct rollout *rollout, const struct neap_object *set,
+		     struct neap_set_facts *facts, int64_t times,
+		     struct neap_client_ask *ret)
+{
+	if (!may_write(rollout, facts))
+		return false;
+	neap_feed_spend(rollout->deployments->feed, times * neap_feed_steps_of_text(set));
+	return rollout_ask(rollout, RS, set->name, ret);
+}
+
+void deployment_told(void *arg, const struct neap_round_told *told)
+{
+	struct neap_deployments *deployments = arg;
+	const struct neap_object *set;
+	struct neap_set_facts *facts;
+
+	if (told->what != ASK_SET || !told->failure)
+		return;
+	set = neap_client_find(deployments->config.client, RS, told->ns, told->name);
+	facts = set ? neap_set_facts_find(deployments->facts, set->uid) : NULL;
+	if (facts)
+		facts->was_refused = true;
 }
 
 /* --- finding --- */
@@ -28,29 +91,24 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-static void read_member(struct member *member, json_t *tree)
+static struct member member_of(const struct neap_object *object,
+			       struct neap_set_facts *facts)
 {
-	int64_t revision = annotation_number(tree, REVISION);
-
-	*member = (struct member){
-		.tree = tree,
-		.created_usec = neap_tree_time(tree, "metadata.creationTimestamp"),
-		/* Anybody can write there: NEAP_MISSING is below 0, too. */
-		.revision = revision < 0 || revision == INT64_MAX ? 0 : revision,
-		.replicas = neap_tree_int(tree, "spec.replicas", 1),
-		.status_replicas = neap_tree_int(tree, "status.replicas", 0),
-		.is_deleting = neap_tree_at(tree, "metadata.deletionTimestamp") != NULL,
-		.desired = annotation_number(tree, DESIRED_REPLICAS),
-		.max = annotation_number(tree, MAX_REPLICAS),
+	return (struct member){
+		.object = object,
+		.facts = facts,
+		.name = object->name,
+		.uid = object->uid,
+		.created_usec = facts->created_usec,
+		.revision = facts->revision,
+		.replicas = facts->replicas,
+		.status_replicas = facts->status_replicas,
+		.ready = least(facts->ready, facts->replicas),
+		.available = least(facts->available, facts->replicas),
+		.is_deleting = facts->is_deleting,
+		.desired = facts->desired,
+		.max = facts->max,
 	};
-	member->ready =
-		least(neap_tree_int(tree, "status.readyReplicas", 0), member->replicas);
-	member->available = least(neap_tree_int(tree, "status.availableReplicas", 0),
-				  member->replicas);
-	(void)neap_strcopy(member->name, sizeof(member->name),
-			   neap_tree_text(tree, "metadata.name"));
-	(void)neap_strcopy(member->uid, sizeof(member->uid),
-			   neap_tree_text(tree, "metadata.uid"));
 }
 
 /* One place stays free for the one that is made. */
@@ -60,28 +118,6 @@ static struct member *add_member(struct rollout *rollout)
 		       sizeof(*rollout->members)))
 		return NULL;
 	return &rollout->members[rollout->count];
-}
-
-/* The tree is taken. */
-static void adopt_take(struct rollout *rollout, json_t *tree)
-{
-	struct neap_client_ask ask;
-
-	if (rollout_ask(rollout, RS, neap_tree_text(tree, "metadata.name"), &ask))
-		neap_client_patch_take(rollout->deployments->config.client, &ask, false,
-				       neap_tree_adopt_new(tree, rollout->tree, "apps/v1",
-							   "Deployment"));
-	json_decref(tree);
-}
-
-static void release_take(struct rollout *rollout, json_t *tree)
-{
-	struct neap_client_ask ask;
-
-	if (rollout_ask(rollout, RS, neap_tree_text(tree, "metadata.name"), &ask))
-		neap_client_patch_take(rollout->deployments->config.client, &ask, false,
-				       neap_tree_release_new(tree, rollout->owner->uid));
-	json_decref(tree);
 }
 
 /* What a ReplicaSet may be of. */
@@ -99,32 +135,53 @@ unsigned deployment_wants_set(void *arg, const char *uid, const struct neap_obje
 	       (neap_object_is_selected(set, owner->selector) ? IS_SELECTED : 0);
 }
 
-static void claim_take(struct rollout *rollout, const struct neap_found *found,
-		       json_t *tree)
+static json_t *adoption_of(const struct rollout *rollout, const json_t *tree)
 {
-	const char *controller = neap_tree_text(neap_tree_controller(tree), "uid");
+	return neap_tree_adopt_new(tree, rollout->tree, "apps/v1", "Deployment");
+}
+
+static json_t *release_of(const struct rollout *rollout, const json_t *tree)
+{
+	return neap_tree_release_new(tree, rollout->owner->uid);
+}
+
+static void ask_change(struct rollout *rollout, const struct neap_found *found,
+		       struct neap_set_facts *facts,
+		       json_t *(*change_of)(const struct rollout *, const json_t *))
+{
+	struct neap_client_ask ask;
+	json_t *tree;
+
+	if (!rollout_may_ask(rollout, found->object, facts, ROLLOUT_WRITE, &ask))
+		return;
+	tree = neap_object_tree(found->object);
+	neap_client_patch_take(rollout->deployments->config.client, &ask, false,
+			       tree ? change_of(rollout, tree) : NULL);
+	json_decref(tree);
+}
+
+static void claim(struct rollout *rollout, const struct neap_found *found,
+		  struct neap_set_facts *facts)
+{
+	bool is_ours = strcmp(facts->controller, rollout->owner->uid) == 0;
 	bool is_selected = found->wanted & IS_SELECTED;
 	bool is_ending =
 		neap_tree_at(rollout->tree, "metadata.deletionTimestamp") != NULL;
 	struct member *member;
 
-	if (strcmp(controller, rollout->owner->uid) == 0 && is_selected) {
+	if (is_ours && is_selected) {
 		member = add_member(rollout);
+		rollout->is_short = !member;
 		if (member) {
-			read_member(member, tree);
+			*member = member_of(found->object, facts);
 			rollout->count++;
-			return;
 		}
-		rollout->is_short = true;
-	} else if (strcmp(controller, rollout->owner->uid) == 0 && !is_ending) {
-		release_take(rollout, tree);
-		return;
-	} else if (!*controller && is_selected && !is_ending &&
+	} else if (is_ours && !is_ending) {
+		ask_change(rollout, found, facts, release_of);
+	} else if (!facts->controller[0] && is_selected && !is_ending &&
 		   !found->object->is_deleting) {
-		adopt_take(rollout, tree);
-		return;
+		ask_change(rollout, found, facts, adoption_of);
 	}
-	json_decref(tree);
 }
 
 /* From old to new. */
@@ -137,6 +194,35 @@ static int by_age(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
+/* NULL: in the next turn, or without memory. */
+static struct neap_set_facts *facts_of(struct rollout *rollout,
+				       const struct neap_object *set)
+{
+	struct neap_deployments *deployments = rollout->deployments;
+	struct neap_set_facts *facts;
+
+	if (neap_set_facts_has(deployments->facts, set))
+		neap_feed_spend(deployments->feed, 1);
+	else if (!rollout_may_read(rollout, ROLLOUT_READ * neap_feed_steps_of_text(set)))
+		return NULL;
+	facts = neap_set_facts_get(deployments->facts, set);
+	rollout->is_short = !facts;
+	return facts;
+}
+
+/* All are read before anything is asked for. */
+static bool read_found(struct rollout *rollout, const struct neap_found *found,
+		       size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!facts_of(rollout, found[i].object))
+			return false;
+	/* What is done with them has a turn of its own. */
+	rollout->goes_on =
+		rollout->read && !neap_feed_has_steps(rollout->deployments->feed);
+	return !rollout->goes_on;
+}
+
 static bool find_members(struct rollout *rollout)
 {
 	struct neap_deployments *deployments = rollout->deployments;
@@ -147,316 +233,78 @@ static bool find_members(struct rollout *rollout)
 
 	rollout->goes_on = more > 0;
 	rollout->is_short = more < 0 || !add_member(rollout);
-	if (more != 0)
+	if (more != 0 || rollout->is_short)
 		return false;
+	if (neap_set_facts_tidy(deployments->facts,
+				neap_client_count(deployments->config.client, RS)))
+		deployment_awaiting_due(deployments, NULL);
 	found = neap_search_found(deployments->sets, &count);
-	for (size_t i = 0; i < count && !rollout->is_short; i++) {
-		json_t *tree = neap_object_tree(found[i].object);
-
-		neap_feed_spend(deployments->feed,
-				neap_feed_steps_of_text(found[i].object));
-		rollout->is_short = !tree;
-		if (tree)
-			claim_take(rollout, &found[i], tree);
-	}
+	if (!read_found(rollout, found, count))
+		return false;
+	for (size_t i = 0; i < count && !rollout->is_short; i++)
+		claim(rollout, &found[i],
+		      neap_set_facts_find(deployments->facts, found[i].object->uid));
 	if (rollout->count)
 		qsort(rollout->members, rollout->count, sizeof(*rollout->members),
 		      by_age);
 	/* Adopted ones are seen in the next round. */
-	return !rollout->is_short && !neap_rounds_asked(deployments->rounds) &&
+	return !rollout->is_short && !rollout_is_partial(rollout) &&
+	       !neap_rounds_asked(deployments->rounds) &&
 	       !neap_rounds_refused(deployments->rounds, NULL);
+}
+
+/* The template as it is now; many looks are at one version. False without memory. */
+static bool read_digest(const struct rollout *rollout)
+{
+	struct neap_deployments *deployments = rollout->deployments;
+	const struct neap_owner *owner = rollout->owner;
+
+	if (deployments->digest_version == owner->version &&
+	    strcmp(deployments->digest_uid, owner->uid) == 0)
+		return true;
+	neap_feed_spend(deployments->feed, (ROLLOUT_READ - 1) * rollout->text_steps);
+	deployments->digest_version = owner->version;
+	(void)neap_strcopy(deployments->digest_uid, sizeof(deployments->digest_uid),
+			   owner->uid);
+	if (neap_template_digest(neap_tree_at(rollout->tree, "spec.template"),
+				 deployments->digest))
+		return true;
+	deployments->digest_uid[0] = '\0';
+	return false;
 }
 
 static void find_current(struct rollout *rollout)
 {
-	const json_t *mine = neap_tree_at(rollout->tree, "spec.template");
+	const uint8_t *mine = rollout->deployments->digest;
 
 	for (size_t i = 0; i < rollout->count && !rollout->current; i++)
-		if (neap_template_is_same(mine, neap_tree_at(rollout->members[i].tree,
-							     "spec.template")))
+		if (memcmp(rollout->members[i].facts->pod_template, mine,
+			   NEAP_SHA256_BYTES) == 0)
 			rollout->current = &rollout->members[i];
 }
 
 void rollout_done(struct rollout *rollout)
 {
-	for (size_t i = 0; i < rollout->count; i++)
-		json_decref(rollout->members[i].tree);
+	end_skipping(rollout);
 	free(rollout->members);
 	json_decref(rollout->conditions);
-}
-
-/* --- annotations --- */
-
-/* One more than that of all others. */
-static int64_t next_revision(const struct rollout *rollout)
-{
-	int64_t most = 0;
-
-	for (size_t i = 0; i < rollout->count; i++)
-		if (&rollout->members[i] != rollout->current &&
-		    rollout->members[i].revision > most)
-			most = rollout->members[i].revision;
-	return most + 1;
-}
-
-/* Those that are of the Deployment alone. */
-static bool is_own(const char *name)
-{
-	static const char *const names[] = {
-		"kubectl.kubernetes.io/last-applied-configuration",
-		REVISION,
-		REVISION_HISTORY,
-		DESIRED_REPLICAS,
-		MAX_REPLICAS,
-		"deprecated.deployment.rollback.to",
-	};
-
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
-}
-
-static int put_number(json_t *map, const char *name, int64_t number)
-{
-	char text[32];
-
-	(void)snprintf(text, sizeof(text), "%lld", (long long)number);
-	return json_object_set_new(map, name, json_string(text));
-}
-
-/* Earlier revisions, the oldest of which go when there are too many. */
-static int put_history(json_t *map, const struct member *member)
-{
-	const char *before =
-		neap_tree_entry(member->tree, "metadata.annotations", REVISION_HISTORY);
-	char text[HISTORY_MAX + 32];
-
-	while (strlen(before) > HISTORY_MAX - 24) {
-		const char *comma = strchr(before, ',');
-
-		before = comma ? comma + 1 : "";
-	}
-	(void)snprintf(text, sizeof(text), "%s%s%lld", before, *before ? "," : "",
-		       (long long)member->revision);
-	return json_object_set_new(map, REVISION_HISTORY, json_string(text));
-}
-
-/* Those that a ReplicaSet lacks; member NULL: a new one. NULL without memory. */
-static json_t *missing_annotations(const struct rollout *rollout,
-				   const struct member *member, int64_t revision)
-{
-	const json_t *mine = neap_tree_at(rollout->tree, "metadata.annotations");
-	json_t *map = json_object(), *value;
-	const char *name;
-	int ret = 0;
-
-	json_object_foreach ((json_t *)(uintptr_t)mine, name, value) {
-		const json_t *has =
-			member ? json_object_get(neap_tree_at(member->tree,
-							      "metadata.annotations"),
-						 name)
-			       : NULL;
-
-		if (!is_own(name) && !(has && json_equal(has, value)))
-			ret |= json_object_set(map, name, value);
-	}
-	if (!member || member->revision < revision) {
-		ret |= put_number(map, REVISION, revision);
-		if (member && member->revision > 0)
-			ret |= put_history(map, member);
-	}
-	if (!member) {
-		ret |= put_number(map, DESIRED_REPLICAS, rollout->replicas);
-		ret |= put_number(map, MAX_REPLICAS, rollout->replicas + rollout->surge);
-	}
-	if (ret == 0)
-		return map;
-	json_decref(map);
-	return NULL;
-}
-
-/* Asks for what the current one lacks. */
-static bool update_current(struct rollout *rollout, int64_t revision)
-{
-	struct member *current = rollout->current;
-	int64_t min_ready = neap_tree_int(rollout->tree, "spec.minReadySeconds", 0);
-	json_t *map = missing_annotations(rollout, current, revision), *patch;
-	struct neap_client_ask ask;
-
-	rollout->is_short = rollout->is_short || !map;
-	if (!map)
-		return false;
-	if (!json_object_size(map) &&
-	    neap_tree_int(current->tree, "spec.minReadySeconds", 0) == min_ready) {
-		json_decref(map);
-		return true;
-	}
-	if (current->revision < revision)
-		current->revision = revision;
-	patch = json_pack("{s:{s:s, s:o}, s:{s:I}}", "metadata", "uid", current->uid,
-			  "annotations", map, "spec", "minReadySeconds",
-			  (json_int_t)min_ready);
-	if (rollout_ask(rollout, RS, current->name, &ask))
-		neap_client_patch_take(rollout->deployments->config.client, &ask, false,
-				       patch);
-	else
-		json_decref(patch);
-	return true;
 }
 
 bool rollout_find(struct rollout *rollout)
 {
 	if (!find_members(rollout))
 		return false;
+	rollout->is_short = !read_digest(rollout);
+	if (rollout->is_short)
+		return false;
 	find_current(rollout);
 	if (!rollout->current || rollout->current->is_deleting)
 		return true;
-	if (!update_current(rollout, next_revision(rollout)))
+	if (!rollout_update_current(rollout, rollout_next_revision(rollout)))
 		return false;
 	rollout->revision = rollout->current->revision;
 	if (rollout->has_deadline && !rollout_find_condition(rollout, "Progressing"))
 		rollout_condition(rollout, "Progressing", "True", "FoundNewReplicaSet",
 				  "Found new replica set \"%s\"", rollout->current->name);
-	return true;
-}
-
-/* --- making --- */
-
-static json_t *with_hash(const json_t *map, const char *hash)
-{
-	json_t *copy = map ? neap_json_deep_copy(map) : json_object();
-
-	if (copy && json_object_set_new(copy, NEAP_HASH_LABEL, json_string(hash)) < 0) {
-		json_decref(copy);
-		return NULL;
-	}
-	return copy;
-}
-
-/* The template with the label, and the selector that has it. */
-static bool fill_spec(json_t *spec, const struct rollout *rollout, const char *hash)
-{
-	json_t *selector =
-		neap_json_deep_copy(neap_tree_at(rollout->tree, "spec.selector"));
-	json_t *pods = neap_json_deep_copy(neap_tree_at(rollout->tree, "spec.template"));
-	int ret = 0;
-
-	ret |= json_object_set_new(spec, "selector", selector);
-	ret |= json_object_set_new(spec, "template", pods);
-	if (ret < 0)
-		return false;
-	if (!json_object_get(pods, "metadata"))
-		ret |= json_object_set_new(pods, "metadata", json_object());
-	ret |= json_object_set_new(
-		selector, "matchLabels",
-		with_hash(json_object_get(selector, "matchLabels"), hash));
-	ret |= json_object_set_new(
-		json_object_get(pods, "metadata"), "labels",
-		with_hash(neap_tree_at(pods, "metadata.labels"), hash));
-	ret |= json_object_set_new(
-		spec, "minReadySeconds",
-		json_integer(neap_tree_int(rollout->tree, "spec.minReadySeconds", 0)));
-	return ret == 0;
-}
-
-static json_t *make_set(const struct rollout *rollout, const struct member *member,
-			const char *hash)
-{
-	json_t *spec = json_pack("{s:I}", "replicas", (json_int_t)member->replicas);
-	json_t *set;
-
-	if (!spec || !fill_spec(spec, rollout, hash)) {
-		json_decref(spec);
-		return NULL;
-	}
-	set = json_pack(
-		"{s:{s:s, s:O, s:o, s:[o]}}", "metadata", "name", member->name, "labels",
-		neap_tree_at(spec, "template.metadata.labels"), "annotations",
-		missing_annotations(rollout, NULL, member->revision), "ownerReferences",
-		neap_tree_owner_new(rollout->tree, "apps/v1", "Deployment"));
-	if (json_object_set_new(set, "spec", spec) < 0) {
-		json_decref(set);
-		return NULL;
-	}
-	return set;
-}
-
-/* What is already called so is somebody else's, or of another template. */
-static bool is_taken(struct rollout *rollout, const char *name)
-{
-	return neap_client_newest(rollout->deployments->config.client, RS,
-				  rollout->owner->ns, name) != NULL;
-}
-
-static bool is_ending(const struct rollout *rollout)
-{
-	const struct neap_object *ns =
-		neap_client_newest(rollout->deployments->config.client, "namespaces", "",
-				   rollout->owner->ns);
-
-	return !ns || ns->is_deleting;
-}
-
-static void tell_made(struct rollout *rollout, const struct member *member)
-{
-	if (member->replicas > 0)
-		rollout_note(rollout, false, "ScalingReplicaSet",
-			     "Scaled up replica set %s from 0 to %lld", member->name,
-			     (long long)member->replicas);
-	if (rollout->has_deadline)
-		rollout_condition(rollout, "Progressing", "True", "NewReplicaSetCreated",
-				  "Created new replica set \"%s\"", member->name);
-}
-
-static void tell_refused(struct rollout *rollout, const struct member *member,
-			 const char *why)
-{
-	if (rollout->has_deadline)
-		rollout_condition(
-			rollout, "Progressing", "False", "ReplicaSetCreateError",
-			"Failed to create new replica set \"%s\": %s", member->name, why);
-	rollout_note(rollout, true, "ReplicaSetCreateError",
-		     "Failed to create new replica set \"%s\": %s", member->name, why);
-}
-
-bool rollout_make_current(struct rollout *rollout)
-{
-	struct member *member = &rollout->members[rollout->count]; /* see add_member */
-	char hash[NEAP_TEMPLATE_HASH_MAX];
-	struct neap_client_ask ask;
-	const char *why;
-
-	if (rollout->current)
-		return true;
-	if (is_ending(rollout) ||
-	    !neap_template_hash(
-		    neap_tree_at(rollout->tree, "spec.template"),
-		    rollout->collisions == NEAP_MISSING ? 0 : rollout->collisions, hash))
-		return false;
-	*member = (struct member){.created_usec = INT64_MAX,
-				  .revision = next_revision(rollout),
-				  .desired = rollout->replicas,
-				  .max = rollout->replicas + rollout->surge};
-	(void)snprintf(member->name, sizeof(member->name), "%s-%s", rollout->owner->name,
-		       hash);
-	if (is_taken(rollout, member->name)) {
-		rollout->collisions =
-			rollout->collisions == NEAP_MISSING ? 1 : rollout->collisions + 1;
-		return false;
-	}
-	member->replicas = rollout_current_size(rollout, 0);
-	if (!rollout_ask(rollout, RS, NULL, &ask))
-		return false;
-	neap_client_create_take(rollout->deployments->config.client, &ask,
-				make_set(rollout, member, hash));
-	if (neap_rounds_refused(rollout->deployments->rounds, &why)) {
-		tell_refused(rollout, member, why);
-		return false;
-	}
-	rollout->current = member;
-	rollout->count++;
-	rollout->revision = member->revision;
-	tell_made(rollout, member);
 	return true;
 }

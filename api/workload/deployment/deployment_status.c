@@ -9,7 +9,6 @@
 #include "engine/json/json.h"
 
 #define PROGRESSING "Progressing"
-#define FAILURE     "ReplicaFailure"
 #define SECOND      INT64_C(1000000)
 
 struct counts {
@@ -104,9 +103,8 @@ static struct counts count_members(const struct rollout *rollout)
 		const struct member *member = &rollout->members[i];
 
 		counts.replicas += member->status_replicas;
-		counts.ready += neap_tree_int(member->tree, "status.readyReplicas", 0);
-		counts.available +=
-			neap_tree_int(member->tree, "status.availableReplicas", 0);
+		counts.ready += member->facts ? member->facts->ready : 0;
+		counts.available += member->facts ? member->facts->available : 0;
 		if (member == rollout->current)
 			counts.updated = member->status_replicas;
 	}
@@ -204,36 +202,54 @@ static void tell_progress(struct rollout *rollout, const struct counts *counts)
 	}
 }
 
-/* What a ReplicaSet says of failures; NULL. */
-static const json_t *find_failure(const struct rollout *rollout)
+static bool has_failure(const struct member *member)
 {
-	const json_t *failure =
-		rollout->current ? neap_tree_condition(rollout->current->tree, FAILURE)
-				 : NULL;
+	return member && member->facts && member->facts->has_failure;
+}
 
-	for (size_t i = 0; i < rollout->count && !failure; i++)
-		failure = neap_tree_condition(rollout->members[i].tree, FAILURE);
-	return failure;
+/* One that says something of failures, the current one above all; NULL. */
+static const struct member *find_failing(const struct rollout *rollout)
+{
+	const struct member *failing =
+		has_failure(rollout->current) ? rollout->current : NULL;
+
+	for (size_t i = 0; i < rollout->count && !failing; i++)
+		if (has_failure(&rollout->members[i]))
+			failing = &rollout->members[i];
+	return failing;
+}
+
+static void copy_failure(struct rollout *rollout, const json_t *failure)
+{
+	const json_t *before = rollout_find_condition(rollout, REPLICA_FAILURE);
+	json_t *since = json_object_get(failure, "lastTransitionTime");
+
+	if (says(before, "reason", neap_tree_text(failure, "reason")) &&
+	    says(before, "status", neap_tree_text(failure, "status")))
+		return;
+	put_condition_take(rollout, REPLICA_FAILURE, neap_tree_text(failure, "status"),
+			   neap_tree_text(failure, "reason"),
+			   neap_tree_text(failure, "message"), json_incref(since),
+			   json_incref(since));
 }
 
 static void tell_failure(struct rollout *rollout)
 {
-	const json_t *failure = find_failure(rollout), *since;
-	const json_t *before = rollout_find_condition(rollout, FAILURE);
+	const struct member *failing = find_failing(rollout);
+	json_t *tree;
 
-	if (!failure) {
-		rollout_drop_condition(rollout, FAILURE);
+	if (!failing) {
+		rollout_drop_condition(rollout, REPLICA_FAILURE);
 		return;
 	}
-	if (says(before, "reason", neap_tree_text(failure, "reason")) &&
-	    says(before, "status", neap_tree_text(failure, "status")))
-		return;
-	since = json_object_get(failure, "lastTransitionTime");
-	put_condition_take(rollout, FAILURE, neap_tree_text(failure, "status"),
-			   neap_tree_text(failure, "reason"),
-			   neap_tree_text(failure, "message"),
-			   json_incref((json_t *)(uintptr_t)since),
-			   json_incref((json_t *)(uintptr_t)since));
+	neap_feed_spend(rollout->deployments->feed,
+			neap_feed_steps_of_text(failing->object));
+	tree = neap_object_tree(failing->object);
+	if (tree)
+		copy_failure(rollout, neap_tree_condition(tree, REPLICA_FAILURE));
+	else
+		rollout->is_short = true;
+	json_decref(tree);
 }
 
 static void tell_available(struct rollout *rollout, const struct counts *counts)

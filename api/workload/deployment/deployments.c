@@ -38,30 +38,17 @@ void rollout_note(struct rollout *rollout, bool is_warning, const char *reason,
 bool rollout_ask(struct rollout *rollout, const char *resource, const char *name,
 		 struct neap_client_ask *ret)
 {
-	const struct neap_round_ask ask = {0, resource, rollout->owner->ns, name,
-					   rollout->owner->uid};
+	const struct neap_round_ask ask = {.what = strcmp(resource, RS) == 0 ? ASK_SET
+									     : ASK_OTHER,
+					   .resource = resource,
+					   .ns = rollout->owner->ns,
+					   .name = name,
+					   .uid = rollout->owner->uid};
 
 	return neap_rounds_ask(rollout->deployments->rounds, &ask, ret);
 }
 
 /* --- what happens --- */
-
-static void awaited_due(struct neap_deployments *deployments,
-			const struct neap_object *pod)
-{
-	const char *uid = pod->owners;
-
-	for (unsigned i = 0; i < pod->owner_count; i++, uid += strlen(uid) + 1) {
-		const char *key = neap_map_find(deployments->awaited, uid);
-		const char *slash = key ? strchr(key, '/') : NULL;
-		char ns[NEAP_OBJECT_NAMESPACE];
-
-		if (!slash)
-			continue;
-		(void)snprintf(ns, sizeof(ns), "%.*s", (int)(slash - key), key);
-		neap_feed_due(deployments->feed, ns, slash + 1, 0);
-	}
-}
 
 static void heard(void *arg, const char *resource, const struct neap_client_event *event)
 {
@@ -69,16 +56,19 @@ static void heard(void *arg, const char *resource, const struct neap_client_even
 	const struct neap_object *object = event->object;
 
 	if (strcmp(resource, DEPLOYMENTS) == 0) {
+		if (event->what == NEAP_CLIENT_DELETED)
+			(void)neap_map_remove(deployments->awaiting, object->uid);
 		neap_feed_due(deployments->feed, object->ns, object->name, 0);
 		return;
 	}
 	if (strcmp(resource, "pods") == 0) {
-		awaited_due(deployments, object);
+		neap_search_hear(deployments->pods, event);
+		deployment_awaiting_due(deployments, object);
 		return;
 	}
 	neap_search_hear(deployments->sets, event);
 	if (event->what == NEAP_CLIENT_DELETED)
-		free(neap_map_remove(deployments->awaited, object->uid));
+		neap_set_facts_drop(deployments->facts, object->uid);
 	if (event->before)
 		neap_owners_due(deployments->owners, deployments->feed, event->before);
 	neap_owners_due(deployments->owners, deployments->feed, object);
@@ -160,10 +150,8 @@ static bool is_settled(const struct rollout *rollout)
 	for (size_t i = 0; i < rollout->count; i++) {
 		const struct member *member = &rollout->members[i];
 
-		if (!member->is_deleting &&
-		    (member->status_replicas > member->replicas ||
-		     neap_tree_int(member->tree, "status.observedGeneration", 0) <
-			     neap_tree_int(member->tree, "metadata.generation", 0)))
+		if (!member->is_deleting && (member->status_replicas > member->replicas ||
+					     !member->facts->is_observed))
 			return false;
 	}
 	return true;
@@ -174,6 +162,7 @@ static bool take_step(struct rollout *rollout)
 {
 	bool is_paused = json_is_true(neap_tree_at(rollout->tree, "spec.paused"));
 
+	(void)neap_map_remove(rollout->deployments->awaiting, rollout->owner->uid);
 	if (neap_tree_at(rollout->tree, "metadata.deletionTimestamp"))
 		return false;
 	rollout_check_paused(rollout);
@@ -196,25 +185,37 @@ static bool take_step(struct rollout *rollout)
 	return true;
 }
 
+static int64_t go_on(struct rollout *rollout)
+{
+	bool is_rollout = take_step(rollout);
+
+	return rollout->goes_on ? NEAP_FEED_GOES_ON : rollout_status(rollout, is_rollout);
+}
+
 static int64_t look_at_tree(struct neap_deployments *deployments,
 			    const struct neap_object *object, const json_t *tree)
 {
 	struct rollout rollout = {.deployments = deployments,
 				  .tree = tree,
+				  .text_steps = neap_feed_steps_of_text(object),
 				  .now = deployments->config.now()};
 	int64_t again = -1;
 
+	neap_feed_spend(deployments->feed, rollout.text_steps);
 	rollout.owner = neap_owners_get(deployments->owners, object, tree);
 	if (!rollout.owner)
 		return -1;
 	if (read_spec(&rollout)) {
 		if (rollout_find(&rollout))
-			again = rollout_status(&rollout, take_step(&rollout));
+			again = go_on(&rollout);
 		else if (rollout.goes_on)
 			again = NEAP_FEED_GOES_ON;
 		else if (!rollout.is_short)
 			again = 0; /* what it asked for makes it due */
 	}
+	/* The rest is due when what it asked for is there; none of it could be had. */
+	if (rollout_is_partial(&rollout) && !neap_rounds_asked(deployments->rounds))
+		again = -1;
 	rollout_done(&rollout);
 	return again;
 }
@@ -234,7 +235,6 @@ static int64_t look_at_it(struct neap_deployments *deployments, const char *ns,
 	if (!neap_rounds_begin(deployments->rounds, ns, name, &again))
 		return again;
 	object = neap_object_ref(object);
-	neap_feed_spend(deployments->feed, neap_feed_steps_of_text(object));
 	tree = neap_object_tree(object);
 	again = tree ? look_at_tree(deployments, object, tree) : -1;
 	json_decref(tree);
@@ -247,8 +247,10 @@ static int64_t look_at(void *arg, const char *ns, const char *name)
 	struct neap_deployments *deployments = arg;
 	int64_t again = look_at_it(deployments, ns, name);
 
-	if (again != NEAP_FEED_GOES_ON)
+	if (again != NEAP_FEED_GOES_ON) {
 		neap_search_end(deployments->sets);
+		neap_search_end(deployments->pods);
+	}
 	return again;
 }
 
@@ -269,8 +271,10 @@ int neap_deployments_new(const struct neap_workload_config *config,
 					    .resource = RS,
 					    .arg = deployments,
 					    .wants = deployment_wants_set};
-	struct neap_rounds_config rounds = {
-		.client = config->client, .resource = DEPLOYMENTS, .arg = deployments};
+	struct neap_rounds_config rounds = {.client = config->client,
+					    .resource = DEPLOYMENTS,
+					    .arg = deployments,
+					    .told = deployment_told};
 	int r;
 
 	*ret = NULL;
@@ -280,14 +284,21 @@ int neap_deployments_new(const struct neap_workload_config *config,
 	if (!deployments->config.now)
 		deployments->config.now = neap_clock_unix;
 	deployments->owners = neap_owners_new();
-	deployments->awaited = neap_map_new();
-	r = deployments->owners && deployments->awaited
+	deployments->facts = neap_set_facts_new();
+	deployments->pod_facts = neap_pod_facts_new();
+	deployments->awaiting = neap_map_new();
+	r = deployments->owners && deployments->facts && deployments->pod_facts &&
+			    deployments->awaiting
 		    ? neap_feed_new(&feed, &deployments->feed, err)
 		    : neap_error_nomem(err);
 	rounds.feed = search.feed = deployments->feed;
 	if (r == 0) {
 		deployments->sets = neap_search_new(&search);
-		r = deployments->sets ? 0 : neap_error_nomem(err);
+		search.resource = "pods";
+		search.wants = deployment_wants_pod;
+		deployments->pods = neap_search_new(&search);
+		if (!deployments->sets || !deployments->pods)
+			r = neap_error_nomem(err);
 	}
 	if (r == 0)
 		r = neap_rounds_new(&rounds, &deployments->rounds, err);
@@ -305,11 +316,11 @@ void neap_deployments_free(struct neap_deployments *deployments)
 		return;
 	neap_rounds_free(deployments->rounds);
 	neap_search_free(deployments->sets);
+	neap_search_free(deployments->pods);
 	neap_feed_free(deployments->feed);
 	neap_owners_free(deployments->owners);
-	for (size_t i = 0;
-	     deployments->awaited && i < neap_map_count(deployments->awaited); i++)
-		free(neap_map_at(deployments->awaited, i, NULL));
-	neap_map_free(deployments->awaited);
+	neap_set_facts_free(deployments->facts);
+	neap_pod_facts_free(deployments->pod_facts);
+	neap_map_free(deployments->awaiting);
 	free(deployments);
 }

@@ -4,8 +4,10 @@
 #ifndef NEAP_API_WORKLOAD_DEPLOYMENT_DEPLOYMENTS_PRIV_H
 #define NEAP_API_WORKLOAD_DEPLOYMENT_DEPLOYMENTS_PRIV_H
 
+#include "api/workload/deployment/set_facts.h"
 #include "api/workload/loop/feed.h"
 #include "api/workload/loop/owners.h"
+#include "api/workload/loop/pod_facts.h"
 #include "api/workload/loop/pod_template.h"
 #include "api/workload/loop/rounds.h"
 #include "api/workload/loop/search.h"
@@ -20,21 +22,41 @@
 #define DESIRED_REPLICAS "deployment.kubernetes.io/desired-replicas"
 #define MAX_REPLICAS     "deployment.kubernetes.io/max-replicas"
 
+#define REPLICA_FAILURE "ReplicaFailure" /* a condition of both kinds */
+
+/* What is asked for: a change of a ReplicaSet, or anything else. */
+enum { ASK_OTHER, ASK_SET };
+
+/* Writes of one look. The rest follows when these are there: others wait for the loop. */
+#define ROLLOUT_PIECE 100
+/* Steps of a turn for each step of reading a text: what is read of a ReplicaSet also
+ * becomes a digest; what is written is copied and checked, too. */
+#define ROLLOUT_READ  4
+#define ROLLOUT_WRITE 4
+
 struct neap_deployments {
 	struct neap_workload_config config;
 	struct neap_feed *feed;
 	struct neap_rounds *rounds;
 	struct neap_owners *owners;
 	struct neap_search *sets; /* ReplicaSets that may belong to a Deployment */
-	/* By uid of a ReplicaSet: the Deployment ("NAMESPACE/NAME") that waits for its
-	 * pods to end. */
-	struct neap_map *awaited;
+	struct neap_set_facts_cache *facts;
+	struct neap_search *pods; /* of its ReplicaSets, those that are known */
+	struct neap_pod_facts_cache *pod_facts;
+	/* The template of the Deployment that was last looked at, in that version. */
+	char digest_uid[NEAP_OBJECT_UID];
+	int64_t digest_version;
+	uint8_t digest[NEAP_SHA256_BYTES];
+	/* Uids of Deployments that wait for the end of pods of their old ReplicaSets. */
+	struct neap_map *awaiting;
 };
 
 /* One of its ReplicaSets, in the state after this look's requests. */
 struct member {
-	json_t *tree; /* NULL: it has just been asked for */
-	char name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID];
+	/* NULL, both: it has just been asked for. */
+	const struct neap_object *object;
+	struct neap_set_facts *facts;
+	const char *name, *uid;
 	int64_t created_usec, revision;
 	int64_t replicas; /* wanted replicas */
 	/* Of its status; those that are ready or available are at most so many as there
@@ -50,10 +72,12 @@ struct rollout {
 	struct neap_deployments *deployments;
 	const struct neap_owner *owner;
 	const json_t *tree;
+	int64_t text_steps; /* what it takes to read it */
 	int64_t now;
 	struct member *members; /* oldest first */
 	size_t count, size;
 	struct member *current; /* the member with the present template; NULL: none */
+	char made_name[NEAP_OBJECT_NAME]; /* of one that was made */
 	/* Of the spec. */
 	int64_t replicas, surge, unavailable;
 	bool is_rolling, has_deadline;
@@ -63,7 +87,11 @@ struct rollout {
 	int64_t collisions; /* NEAP_MISSING: not set */
 	int64_t revision;   /* NEAP_MISSING: stays */
 	bool is_short;      /* of memory */
-	bool goes_on;       /* continue in the next turn: the search is not complete */
+	int read;           /* texts that were not known */
+	int written;        /* asks about ReplicaSets that are there */
+	bool goes_on;       /* continue in the next turn: not all is found or read */
+	/* More is to be written than one look does; what was refused was left out. */
+	bool is_cut, is_skipping;
 };
 
 /* deployment_sets.c */
@@ -72,20 +100,48 @@ unsigned deployment_wants_set(void *arg, const char *uid, const struct neap_obje
 /* Finds its ReplicaSets and the current one, gives that its revision, and puts
  * annotations where they belong. False: the look ends here. */
 bool rollout_find(struct rollout *rollout);
+void rollout_done(struct rollout *rollout);
+/* Whether a text that is not known may be read in this turn; takes the steps. False: the
+ * look goes on in the next one. */
+bool rollout_may_read(struct rollout *rollout, int64_t steps);
+/* Fills in a request about a ReplicaSet that is there; takes the steps, so many times
+ * those of its text. False: not in this look, or without memory. */
+bool rollout_may_ask(struct rollout *rollout, const struct neap_object *set,
+		     struct neap_set_facts *facts, int64_t times,
+		     struct neap_client_ask *ret);
+/* Whether rollout_may_ask left one out. */
+bool rollout_is_partial(const struct rollout *rollout);
+/* As of neap_rounds: what became of an ask. */
+void deployment_told(void *arg, const struct neap_round_told *told);
+
+/* rollout_current.c */
+/* One more than the revision of all others. */
+int64_t rollout_next_revision(const struct rollout *rollout);
+/* Asks for what the current one lacks. False: it could not be read. */
+bool rollout_update_current(struct rollout *rollout, int64_t revision);
 /* Asks for the current one, if there is none. False: it was not to be had. */
 bool rollout_make_current(struct rollout *rollout);
-void rollout_done(struct rollout *rollout);
 
 /* rollout.c */
 /* Requests that many replicas of member; false when it has them. */
 bool rollout_scale_member(struct rollout *rollout, struct member *member,
 			  int64_t replicas);
+/* ... only where that is another number: annotations alone are no step. */
+bool rollout_resize_member(struct rollout *rollout, struct member *member,
+			   int64_t replicas);
 /* How many the current one is to have, if it has so many now. */
 int64_t rollout_current_size(const struct rollout *rollout, int64_t has);
 void rollout_rolling(struct rollout *rollout);
-void rollout_recreate(struct rollout *rollout);
 /* Deletes ReplicaSets beyond revisionHistoryLimit. */
 void rollout_clean_up(struct rollout *rollout);
+
+/* rollout_recreate.c */
+void rollout_recreate(struct rollout *rollout);
+/* As of a neap_search: which pods are of ReplicaSets of a Deployment. */
+unsigned deployment_wants_pod(void *arg, const char *uid, const struct neap_object *pod);
+/* Makes those due that wait for the end of such a pod; of any pod: NULL. */
+void deployment_awaiting_due(struct neap_deployments *deployments,
+			     const struct neap_object *pod);
 
 /* rollout_scale.c: returns whether the number of replicas changed, or it is paused. */
 bool rollout_is_scaling(const struct rollout *rollout);
@@ -106,7 +162,7 @@ int64_t rollout_status(struct rollout *rollout, bool with_progress);
 /* deployments.c: records an event about it. */
 void rollout_note(struct rollout *rollout, bool is_warning, const char *reason,
 		  const char *fmt, ...) NEAP_PRINTF(4, 5);
-/* Fills in a request about a ReplicaSet; false without memory. */
+/* Fills in a request; false without memory. */
 bool rollout_ask(struct rollout *rollout, const char *resource, const char *name,
 		 struct neap_client_ask *ret);
 

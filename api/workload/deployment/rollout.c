@@ -39,10 +39,11 @@ bool rollout_scale_member(struct rollout *rollout, struct member *member,
 	struct neap_client_ask ask;
 
 	/* One that was made in this look has it all. */
-	if (!member->tree || (before == replicas &&
-			      member->desired == rollout->replicas && member->max == max))
+	if (!member->object ||
+	    (before == replicas && member->desired == rollout->replicas &&
+	     member->max == max))
 		return false;
-	if (!rollout_ask(rollout, RS, member->name, &ask))
+	if (!rollout_may_ask(rollout, member->object, member->facts, ROLLOUT_WRITE, &ask))
 		return false;
 	neap_client_patch_take(rollout->deployments->config.client, &ask, false,
 			       make_patch(rollout, member, replicas));
@@ -61,8 +62,8 @@ bool rollout_scale_member(struct rollout *rollout, struct member *member,
 	return before != replicas;
 }
 
-/* Only where the number is another: annotations alone are no step. */
-static bool scale(struct rollout *rollout, struct member *member, int64_t replicas)
+bool rollout_resize_member(struct rollout *rollout, struct member *member,
+			   int64_t replicas)
 {
 	return member->replicas != replicas &&
 	       rollout_scale_member(rollout, member, replicas);
@@ -97,8 +98,9 @@ static bool grow_current(struct rollout *rollout)
 	if (!current || current->replicas == rollout->replicas)
 		return false;
 	if (current->replicas > rollout->replicas)
-		return scale(rollout, current, rollout->replicas);
-	return scale(rollout, current, rollout_current_size(rollout, current->replicas));
+		return rollout_resize_member(rollout, current, rollout->replicas);
+	return rollout_resize_member(rollout, current,
+				     rollout_current_size(rollout, current->replicas));
 }
 
 /* --- the old ones --- */
@@ -113,7 +115,7 @@ static int64_t drop_unhealthy(struct rollout *rollout, int64_t most)
 		int64_t count = least(most - gone, member->replicas - member->available);
 
 		if (member != rollout->current && count > 0 &&
-		    scale(rollout, member, member->replicas - count))
+		    rollout_resize_member(rollout, member, member->replicas - count))
 			gone += count;
 	}
 	return gone;
@@ -130,7 +132,7 @@ static int64_t drop_healthy(struct rollout *rollout, int64_t least_available)
 		int64_t count = least(most - gone, member->replicas);
 
 		if (member != rollout->current && count > 0 &&
-		    scale(rollout, member, member->replicas - count))
+		    rollout_resize_member(rollout, member, member->replicas - count))
 			gone += count;
 	}
 	return gone;
@@ -155,102 +157,7 @@ void rollout_rolling(struct rollout *rollout)
 	(void)rollout_make_current(rollout);
 	if (!rollout->current || grow_current(rollout) || shrink_old(rollout))
 		return;
-	if (rollout_is_complete(rollout))
-		rollout_clean_up(rollout);
-}
-
-/* --- all at once --- */
-
-struct pods {
-	const struct rollout *rollout;
-	bool is_any;
-};
-
-static const struct member *find_old(const struct rollout *rollout,
-				     const struct neap_object *pod)
-{
-	for (size_t i = 0; i < rollout->count; i++)
-		if (&rollout->members[i] != rollout->current &&
-		    neap_object_has_owner(pod, rollout->members[i].uid))
-			return &rollout->members[i];
-	return NULL;
-}
-
-static bool is_old_pod(void *arg, struct neap_object *pod)
-{
-	struct pods *pods = arg;
-	const char *phase;
-	json_t *tree;
-
-	if (!find_old(pods->rollout, pod))
-		return true;
-	tree = neap_object_tree(pod);
-	phase = neap_tree_text(tree, "status.phase");
-	pods->is_any = !tree ||
-		       (strcmp(phase, "Failed") != 0 && strcmp(phase, "Succeeded") != 0);
-	json_decref(tree);
-	return !pods->is_any;
-}
-
-static void forget_awaited(struct neap_deployments *deployments, const char *uid)
-{
-	free(neap_map_remove(deployments->awaited, uid));
-}
-
-/* The end of a pod of the old ones makes the Deployment due. */
-static void await(struct rollout *rollout)
-{
-	struct neap_deployments *deployments = rollout->deployments;
-
-	for (size_t i = 0; i < rollout->count; i++) {
-		const struct member *member = &rollout->members[i];
-		char *key;
-
-		forget_awaited(deployments, member->uid);
-		if (member == rollout->current)
-			continue;
-		key = neap_asprintf("%s/%s", rollout->owner->ns, rollout->owner->name);
-		if (!key || !neap_map_set(deployments->awaited, member->uid, key)) {
-			free(key);
-			rollout->is_short = true;
-		}
-	}
-}
-
-static bool has_old_pods(struct rollout *rollout)
-{
-	struct neap_client *client = rollout->deployments->config.client;
-	struct neap_client_place place = {.version = neap_client_version(client)};
-	struct pods pods = {.rollout = rollout};
-	struct neap_error err;
-
-	for (size_t i = 0; i < rollout->count; i++)
-		if (&rollout->members[i] != rollout->current &&
-		    rollout->members[i].status_replicas > 0)
-			return true;
-	if (neap_client_list(client, "pods", rollout->owner->ns, &place, is_old_pod,
-			     &pods, &err) < 0)
-		return true;
-	if (pods.is_any)
-		await(rollout);
-	return pods.is_any;
-}
-
-void rollout_recreate(struct rollout *rollout)
-{
-	bool is_any = false;
-
-	for (size_t i = 0; i < rollout->count; i++)
-		if (&rollout->members[i] != rollout->current)
-			is_any = scale(rollout, &rollout->members[i], 0) || is_any;
-	if (is_any || has_old_pods(rollout))
-		return;
-	for (size_t i = 0; i < rollout->count; i++)
-		forget_awaited(rollout->deployments, rollout->members[i].uid);
-	(void)rollout_make_current(rollout);
-	if (!rollout->current || scale(rollout, rollout->current, rollout->replicas))
-		return;
-	if (rollout_is_complete(rollout))
+	if (!rollout_is_partial(rollout) && rollout_is_complete(rollout))
 		rollout_clean_up(rollout);
 }
 
@@ -271,8 +178,7 @@ static int by_revision(const void *left, const void *right)
 static bool may_go(const struct member *member)
 {
 	return member->status_replicas == 0 && member->replicas == 0 &&
-	       neap_tree_int(member->tree, "metadata.generation", 0) <=
-		       neap_tree_int(member->tree, "status.observedGeneration", 0);
+	       (!member->facts || member->facts->is_observed);
 }
 
 void rollout_clean_up(struct rollout *rollout)
@@ -297,7 +203,8 @@ void rollout_clean_up(struct rollout *rollout)
 	for (size_t i = 0; i + (size_t)limit < count; i++) {
 		struct neap_client_ask ask;
 
-		if (may_go(old[i]) && rollout_ask(rollout, RS, old[i]->name, &ask))
+		if (may_go(old[i]) &&
+		    rollout_may_ask(rollout, old[i]->object, old[i]->facts, 1, &ask))
 			neap_client_delete(rollout->deployments->config.client, &ask,
 					   old[i]->uid, -1);
 	}

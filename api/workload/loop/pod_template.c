@@ -108,14 +108,25 @@ static json_t *bare_template(const json_t *pod_template)
 	return copy;
 }
 
-bool neap_template_is_same(const json_t *a, const json_t *b)
+/* What makes the same pods is the same text; to be freed, NULL without memory. */
+static char *template_text(const json_t *pod_template)
 {
-	json_t *left = bare_template(a), *right = bare_template(b);
-	bool is_same = left && right && json_equal(left, right);
+	json_t *copy = bare_template(pod_template);
+	char *text = copy ? neap_json_dump(copy, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 
-	json_decref(left);
-	json_decref(right);
-	return is_same;
+	json_decref(copy);
+	return text;
+}
+
+bool neap_template_digest(const json_t *pod_template, uint8_t ret[NEAP_SHA256_BYTES])
+{
+	char *text = template_text(pod_template);
+
+	if (!text)
+		return false;
+	neap_sha256(text, strlen(text), ret);
+	free(text);
+	return true;
 }
 
 /* FNV-1a */
@@ -133,11 +144,9 @@ bool neap_template_hash(const json_t *pod_template, int64_t collisions,
 {
 	/* No vowels, and nothing that looks like another. */
 	static const char safe[] = "bcdfghjklmnpqrstvwxz2456789";
-	json_t *copy = bare_template(pod_template);
-	char *text = copy ? neap_json_dump(copy, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+	char *text = template_text(pod_template);
 	uint32_t hash;
 
-	json_decref(copy);
 	if (!text)
 		return false;
 	hash = hash_bytes(2166136261u, text, strlen(text));
