@@ -16,6 +16,7 @@
 #include "api/task/task.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
+#include "t/lib/patience.h"
 
 #define STEPS(rig, steps) kube_steps(rig, steps, NEAP_ARRAY_LEN(steps))
 #define TEST(name)                                                                       \
@@ -289,8 +290,8 @@ static void test_namespace(void **state)
 	assert_int_equal(neap_store_count(rig->store.store, "configmaps"), 1);
 }
 
-/* One of many owners, and so of a long text, is as much as several others: so many slices
- * more. */
+/* One of many owners, and so of a long text, is as much as several others: so many
+ * slices more, for their counting as for the look at them. */
 static void test_many_owners(void **state)
 {
 	enum {
@@ -321,9 +322,45 @@ static void test_many_owners(void **state)
 	assert_int_equal(neap_kube_collect_new(rig->kube, &rig->collect, &err), 0);
 	while (!kube_is_at_rest(rig))
 		;
-	assert_in_range(neap_tasks_count(neap_kube_tasks(rig->kube)) - before, SLICES,
+	assert_in_range(neap_tasks_count(neap_kube_tasks(rig->kube)) - before, 2 * SLICES,
 			INT_MAX);
 	must_stay(rig, MAPS "/m0");
+}
+
+/* Dependents of very many are let go, and so are these: in pieces. */
+static void test_many_orphans(void **state)
+{
+	enum { COUNT = 2 * NEAP_KUBE_COLLECT_PIECE + 1 };
+	struct kube_rig *rig = *state;
+	struct neap_tasks *tasks = neap_kube_tasks(rig->kube);
+	struct neap_error err = {0};
+	const int64_t end =
+		neap_clock_usec(CLOCK_MONOTONIC) + PATIENCE_MS * INT64_C(1000);
+	char name[32], uid[64];
+
+	for (int i = 0; i < COUNT; i++) {
+		(void)snprintf(name, sizeof(name), "m%d", i);
+		add_map(rig, MAPS, name, NULL, NULL, NULL, uid);
+	}
+	neap_kube_collect_free(rig->collect);
+	rig->collect = NULL;
+	assert_int_equal(kube_ask(rig, "DELETE " MAPS, "{'propagationPolicy':'Orphan'}"),
+			 200);
+	assert_int_equal(neap_store_count(rig->store.store, "configmaps"), COUNT);
+	assert_int_equal(neap_kube_collect_new(rig->kube, &rig->collect, &err), 0);
+	neap_tasks_set_times(tasks, 0, 0); /* a slice a turn */
+	while (neap_store_count(rig->store.store, "configmaps")) {
+		const uint64_t count = neap_kube_collect_count(rig->collect),
+			       slices = neap_tasks_count(tasks);
+
+		assert_int_not_equal(
+			event_base_loop(rig->base, EVLOOP_ONCE | EVLOOP_NONBLOCK), -1);
+		assert_true(neap_kube_collect_count(rig->collect) - count <=
+			    (neap_tasks_count(tasks) - slices) * NEAP_KUBE_COLLECT_PIECE);
+		assert_true(neap_clock_usec(CLOCK_MONOTONIC) < end);
+		(void)usleep(100);
+	}
+	assert_int_equal(neap_kube_collect_count(rig->collect), COUNT);
 }
 
 /* What was half done goes on with the next start. */
@@ -391,9 +428,10 @@ static void test_same_owner(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(background),  TEST(orphan),    TEST(missing_owner),
-		TEST(pods),        TEST(namespace), TEST(restart),
-		TEST(many_owners), TEST(scope),     TEST(same_owner),
+		TEST(background),  TEST(orphan),       TEST(missing_owner),
+		TEST(pods),        TEST(namespace),    TEST(restart),
+		TEST(many_owners), TEST(many_orphans), TEST(scope),
+		TEST(same_owner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

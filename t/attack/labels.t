@@ -93,6 +93,11 @@ check "neapd ends well" neapd_end TERM
 check "a store of $owned pods with a thousand owners each" fill 10 "$owned" 3 20 1000 || tap_end
 check "neapd starts" start || tap_end
 before=0
+kind='{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"ws.example.com"},
+	"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"ws","kind":"W"},"versions":[{"name":"v1",
+	"served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}'
+check "a kind is declared, so that the owners of all are counted again" is \
+	"$(ask POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions "$kind")" 201
 check "all but one owner are taken out" eventually 60 is_tidy
 judge "what collects, places and controls"
 neapd_end TERM

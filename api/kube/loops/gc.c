@@ -91,11 +91,11 @@ void neap_collect_told(void *arg, struct neap_object *object,
 /* --- sets of uids and names; without memory a later event or the next start comes back
  * to it --- */
 
-static void put(struct neap_map *set, const char *key)
+void neap_collect_put_namespace(struct neap_kube_collect *collect, const char *name)
 {
 	static char here;
 
-	(void)neap_map_set(set, key, &here);
+	(void)neap_map_set(collect->namespaces, name, &here);
 }
 
 static void put_gone(struct neap_kube_collect *collect, const struct source *source,
@@ -129,7 +129,7 @@ static void count_owners(struct neap_kube_collect *collect,
 
 /* --- what happened --- */
 
-static bool is_namespace(const struct source *source)
+bool neap_collect_is_namespace(const struct source *source)
 {
 	return strcmp(source->resource, "namespaces") == 0;
 }
@@ -138,8 +138,8 @@ static void see_deleting(struct source *source, const struct neap_object *object
 {
 	struct neap_kube_collect *collect = source->collect;
 
-	if (is_namespace(source))
-		put(collect->namespaces, object->name);
+	if (neap_collect_is_namespace(source))
+		neap_collect_put_namespace(collect, object->name);
 	/* Whether "orphan" is among its finalizers says the newest state. */
 	if (object->has_finalizers)
 		neap_collect_note_orphans(collect, source, object);
@@ -176,7 +176,7 @@ static void see_event(struct source *source, const struct neap_store_event *even
 		place = neap_store_find(collect->kube->store, "namespaces", "",
 					event->object->ns);
 		if (place && place->is_deleting)
-			put(collect->namespaces, event->object->ns);
+			neap_collect_put_namespace(collect, event->object->ns);
 		return;
 	}
 	count_owners(collect, event->object, 1);
@@ -235,27 +235,7 @@ static void sources_free(struct neap_kube_collect *collect)
 	collect->source_count = 0;
 }
 
-static bool count_listed(void *arg, struct neap_object *object)
-{
-	struct source *source = arg;
-
-	count_owners(source->collect, object, 1);
-	if (object->is_deleting)
-		see_deleting(source, object);
-	return true;
-}
-
-static void clear(struct neap_map *map)
-{
-	const char *key;
-
-	while (neap_map_count(map)) {
-		(void)neap_map_at(map, neap_map_count(map) - 1, &key);
-		(void)neap_map_remove(map, key);
-	}
-}
-
-/* Everything is counted, and everything that has an owner looked at. */
+/* Watches every kind from now on: all that is stored is to be counted as it is now. */
 static int restart(struct neap_kube_collect *collect, struct neap_error *err)
 {
 	struct neap_store *store = collect->kube->store;
@@ -264,17 +244,18 @@ static int restart(struct neap_kube_collect *collect, struct neap_error *err)
 
 	sources_free(collect);
 	collect->emptying.name[0] = '\0'; /* it is among those that are listed */
-	clear(collect->owned);
-	neap_collect_forget_orphans(collect);
-	clear(collect->orphans);
 	collect->generation = neap_kube_registry_generation(registry);
+	collect->is_counting = true;
+	collect->has_forgotten = false;
+	collect->count_source = 0;
+	collect->count_place =
+		(struct neap_store_place){.version = neap_store_version(store)};
 	collect->sources = neap_alloc_array(count, sizeof(*collect->sources));
 	if (!collect->sources)
 		return neap_error_nomem(err);
 	for (size_t i = 0; i < count; i++) {
 		const struct neap_kube_kind *kind = neap_kube_registry_at(registry, i);
 		struct source *source = &collect->sources[collect->source_count];
-		struct neap_store_place place = {.version = neap_store_version(store)};
 		int ret;
 
 		if (kind->view || kind->make)
@@ -285,46 +266,92 @@ static int restart(struct neap_kube_collect *collect, struct neap_error *err)
 		source->kind = neap_kube_kind_ref(kind);
 		neap_kube_kind_resource(source->kind, source->resource,
 					sizeof(source->resource));
-		ret = neap_store_watch_new(store, source->resource, place.version, ready,
-					   source, &source->watch, err);
-		if (ret < 0)
-			return ret;
-		ret = neap_store_list(store, source->resource, NULL, &place, count_listed,
-				      source, err);
+		ret = neap_store_watch_new(store, source->resource,
+					   collect->count_place.version, ready, source,
+					   &source->watch, err);
 		if (ret < 0)
 			return ret;
 	}
 	collect->is_lost = false;
-	neap_collect_pass_all(collect);
 	return 0;
 }
 
-/* --- a turn --- */
+struct counting {
+	struct source *source;
+	size_t *left;
+};
 
-static bool note_namespace(void *arg, struct neap_object *object)
+static bool count_listed(void *arg, struct neap_object *object)
 {
-	struct neap_kube_collect *collect = arg;
+	const struct counting *counting = arg;
 
+	if (!*counting->left)
+		return false;
+	neap_collect_take_left(counting->left, object);
+	count_owners(counting->source->collect, object, 1);
 	if (object->is_deleting)
-		put(collect->namespaces, object->name);
+		see_deleting(counting->source, object);
 	return true;
 }
+
+/* Of the time before, in pieces, too. */
+static bool forget_counts(struct neap_kube_collect *collect, size_t *left)
+{
+	for (; *left && neap_map_count(collect->owned); (*left)--) {
+		const char *uid;
+
+		(void)neap_map_at(collect->owned, neap_map_count(collect->owned) - 1,
+				  &uid);
+		(void)neap_map_remove(collect->owned, uid);
+	}
+	return neap_collect_forget_orphans(collect, left) &&
+	       !neap_map_count(collect->owned);
+}
+
+/* A piece of the counting. At its end everything that has an owner is to be looked at. */
+static void count_on(struct neap_kube_collect *collect, size_t *left)
+{
+	const int64_t version = collect->count_place.version;
+
+	if (!collect->has_forgotten && !forget_counts(collect, left))
+		return;
+	collect->has_forgotten = true;
+	while (*left && collect->count_source < collect->source_count) {
+		struct source *source = &collect->sources[collect->count_source];
+		struct counting counting = {source, left};
+		struct neap_error err;
+		int more = neap_store_list(collect->kube->store, source->resource, NULL,
+					   &collect->count_place, count_listed, &counting,
+					   &err);
+
+		if (more < 0) {
+			/* That version is forgotten, as that of an overtaken watch. */
+			collect->is_lost = true;
+			return;
+		}
+		if (more)
+			continue;
+		collect->count_source++;
+		collect->count_place = (struct neap_store_place){.version = version};
+	}
+	if (collect->count_source < collect->source_count)
+		return;
+	collect->is_counting = false;
+	neap_collect_pass_all(collect);
+}
+
+/* --- a turn --- */
 
 /* Whatever was refused is among this. */
 static void retry(evutil_socket_t fd, short what, void *arg)
 {
 	struct neap_kube_collect *collect = arg;
-	struct neap_store *store = collect->kube->store;
-	struct neap_store_place place = {.version = neap_store_version(store)};
-	struct neap_error err;
 
 	(void)fd;
 	(void)what;
 	collect->is_refused = false;
 	collect->emptying.name[0] = '\0';
 	neap_collect_pass_all(collect);
-	(void)neap_store_list(store, "namespaces", NULL, &place, note_namespace, collect,
-			      &err); /* there are none yet */
 	wake(collect);
 }
 
@@ -335,19 +362,23 @@ static enum neap_task_next turn(void *arg)
 	struct neap_error err;
 	bool is_other;
 
-	for (size_t i = 0; i < collect->source_count && left && !collect->is_lost; i++)
+	for (size_t i = 0; i < collect->source_count && left && !collect->is_lost &&
+			   !collect->is_counting;
+	     i++)
 		if (collect->sources[i].is_ready)
 			take_events(&collect->sources[i], &left);
 	/* Other kinds: after what was still told of those that are no more. */
 	is_other = collect->generation !=
 		   neap_kube_registry_generation(collect->kube->registry);
-	if (collect->is_lost || (is_other && left)) {
-		if (restart(collect, &err) < 0) {
-			collect->is_lost = true;
-			neap_task_wake_later(collect->turn, RESTART_USEC);
-			return NEAP_TASK_WAITS;
-		}
-		wake(collect);
+	if ((collect->is_lost || (is_other && left && !collect->is_counting)) &&
+	    restart(collect, &err) < 0) {
+		collect->is_lost = true;
+		neap_task_wake_later(collect->turn, RESTART_USEC);
+		return NEAP_TASK_WAITS;
+	}
+	if (collect->is_counting) {
+		count_on(collect, &left);
+		return NEAP_TASK_GOES_ON; /* with events, when all is counted */
 	}
 	neap_collect_pass(collect, &left);
 	neap_collect_namespaces(collect, &left);
@@ -388,11 +419,13 @@ int neap_kube_collect_new(struct neap_kube *kube, struct neap_kube_collect **ret
 
 void neap_kube_collect_free(struct neap_kube_collect *collect)
 {
+	size_t all = SIZE_MAX;
+
 	if (!collect)
 		return;
 	sources_free(collect);
 	if (collect->orphans)
-		neap_collect_forget_orphans(collect);
+		(void)neap_collect_forget_orphans(collect, &all);
 	neap_map_free(collect->owned);
 	neap_map_free(collect->gone);
 	neap_map_free(collect->orphans);

@@ -77,10 +77,25 @@ void neap_collect_note_orphans(struct neap_kube_collect *collect,
 	}
 }
 
-void neap_collect_forget_orphans(struct neap_kube_collect *collect)
+/* Another one comes to its place, of those behind it. */
+static void forget_orphan(struct neap_kube_collect *collect, size_t index)
 {
-	for (size_t i = 0; i < neap_map_count(collect->orphans); i++)
-		orphaned_free(neap_map_at(collect->orphans, i, NULL));
+	const char *uid;
+	struct orphaned *orphaned = neap_map_at(collect->orphans, index, &uid);
+
+	(void)neap_map_remove(collect->orphans, uid);
+	orphaned_free(orphaned);
+}
+
+bool neap_collect_forget_orphans(struct neap_kube_collect *collect, size_t *left)
+{
+	size_t count;
+
+	while ((count = neap_map_count(collect->orphans)) && *left) {
+		forget_orphan(collect, count - 1);
+		(*left)--;
+	}
+	return !count;
 }
 
 /* What is not in a namespace cannot be of one that is: such an owner is nobody, and
@@ -319,46 +334,38 @@ static bool look_at(void *arg, struct neap_object *object)
 	neap_collect_take_left(piece->left, object);
 	if (is_concerned(piece->collect, object))
 		piece->found[piece->count++] = neap_object_ref(object);
-	/* Its finalizer "orphan" stays when the write of end_orphans was refused. */
-	if (piece->collect->is_all && object->is_deleting && object->has_finalizers)
+	if (!piece->collect->is_all || !object->is_deleting)
+		return true;
+	/* Its finalizer "orphan" stays when the write of end_orphan was refused. */
+	if (object->has_finalizers)
 		neap_collect_note_orphans(piece->collect, piece->source, object);
+	if (neap_collect_is_namespace(piece->source))
+		neap_collect_put_namespace(piece->collect, object->name);
 	return true;
 }
 
-/* Takes the finalizer off those whose dependents have been let go. */
-static void end_orphans(struct neap_kube_collect *collect)
+/* Takes the finalizer off one whose dependents have been let go. */
+static void end_orphan(struct neap_kube_collect *collect, size_t index, size_t *left)
 {
-	for (size_t i = collect->pass_orphans; i-- > 0;) {
-		const char *uid;
-		struct orphaned *orphaned = neap_map_at(collect->orphans, i, &uid);
-		struct neap_object *newest =
-			newest_of(collect, orphaned->kind, orphaned->ns, orphaned->name);
-		json_t *tree = newest && strcmp(newest->uid, uid) == 0
-				       ? neap_object_tree(newest)
-				       : NULL;
-		json_t *list = (json_t *)(uintptr_t)finalizers_of(tree);
+	const char *uid;
+	struct orphaned *orphaned = neap_map_at(collect->orphans, index, &uid);
+	struct neap_object *newest =
+		newest_of(collect, orphaned->kind, orphaned->ns, orphaned->name);
+	json_t *tree, *list;
 
-		for (size_t k = json_array_size(list); k-- > 0;)
-			if (is_orphan_word(json_array_get(list, k)))
-				(void)json_array_remove(list, k);
-		if (tree)
-			neap_kube_change_take(collect->kube, orphaned->kind, tree, newest,
-					      neap_collect_told,
-					      neap_collect_write(collect));
-		(void)neap_map_remove(collect->orphans, uid);
-		orphaned_free(orphaned);
-	}
-}
-
-/* Of a set that grew at its end while the pass went on, those that it began with. */
-static void drop_first(struct neap_map *set, size_t count)
-{
-	while (count--) {
-		const char *key;
-
-		(void)neap_map_at(set, count, &key);
-		(void)neap_map_remove(set, key);
-	}
+	if (!newest || strcmp(newest->uid, uid) != 0)
+		return;
+	neap_collect_take_left(left, newest);
+	tree = neap_object_tree(newest);
+	list = (json_t *)(uintptr_t)finalizers_of(tree);
+	for (size_t k = json_array_size(list); k-- > 0;)
+		if (is_orphan_word(json_array_get(list, k)))
+			(void)json_array_remove(list, k);
+	if (!tree)
+		return;
+	collect->count++;
+	neap_kube_change_take(collect->kube, orphaned->kind, tree, newest,
+			      neap_collect_told, neap_collect_write(collect));
 }
 
 void neap_collect_pass_all(struct neap_kube_collect *collect)
@@ -385,15 +392,30 @@ static bool begin(struct neap_kube_collect *collect)
 }
 
 /* What was refused on the way is found by another pass, for which everything is still
- * known. */
-static void end(struct neap_kube_collect *collect)
+ * known. Of sets that grew at their ends while the pass went on, those go that it began
+ * with, from the last one on: one of the new ones takes each place. */
+static void end(struct neap_kube_collect *collect, size_t *left)
 {
-	collect->is_passing = false;
-	if (collect->is_refused)
+	if (collect->is_refused) {
+		collect->is_passing = false;
 		return;
+	}
+	for (; *left && collect->pass_gone; (*left)--) {
+		const char *uid;
+
+		(void)neap_map_at(collect->gone, --collect->pass_gone, &uid);
+		(void)neap_map_remove(collect->gone, uid);
+	}
+	while (*left && collect->pass_orphans && neap_collect_may_write(collect)) {
+		end_orphan(collect, --collect->pass_orphans, left);
+		forget_orphan(collect, collect->pass_orphans);
+		if (*left)
+			(*left)--;
+	}
+	if (collect->pass_gone || collect->pass_orphans)
+		return;
+	collect->is_passing = false;
 	collect->is_all = false;
-	drop_first(collect->gone, collect->pass_gone);
-	end_orphans(collect);
 	/* What came while it went on has a pass of its own. */
 	if (neap_map_count(collect->gone) || neap_map_count(collect->orphans))
 		neap_task_wake(collect->turn);
@@ -430,7 +452,7 @@ void neap_collect_pass(struct neap_kube_collect *collect, size_t *left)
 			.version = neap_store_version(collect->kube->store)};
 	}
 	if (collect->pass_source >= collect->source_count)
-		end(collect);
+		end(collect, left);
 }
 
 /* --- namespaces --- */

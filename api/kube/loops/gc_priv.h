@@ -17,8 +17,8 @@ struct source {
 	struct neap_kube_collect *collect;
 	const struct neap_kube_kind *kind;
 	char resource[NEAP_STORE_RESOURCE];
-	struct neap_store_watch *watch;
-	bool is_ready; /* has something to take */
+	struct neap_store_watch *watch; /* after the version that is counted */
+	bool is_ready;                  /* has something to take */
 };
 
 /* Its writes that are not durable yet: they may be told of when it is no more. */
@@ -55,11 +55,17 @@ struct neap_kube_collect {
 	struct neap_map
 		*namespaces; /* names of those to look at, as they are being deleted */
 	bool is_lost;        /* an event was missed */
+	/* The owners of what is stored are being counted, from that place on; no event is
+	 * taken meanwhile, as each takes off what was counted. */
+	bool is_counting;
+	bool has_forgotten; /* what was counted before is gone */
+	size_t count_source;
+	struct neap_store_place count_place;
 	/* The pass that is under way. */
 	bool is_passing, is_all;
 	size_t pass_source;
 	struct neap_store_place pass_place;
-	size_t pass_gone, pass_orphans; /* how many of each it began with */
+	size_t pass_gone, pass_orphans; /* how many it began with; at its end, are left */
 	uint64_t count;
 };
 
@@ -68,13 +74,17 @@ struct neap_kube_collect {
 void neap_collect_note_orphans(struct neap_kube_collect *collect,
 			       const struct source *source,
 			       const struct neap_object *object);
-void neap_collect_forget_orphans(struct neap_kube_collect *collect);
+/* Forgets so many of them; returns whether none is left. */
+bool neap_collect_forget_orphans(struct neap_kube_collect *collect, size_t *left);
 /* Deletes it when none of its owners is there any more; takes out references to those
  * that are not. */
 void neap_collect_judge(struct neap_kube_collect *collect, const struct source *source,
 			const struct neap_object *object);
 /* Everything that has an owner is judged in the next pass. */
 void neap_collect_pass_all(struct neap_kube_collect *collect);
+bool neap_collect_is_namespace(const struct source *source);
+/* A namespace to look at, as it is being deleted. */
+void neap_collect_put_namespace(struct neap_kube_collect *collect, const char *name);
 /* Takes what an object is of a piece: one of many owners, or of a long text, is as
  * many. */
 void neap_collect_take_left(size_t *left, const struct neap_object *object);
