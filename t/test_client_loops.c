@@ -48,7 +48,8 @@ struct scenario {
 	void (*act)(struct world *world);
 	int64_t stays_usec; /* over the plain client nothing comes after so long */
 	/* A resource, and what of each object is compared: what stands at a path; behind
-	 * "?" whether something does; behind "=" whether its status is of what it is now. */
+	 * "?" whether something does; behind "=" whether its status is of what it is
+	 * now. */
 	const char *shown[4][9];
 };
 

@@ -105,8 +105,8 @@ enum neap_client_reason {
 /* Why a write was not done; borrowed. */
 struct neap_client_failure {
 	enum neap_client_reason reason;
-	/* The answer is missing, and the write may have been done. Nothing that it takes may
-	 * be given to somebody else before reads show what became of it. */
+	/* The answer is missing, and the write may have been done. Nothing that it takes
+	 * may be given to somebody else before reads show what became of it. */
 	bool is_unknown;
 	int code;         /* HTTP status */
 	const char *part; /* subresource that refused it: "binding"; NULL: the object */
