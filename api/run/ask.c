@@ -19,9 +19,9 @@ static size_t count_writes(const struct neap_node *node,
 					   containers[NEAP_KUBE_BESTEFFORT + 1] = {0};
 	size_t sum = 0;
 
-	for (size_t i = 0; i < neap_map_count(node->workloads); i++) {
+	for (size_t i = 0; i < neap_map_count(node->observe.workloads); i++) {
 		const struct node_workload *workload =
-			neap_map_at(node->workloads, i, NULL);
+			neap_map_at(node->observe.workloads, i, NULL);
 
 		pods[workload->kube_qos]++;
 		containers[workload->kube_qos] += workload->container_count;
@@ -122,8 +122,8 @@ bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec)
 	verdict =
 		is_plan_spent(slot, &err)
 			? NEAP_TICK_BUDGET
-			: neap_policy_tick_within(slot->policy, &node->sample, left_usec,
-						  &wishes, &wish_count, &err);
+			: neap_policy_tick_within(slot->policy, &node->observe.sample,
+						  left_usec, &wishes, &wish_count, &err);
 	is_late = verdict == NEAP_TICK_PUT_OFF;
 	if (verdict == NEAP_TICK_WISHES) {
 		verdict = judge(node, slot, wishes, wish_count, &files, &err);
@@ -140,11 +140,11 @@ bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec)
 	    verdict == NEAP_TICK_BUDGET || (verdict == NEAP_TICK_PUT_OFF && !is_late))
 		neap_log_from(&node->config.log, info.label, NEAP_LOG_ERROR,
 			      "policy %s: %s", info.label, err.msg);
-	if (!neap_registry_note(slot, verdict, &err, node->unix_usec))
+	if (!neap_registry_note(slot, verdict, &err, node->observe.unix_usec))
 		return !is_late;
 	neap_log_line(&node->config.log, NEAP_LOG_ERROR,
 		      "policy %s is out of service; what it set is held", info.label);
-	neap_node_note(node, "note", "", info.label, err.msg, 0);
+	neap_node_note(&node->write, "note", "", info.label, err.msg, 0);
 	if (node->config.policy_failed != NULL)
 		node->config.policy_failed(node->config.arg, info.kind, info.name,
 					   err.msg);
@@ -157,8 +157,8 @@ void neap_ask_shadow(struct neap_node *node, size_t index, int64_t *left_usec)
 
 	if (slot->shadow == NULL || slot->stats.is_failed || slot->is_elsewhere)
 		return;
-	neap_shadow_ask(slot->shadow, &node->sample, slot->last_verdict, slot->wishes,
-			slot->wish_count, left_usec);
+	neap_shadow_ask(slot->shadow, &node->observe.sample, slot->last_verdict,
+			slot->wishes, slot->wish_count, left_usec);
 }
 
 /* One budget for all policies of a tick, shadows last. Whoever was put off for it is

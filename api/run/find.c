@@ -12,10 +12,10 @@
 #define POD_PARTS                                                                        \
 	(NEAP_READ_CPU | NEAP_READ_THROTTLE | NEAP_READ_MEMORY | NEAP_READ_CPU_PRESSURE)
 
-static struct node_workload *workload_of(struct neap_node *node, const char *dir,
+static struct node_workload *workload_of(struct node_observe *observe, const char *dir,
 					 struct node_group *group)
 {
-	struct node_workload *workload = neap_map_find(node->workloads, dir);
+	struct node_workload *workload = neap_map_find(observe->workloads, dir);
 
 	if (workload != NULL) {
 		workload->group = group;
@@ -25,26 +25,26 @@ static struct node_workload *workload_of(struct neap_node *node, const char *dir
 	if (workload == NULL)
 		return NULL;
 	workload->group = group;
-	workload->used = neap_window_new(node->config.window_samples);
+	workload->used = neap_window_new(observe->config->window_samples);
 	workload->cpu_request_milli = NEAP_MISSING;
 	workload->cpu_limit_milli = NEAP_MISSING;
 	workload->memory_limit_bytes = NEAP_MISSING;
 	workload->processes = NEAP_MISSING;
-	if (workload->used == NULL || !neap_map_set(node->workloads, dir, workload)) {
+	if (workload->used == NULL || !neap_map_set(observe->workloads, dir, workload)) {
 		neap_workload_free(workload);
 		return NULL;
 	}
 	return workload;
 }
 
-static int note_pod(struct neap_node *node, const struct neap_scan_pod *pod)
+static int note_pod(struct node_observe *observe, const struct neap_scan_pod *pod)
 {
-	struct node_group *group = neap_node_group(node, pod->dir, POD_PARTS);
+	struct node_group *group = neap_node_group(observe, pod->dir, POD_PARTS);
 	struct node_workload *workload;
 	bool is_new;
 	size_t i;
 
-	workload = group == NULL ? NULL : workload_of(node, pod->dir, group);
+	workload = group == NULL ? NULL : workload_of(observe, pod->dir, group);
 	if (workload == NULL)
 		return -NEAP_ENOMEM;
 	is_new = workload->id[0] == '\0';
@@ -58,10 +58,10 @@ static int note_pod(struct neap_node *node, const struct neap_scan_pod *pod)
 			workload->qos = pod->kube_qos == NEAP_KUBE_BESTEFFORT
 						? NEAP_QOS_BE
 						: NEAP_QOS_LS;
-			neap_workload_recall(node, workload);
+			observe->came(observe->node, workload);
 		}
 	}
-	workload->seen = node->ticks;
+	workload->seen = observe->ticks;
 	if (workload->container_count != pod->container_count) {
 		struct node_group **grown =
 			neap_realloc_array(workload->containers, pod->container_count + 1,
@@ -72,13 +72,14 @@ static int note_pod(struct neap_node *node, const struct neap_scan_pod *pod)
 		workload->containers = grown;
 		workload->container_count = pod->container_count;
 	}
-	workload->young_until = node->ticks + 1; /* those that are there are looked at */
+	workload->young_until =
+		observe->ticks + 1; /* those that are there are looked at */
 	for (i = 0; i < pod->container_count; i++) {
 		char dir[NEAP_PATH_MAX * 2];
 
 		(void)snprintf(dir, sizeof(dir), "%s/%s", pod->dir,
 			       pod->containers[i].name);
-		workload->containers[i] = neap_node_group(node, dir, 0);
+		workload->containers[i] = neap_node_group(observe, dir, 0);
 		if (workload->containers[i] == NULL) {
 			workload->container_count = i;
 			return -NEAP_ENOMEM;
@@ -91,17 +92,18 @@ static int note_pod(struct neap_node *node, const struct neap_scan_pod *pod)
 	return 0;
 }
 
-static int note_host_app(struct neap_node *node, const struct neap_host_app *app)
+static int note_host_app(struct node_observe *observe, const struct neap_host_app *app)
 {
 	char dir[NEAP_PATH_MAX];
 	struct node_workload *workload;
 	struct node_group *group;
 	struct neap_error err;
 
-	if (neap_path_host_app(node->config.host_driver, app, dir, sizeof(dir), &err) < 0)
+	if (neap_path_host_app(observe->config->host_driver, app, dir, sizeof(dir),
+			       &err) < 0)
 		return 0; /* told at start */
-	group = neap_node_group(node, dir, POD_PARTS);
-	workload = group == NULL ? NULL : workload_of(node, dir, group);
+	group = neap_node_group(observe, dir, POD_PARTS);
+	workload = group == NULL ? NULL : workload_of(observe, dir, group);
 	if (workload == NULL)
 		return -NEAP_ENOMEM;
 	if (workload->id[0] == '\0') {
@@ -116,7 +118,7 @@ static int note_host_app(struct neap_node *node, const struct neap_host_app *app
 		if (app->has_path && app->base == NEAP_BASE_KUBEPODS_BESTEFFORT)
 			workload->kube_qos = NEAP_KUBE_BESTEFFORT;
 	}
-	workload->seen = node->ticks;
+	workload->seen = observe->ticks;
 	return 0;
 }
 
@@ -129,45 +131,45 @@ void neap_workload_free(struct node_workload *workload)
 	free(workload);
 }
 
-static void drop_unseen_workloads(struct neap_node *node)
+static void drop_unseen_workloads(struct node_observe *observe)
 {
 	size_t i;
 
-	for (i = neap_map_count(node->workloads); i-- > 0;) {
+	for (i = neap_map_count(observe->workloads); i-- > 0;) {
 		const char *dir;
-		struct node_workload *workload = neap_map_at(node->workloads, i, &dir);
+		struct node_workload *workload = neap_map_at(observe->workloads, i, &dir);
 
-		if (workload->seen == node->ticks)
+		if (workload->seen == observe->ticks)
 			continue;
-		(void)neap_map_remove(node->workloads, dir);
+		(void)neap_map_remove(observe->workloads, dir);
 		neap_workload_free(workload);
 	}
 }
 
-int neap_find_workloads(struct neap_node *node, struct neap_error *err)
+int neap_find_workloads(struct node_observe *observe, struct neap_error *err)
 {
 	size_t i;
 	int j, rc;
 
-	rc = neap_scan_look(node->scan, err);
+	rc = neap_scan_look(observe->scan, err);
 	if (rc < 0) {
-		node->has_found = false;
+		observe->has_found = false;
 		return neap_error_wrap(err, "look for workloads");
 	}
 	/* Nothing came or went: nothing has to be looked up by name. */
-	if (rc == 0 && node->has_found)
+	if (rc == 0 && observe->has_found)
 		return 0;
-	node->has_found = false;
-	node->found_tick = node->ticks;
-	for (i = 0; i < neap_scan_pod_count(node->scan); i++) {
-		if (note_pod(node, neap_scan_pod_get(node->scan, i)) < 0)
+	observe->has_found = false;
+	observe->found_tick = observe->ticks;
+	for (i = 0; i < neap_scan_pod_count(observe->scan); i++) {
+		if (note_pod(observe, neap_scan_pod_get(observe->scan, i)) < 0)
 			return neap_error_nomem(err);
 	}
-	for (j = 0; j < node->config.host_app_count; j++) {
-		if (note_host_app(node, &node->config.host_apps[j]) < 0)
+	for (j = 0; j < observe->config->host_app_count; j++) {
+		if (note_host_app(observe, &observe->config->host_apps[j]) < 0)
 			return neap_error_nomem(err);
 	}
-	drop_unseen_workloads(node);
-	node->has_found = true;
+	drop_unseen_workloads(observe);
+	observe->has_found = true;
 	return 0;
 }

@@ -14,7 +14,7 @@
 
 int neap_launch_check(const struct neap_node *node, struct neap_error *err)
 {
-	if (!neap_node_writes(node))
+	if (!neap_node_writes(&node->write))
 		return neap_error_set(
 			err, NEAP_EUNAVAILABLE,
 			"neapd only watches (no root, or --dry-run): it cannot run "
@@ -28,15 +28,16 @@ bool neap_launch_has_id(const struct neap_node *node, const char *id)
 {
 	size_t i;
 
-	for (i = 0; i < neap_map_count(node->workloads); i++) {
+	for (i = 0; i < neap_map_count(node->observe.workloads); i++) {
 		const struct node_workload *workload =
-			neap_map_at(node->workloads, i, NULL);
+			neap_map_at(node->observe.workloads, i, NULL);
 
 		if (strcmp(workload->id, id) == 0)
 			return true;
 	}
-	for (i = 0; i < neap_map_count(node->launches); i++) {
-		const struct node_launch *launch = neap_map_at(node->launches, i, NULL);
+	for (i = 0; i < neap_map_count(node->made.launches); i++) {
+		const struct node_launch *launch =
+			neap_map_at(node->made.launches, i, NULL);
 
 		if (strcmp(launch->id, id) == 0)
 			return true;
@@ -90,7 +91,7 @@ static int make(struct neap_node *node, struct node_launch *launch, const char *
 		return neap_error_set(err, NEAP_ETOOLARGE, "%s: too long a name",
 				      launch->dir);
 	(void)neap_strcopy(pending.group, sizeof(pending.group), dir);
-	return neap_node_send(node, &request, &pending, err);
+	return neap_node_send(&node->write, &request, &pending, err);
 }
 
 int neap_launch_start(struct neap_node *node, struct node_launch *launch,
@@ -102,7 +103,7 @@ int neap_launch_start(struct neap_node *node, struct node_launch *launch,
 	launch->unmade = 0;
 	launch->container_count = count;
 	memset(&launch->err, 0, sizeof(launch->err));
-	if (!neap_map_set(node->launches, launch->dir, launch))
+	if (!neap_map_set(node->made.launches, launch->dir, launch))
 		return neap_error_nomem(err);
 	for (i = 0; i < count || i == 0; i++) {
 		if (make(node, launch, count > 0 ? containers[i] : NULL, err) < 0)
@@ -121,12 +122,12 @@ int neap_launch_start(struct neap_node *node, struct node_launch *launch,
 
 bool neap_launch_is_active(const struct neap_node *node, const struct node_launch *launch)
 {
-	return neap_map_find(node->launches, launch->dir) == launch;
+	return neap_map_find(node->made.launches, launch->dir) == launch;
 }
 
 void neap_launch_end(struct neap_node *node, const struct node_launch *launch)
 {
-	(void)neap_map_remove(node->launches, launch->dir);
+	(void)neap_map_remove(node->made.launches, launch->dir);
 }
 
 void neap_launch_refused(struct neap_node *node, const struct node_pending *pending,
@@ -135,8 +136,8 @@ void neap_launch_refused(struct neap_node *node, const struct node_pending *pend
 	char what[96];
 	size_t i;
 
-	for (i = 0; i < neap_map_count(node->launches); i++) {
-		struct node_launch *launch = neap_map_at(node->launches, i, NULL);
+	for (i = 0; i < neap_map_count(node->made.launches); i++) {
+		struct node_launch *launch = neap_map_at(node->made.launches, i, NULL);
 
 		/* What policies want besides is theirs to miss. */
 		if (!launch->is_strict || launch->step != LAUNCH_WRITING ||
@@ -155,8 +156,8 @@ static struct node_launch *first_in(const struct neap_node *node, enum launch_st
 {
 	size_t i;
 
-	for (i = 0; i < neap_map_count(node->launches); i++) {
-		struct node_launch *launch = neap_map_at(node->launches, i, NULL);
+	for (i = 0; i < neap_map_count(node->made.launches); i++) {
+		struct node_launch *launch = neap_map_at(node->made.launches, i, NULL);
 
 		if (launch->step == step)
 			return launch;
@@ -178,7 +179,7 @@ static void give_up(struct neap_node *node)
 static bool is_found(const struct neap_node *node, const struct node_launch *launch)
 {
 	const struct node_workload *workload =
-		neap_map_find(node->workloads, launch->dir);
+		neap_map_find(node->observe.workloads, launch->dir);
 
 	return workload != NULL && workload->container_count >= launch->container_count;
 }
@@ -192,19 +193,19 @@ static void find(struct neap_node *node)
 
 	/* Where the kernel does not tell of new groups all are looked at. */
 	for (round = 0; round < 2; round++) {
-		if (neap_find_workloads(node, &err) < 0)
+		if (neap_find_workloads(&node->observe, &err) < 0)
 			neap_log_line(&node->config.log, NEAP_LOG_ERROR, "%s", err.msg);
 		is_any_missing = false;
-		for (i = 0; i < neap_map_count(node->launches); i++) {
+		for (i = 0; i < neap_map_count(node->made.launches); i++) {
 			const struct node_launch *launch =
-				neap_map_at(node->launches, i, NULL);
+				neap_map_at(node->made.launches, i, NULL);
 
 			is_any_missing |=
 				launch->step == LAUNCH_MADE && !is_found(node, launch);
 		}
 		if (!is_any_missing)
 			return;
-		neap_scan_doubt(node->scan);
+		neap_scan_doubt(node->observe.scan);
 	}
 }
 
@@ -212,7 +213,7 @@ static void find(struct neap_node *node)
 static void doubt(const struct neap_node *node, const struct node_launch *launch)
 {
 	const struct node_workload *workload =
-		neap_map_find(node->workloads, launch->dir);
+		neap_map_find(node->observe.workloads, launch->dir);
 	size_t i;
 
 	if (workload == NULL)
@@ -237,8 +238,9 @@ static void write_values(struct neap_node *node)
 	size_t i;
 
 	find(node);
-	for (i = 0; i < neap_map_count(node->launches); i++) {
-		const struct node_launch *launch = neap_map_at(node->launches, i, NULL);
+	for (i = 0; i < neap_map_count(node->made.launches); i++) {
+		const struct node_launch *launch =
+			neap_map_at(node->made.launches, i, NULL);
 
 		if (launch->step == LAUNCH_MADE)
 			doubt(node, launch);
@@ -247,8 +249,8 @@ static void write_values(struct neap_node *node)
 		give_up(node);
 		return;
 	}
-	for (i = 0; i < neap_map_count(node->launches); i++) {
-		struct node_launch *launch = neap_map_at(node->launches, i, NULL);
+	for (i = 0; i < neap_map_count(node->made.launches); i++) {
+		struct node_launch *launch = neap_map_at(node->made.launches, i, NULL);
 
 		if (launch->step != LAUNCH_MADE)
 			continue;
@@ -267,21 +269,21 @@ static void write_values(struct neap_node *node)
 void neap_launch_go(struct neap_node *node)
 {
 	/* Before the first tick there is nothing to plan with. */
-	if (neap_map_count(node->launches) == 0 || node->ticks == 0 ||
-	    node->plan_inflight > 0)
+	if (neap_map_count(node->made.launches) == 0 || node->observe.ticks == 0 ||
+	    node->write.plan_inflight > 0)
 		return;
 	values_written(node);
-	if (first_in(node, LAUNCH_MADE) != NULL && node->plan_inflight == 0)
+	if (first_in(node, LAUNCH_MADE) != NULL && node->write.plan_inflight == 0)
 		write_values(node);
-	if (node->plan_inflight == 0)
+	if (node->write.plan_inflight == 0)
 		values_written(node);
-	neap_node_flush(node);
+	neap_node_flush(&node->write);
 }
 
 void neap_launch_free(struct neap_node *node)
 {
-	while (neap_map_count(node->launches) > 0) {
-		struct node_launch *launch = neap_map_at(node->launches, 0, NULL);
+	while (neap_map_count(node->made.launches) > 0) {
+		struct node_launch *launch = neap_map_at(node->made.launches, 0, NULL);
 
 		neap_launch_end(node, launch);
 		if (launch->drop != NULL)
@@ -302,5 +304,5 @@ int neap_group_drop(struct neap_node *node, const char *dir,
 	struct neap_error err;
 
 	(void)neap_strcopy(pending.group, sizeof(pending.group), dir);
-	return neap_node_send(node, &request, &pending, &err);
+	return neap_node_send(&node->write, &request, &pending, &err);
 }

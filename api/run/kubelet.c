@@ -34,7 +34,7 @@ static int read_all(int fd, const char *name, struct neap_buf *to, struct neap_e
 /* Takes the state. On an error the one before counts. */
 static int set_state(struct neap_node *node, json_t *state, struct neap_error *err)
 {
-	struct node_kubelet *kubelet = &node->kubelet;
+	struct node_kubelet *kubelet = &node->given.kubelet;
 	struct neap_kubelet_facts facts;
 	int rc = neap_kubelet_facts_read(state, NULL, &facts, err);
 
@@ -47,8 +47,8 @@ static int set_state(struct neap_node *node, json_t *state, struct neap_error *e
 	kubelet->facts = facts;
 	json_decref(kubelet->state);
 	kubelet->state = state;
-	(void)neap_strcopy(node->kubelet_cpu_policy, sizeof(node->kubelet_cpu_policy),
-			   facts.cpu_policy);
+	(void)neap_strcopy(node->given.kubelet_cpu_policy,
+			   sizeof(node->given.kubelet_cpu_policy), facts.cpu_policy);
 	return 0;
 }
 
@@ -79,10 +79,10 @@ static int take(struct neap_node *node, enum neap_kubelet_file file, int fd,
 	if (rc == 0 && file == NEAP_KUBELET_STATE)
 		return parse_state(node, &buf, err);
 	if (rc == 0) {
-		struct neap_buf before = node->kubelet.config;
+		struct neap_buf before = node->given.kubelet.config;
 
-		node->kubelet.config = buf;
-		node->kubelet.has_config = true;
+		node->given.kubelet.config = buf;
+		node->given.kubelet.has_config = true;
 		buf = before;
 	}
 	return rc;
@@ -93,13 +93,13 @@ static void is_not_there(struct neap_node *node, enum neap_kubelet_file file)
 	if (file == NEAP_KUBELET_STATE)
 		(void)set_state(node, NULL, NULL); /* takes no memory */
 	else
-		node->kubelet.has_config = false;
+		node->given.kubelet.has_config = false;
 }
 
 /* The first thing that is wrong in a look is told, once until all is well again. */
 static void end_look(struct neap_node *node)
 {
-	struct node_kubelet *kubelet = &node->kubelet;
+	struct node_kubelet *kubelet = &node->given.kubelet;
 	bool was_wrong = kubelet->is_wrong;
 
 	if (kubelet->asked > 0)
@@ -118,8 +118,8 @@ static void end_look(struct neap_node *node)
 
 static void note(struct neap_node *node, const struct neap_error *err)
 {
-	if (node->kubelet.trouble.code == NEAP_OK)
-		node->kubelet.trouble = *err;
+	if (node->given.kubelet.trouble.code == NEAP_OK)
+		node->given.kubelet.trouble = *err;
 }
 
 static void opened(struct neap_node *node, void *arg,
@@ -128,7 +128,7 @@ static void opened(struct neap_node *node, void *arg,
 	enum neap_kubelet_file file = (enum neap_kubelet_file)(uintptr_t)arg;
 	struct neap_error err = {0};
 
-	node->kubelet.asked--;
+	node->given.kubelet.asked--;
 	if (answer->errnum == 0) {
 		neap_auto_fd int fd = answer->fd;
 
@@ -150,9 +150,9 @@ static int ask_hand(struct neap_node *node, enum neap_kubelet_file file,
 					    .value = neap_kubelet_file_name(file)};
 	struct node_pending pending = {.answered = opened,
 				       .arg = (void *)(uintptr_t)file};
-	int rc = neap_node_send(node, &request, &pending, err);
+	int rc = neap_node_send(&node->write, &request, &pending, err);
 
-	node->kubelet.asked += rc == 0;
+	node->given.kubelet.asked += rc == 0;
 	return rc;
 }
 
@@ -169,7 +169,7 @@ static int look_at(struct neap_node *node, enum neap_kubelet_file file,
 		is_not_there(node, file);
 		return 0;
 	}
-	if (fd < 0 && (errno == EACCES || errno == EPERM) && node->hand)
+	if (fd < 0 && (errno == EACCES || errno == EPERM) && node->write.hand)
 		return ask_hand(node, file, err);
 	if (fd < 0)
 		return neap_error_sys(err, "open %s", path);
@@ -178,14 +178,14 @@ static int look_at(struct neap_node *node, enum neap_kubelet_file file,
 
 void neap_node_kubelet_look(struct neap_node *node)
 {
-	struct node_kubelet *kubelet = &node->kubelet;
+	struct node_kubelet *kubelet = &node->given.kubelet;
 
 	if (!node->config.kubelet_dir || !node->config.kubelet_dir[0])
 		kubelet->is_known = true;
 	if (!node->config.kubelet_dir || !node->config.kubelet_dir[0] ||
 	    kubelet->asked > 0)
 		return;
-	kubelet->looked_usec = node->mono_usec;
+	kubelet->looked_usec = node->observe.mono_usec;
 	memset(&kubelet->trouble, 0, sizeof(kubelet->trouble));
 	for (int file = 0; file < NEAP_KUBELET_FILES; file++) {
 		struct neap_error err = {0};
@@ -193,13 +193,13 @@ void neap_node_kubelet_look(struct neap_node *node)
 		if (look_at(node, (enum neap_kubelet_file)file, &err) < 0)
 			note(node, &err);
 	}
-	neap_node_flush(node);
+	neap_node_flush(&node->write);
 	end_look(node);
 }
 
 void neap_kubelet_open(struct neap_node *node)
 {
-	neap_buf_init(&node->kubelet.config, NEAP_KUBELET_FILE_MAX);
+	neap_buf_init(&node->given.kubelet.config, NEAP_KUBELET_FILE_MAX);
 	(void)set_state(node, NULL, NULL);
 	neap_node_kubelet_look(node);
 }
@@ -221,9 +221,9 @@ static void tree_add(struct neap_node *node, const char *root)
 			      "the kubelet's group %s: %s", root, err.msg);
 		return;
 	}
-	neap_scan_free(node->scan);
-	node->scan = scan;
-	node->has_found = false;
+	neap_scan_free(node->observe.scan);
+	node->observe.scan = scan;
+	node->observe.has_found = false;
 	node->config.tree_count++;
 	node->config.finds_kubelet = false;
 	neap_log_line(&node->config.log, NEAP_LOG_INFO,
@@ -250,35 +250,36 @@ static void group_look(struct neap_node *node)
 
 	if (!node->config.finds_kubelet || !neap_scan_find_kubelet(node->cgroup, &tree))
 		return;
-	if (!neap_node_writes(node))
+	if (!neap_node_writes(&node->write))
 		tree_add(node, tree.root);
 	else
-		(void)neap_node_send(node, &request, &pending, &err); /* or next time */
+		(void)neap_node_send(&node->write, &request, &pending,
+				     &err); /* or next time */
 }
 
 void neap_kubelet_tick(struct neap_node *node)
 {
-	if (node->mono_usec - node->kubelet.looked_usec < LOOK_USEC)
+	if (node->observe.mono_usec - node->given.kubelet.looked_usec < LOOK_USEC)
 		return;
-	node->kubelet.looked_usec = node->mono_usec;
+	node->given.kubelet.looked_usec = node->observe.mono_usec;
 	group_look(node);
 	neap_node_kubelet_look(node);
 }
 
 void neap_kubelet_close(struct neap_node *node)
 {
-	json_decref(node->kubelet.state);
-	neap_kubelet_facts_done(&node->kubelet.facts);
-	neap_buf_done(&node->kubelet.config);
+	json_decref(node->given.kubelet.state);
+	neap_kubelet_facts_done(&node->given.kubelet.facts);
+	neap_buf_done(&node->given.kubelet.config);
 }
 
 const json_t *neap_node_kubelet_state(const struct neap_node *node)
 {
-	return node->kubelet.state;
+	return node->given.kubelet.state;
 }
 
 const char *neap_node_kubelet_config(const struct neap_node *node, size_t *ret_len)
 {
-	*ret_len = node->kubelet.config.len;
-	return node->kubelet.has_config ? node->kubelet.config.data : NULL;
+	*ret_len = node->given.kubelet.config.len;
+	return node->given.kubelet.has_config ? node->given.kubelet.config.data : NULL;
 }

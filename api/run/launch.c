@@ -12,8 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/run/node_priv.h"
-#include "engine/base/file.h"
+#include "api/run/pods_priv.h"
 #include "engine/base/mem.h"
 
 #define CONTAINER "main"
@@ -95,8 +94,8 @@ static void run_end(struct neap_node *node, struct node_run *run, json_t *body,
 {
 	neap_launch_end(node, &run->launch);
 	if (err != NULL)
-		neap_node_note(node, "refused", run->launch.dir, "operator", err->msg,
-			       err->errnum);
+		neap_node_note(&node->write, "refused", run->launch.dir, "operator",
+			       err->msg, err->errnum);
 	run->done(run->arg, body, err);
 	run_free(&run->launch);
 }
@@ -115,7 +114,7 @@ static void moved(struct neap_node *node, void *arg,
 		return; /* the empty group goes at the next tick */
 	}
 	(void)snprintf(why, sizeof(why), "neapctl run: process %d", answer->pid);
-	neap_node_note(node, "move", launch->dir, "operator", why, 0);
+	neap_node_note(&node->write, "move", launch->dir, "operator", why, 0);
 	neap_log_line(&node->config.log, NEAP_LOG_INFO,
 		      "%s workload %s: process %d runs in %s", neap_qos_name(run->qos),
 		      launch->id, answer->pid, launch->dir);
@@ -142,7 +141,7 @@ static void run_ready(struct neap_node *node, struct node_launch *launch)
 	}
 	(void)snprintf(dir, sizeof(dir), "%s/%s", launch->dir, CONTAINER);
 	(void)neap_strcopy(pending.group, sizeof(pending.group), dir);
-	if (neap_node_send(node, &request, &pending, &err) < 0)
+	if (neap_node_send(&node->write, &request, &pending, &err) < 0)
 		run_end(node, run, NULL, &err);
 }
 
@@ -191,7 +190,7 @@ void neap_node_run(struct neap_node *node, json_t *input, int peer_fd,
 		done(arg, NULL, &err);
 		return;
 	}
-	neap_node_flush(node);
+	neap_node_flush(&node->write);
 }
 
 /* --- the end of a workload --- */
@@ -199,10 +198,11 @@ void neap_node_run(struct neap_node *node, json_t *input, int peer_fd,
 static void removed(struct neap_node *node, void *arg,
 		    const struct neap_hand_answer *answer)
 {
-	struct node_workload *workload = neap_map_find(node->workloads, arg);
+	struct node_workload *workload = neap_map_find(node->observe.workloads, arg);
 
 	if (answer->errnum == 0 || answer->errnum == ENOENT) {
-		neap_node_note(node, "remove", arg, "neapd", "its last process ended", 0);
+		neap_node_note(&node->write, "remove", arg, "neapd",
+			       "its last process ended", 0);
 		if (workload != NULL)
 			neap_workload_forget(node, workload->id);
 	} else if (workload != NULL) {
@@ -232,15 +232,16 @@ void neap_launch_collect(struct neap_node *node)
 {
 	size_t i;
 
-	if (!neap_node_writes(node) || node->is_frozen)
+	if (!neap_node_writes(&node->write) || node->is_frozen)
 		return;
-	for (i = 0; i < neap_map_count(node->workloads); i++) {
-		struct node_workload *workload = neap_map_at(node->workloads, i, NULL);
+	for (i = 0; i < neap_map_count(node->observe.workloads); i++) {
+		struct node_workload *workload =
+			neap_map_at(node->observe.workloads, i, NULL);
 
 		if (workload->is_own && !workload->is_removing &&
 		    workload->processes == 0 &&
-		    neap_map_find(node->launches, workload->group->dir) == NULL &&
-		    !neap_node_is_of_pod(node, workload))
+		    neap_map_find(node->made.launches, workload->group->dir) == NULL &&
+		    neap_pod_of(&node->made, workload) == NULL)
 			collect(node, workload);
 	}
 }

@@ -20,24 +20,24 @@ static bool is_unnamed(const struct node_workload *workload)
 	return !workload->is_named && strcmp(workload->source, "kubelet") == 0;
 }
 
-static bool is_due(const struct neap_node *node)
+static bool is_due(const struct node_observe *observe)
 {
 	size_t i;
 
-	for (i = 0; i < neap_map_count(node->workloads); i++) {
+	for (i = 0; i < neap_map_count(observe->workloads); i++) {
 		const struct node_workload *workload =
-			neap_map_at(node->workloads, i, NULL);
+			neap_map_at(observe->workloads, i, NULL);
 
 		if (is_unnamed(workload) &&
-		    (node->ticks - workload->group->born < YOUNG_TICKS ||
-		     node->ticks % OLD_EVERY == 0))
+		    (observe->ticks - workload->group->born < YOUNG_TICKS ||
+		     observe->ticks % OLD_EVERY == 0))
 			return true;
 	}
 	return false;
 }
 
 /* Neither a namespace nor a name of a pod has "_" in it. */
-static void name_take(struct neap_node *node, const char *folder)
+static void name_take(struct node_observe *observe, const char *folder)
 {
 	const char *name = strchr(folder, '_');
 	const char *uid = name != NULL ? strchr(name + 1, '_') : NULL;
@@ -45,8 +45,8 @@ static void name_take(struct neap_node *node, const char *folder)
 
 	if (uid == NULL || name == folder || uid == name + 1)
 		return;
-	for (i = 0; i < neap_map_count(node->workloads); i++) {
-		struct node_workload *workload = neap_map_at(node->workloads, i, NULL);
+	for (i = 0; i < neap_map_count(observe->workloads); i++) {
+		struct node_workload *workload = neap_map_at(observe->workloads, i, NULL);
 
 		if (!is_unnamed(workload) || strcmp(workload->id, uid + 1) != 0)
 			continue;
@@ -58,35 +58,36 @@ static void name_take(struct neap_node *node, const char *folder)
 	}
 }
 
-void neap_names_look(struct neap_node *node)
+void neap_names_look(struct node_observe *observe)
 {
 	const struct dirent *entry;
 	char path[512];
 	DIR *dir;
 
-	if (!is_due(node))
+	if (!is_due(observe))
 		return;
-	(void)snprintf(path, sizeof(path), "%s/var/log/pods", node->config.sys_root);
+	(void)snprintf(path, sizeof(path), "%s/var/log/pods", observe->config->sys_root);
 	dir = opendir(path);
 	if (dir == NULL)
 		return;
 	while ((entry = readdir(dir)) != NULL)
-		name_take(node, entry->d_name);
+		name_take(observe, entry->d_name);
 	(void)closedir(dir);
 }
 
 /* The group of a pod, not of a container. A pod of neap's own has values before the
  * first look finds its group. */
-static bool name_group(const struct neap_node *node, const char *group, char *buf,
+static bool name_group(const struct node_plan *plan, const char *group, char *buf,
 		       size_t size)
 {
-	const struct node_workload *workload = neap_map_find(node->workloads, group);
+	const struct node_workload *workload =
+		neap_map_find(plan->observe->workloads, group);
 	size_t i;
 
 	if (workload != NULL && workload->is_named)
 		return neap_strcopy(buf, size, workload->name);
-	for (i = 0; i < neap_map_count(node->pods); i++) {
-		const struct node_pod *pod = neap_map_at(node->pods, i, NULL);
+	for (i = 0; i < neap_map_count(plan->made->pods); i++) {
+		const struct node_pod *pod = neap_map_at(plan->made->pods, i, NULL);
 
 		if (strcmp(pod->launch.dir, group) != 0)
 			continue;
@@ -96,17 +97,17 @@ static bool name_group(const struct neap_node *node, const char *group, char *bu
 	return false;
 }
 
-void neap_names_pod(const struct neap_node *node, const char *group, char *buf,
+void neap_names_pod(const struct node_plan *plan, const char *group, char *buf,
 		    size_t size)
 {
 	const char *slash = strrchr(group, '/');
 	char above[NEAP_PATH_MAX];
 
 	buf[0] = '\0';
-	if (name_group(node, group, buf, size) || slash == NULL)
+	if (name_group(plan, group, buf, size) || slash == NULL)
 		return;
 	(void)snprintf(above, sizeof(above), "%.*s", (int)(slash - group), group);
-	(void)name_group(node, above, buf, size);
+	(void)name_group(plan, above, buf, size);
 }
 
 bool neap_node_pod_name(const struct neap_node *node, const char *uid, char *ns,
@@ -114,9 +115,9 @@ bool neap_node_pod_name(const struct neap_node *node, const char *uid, char *ns,
 {
 	size_t i;
 
-	for (i = 0; i < neap_map_count(node->workloads); i++) {
+	for (i = 0; i < neap_map_count(node->observe.workloads); i++) {
 		const struct node_workload *workload =
-			neap_map_at(node->workloads, i, NULL);
+			neap_map_at(node->observe.workloads, i, NULL);
 		const char *slash = strchr(workload->name, '/');
 
 		if (!workload->is_named || slash == NULL ||

@@ -47,10 +47,10 @@ static void opened(struct neap_node *node, void *arg,
 		return;
 	node->is_open = true;
 	probe_keys(node);
-	if (neap_map_count(node->kept) > 0)
+	if (neap_map_count(node->plan.kept) > 0)
 		neap_log_line(&node->config.log, NEAP_LOG_INFO,
 			      "took over %zu values that an earlier neapd had set",
-			      neap_map_count(node->kept));
+			      neap_map_count(node->plan.kept));
 }
 
 /* Its own groups, then the values of the journal: the answer to the last question ends
@@ -71,12 +71,12 @@ static int ask_hand(struct neap_node *node, struct neap_error *err)
 		if (neap_tree_class_dir(
 			    neap_tree_of_class(node->config.trees, classes[i]),
 			    classes[i], dir, sizeof(dir)) &&
-		    neap_node_send(node, &request, &pending, err) < 0)
+		    neap_node_send(&node->write, &request, &pending, err) < 0)
 			return -(int)err->code;
 	}
-	if (neap_node_send(node, &list, &last, err) < 0)
+	if (neap_node_send(&node->write, &list, &last, err) < 0)
 		return -(int)err->code;
-	neap_node_flush(node);
+	neap_node_flush(&node->write);
 	return 0;
 }
 
@@ -84,35 +84,37 @@ static int node_open(struct neap_node *node, struct neap_error *err)
 {
 	struct neap_node_reading reading;
 
-	node->audit = neap_audit_new(AUDIT_ENTRIES);
-	node->groups = neap_map_new();
-	node->workloads = neap_map_new();
-	node->kept = neap_map_new();
-	node->failures = neap_map_new();
-	node->launches = neap_map_new();
-	node->pods = neap_map_new();
-	node->plan = neap_plan_new();
-	node->node_used = neap_window_new(node->config.window_samples);
-	if (node->audit == NULL || node->groups == NULL || node->workloads == NULL ||
-	    node->kept == NULL || node->failures == NULL || node->launches == NULL ||
-	    node->pods == NULL || node->plan == NULL || node->node_used == NULL)
+	node->write.audit = neap_audit_new(AUDIT_ENTRIES);
+	node->observe.groups = neap_map_new();
+	node->observe.workloads = neap_map_new();
+	node->plan.kept = neap_map_new();
+	node->write.failures = neap_map_new();
+	node->made.launches = neap_map_new();
+	node->made.pods = neap_map_new();
+	node->plan.plan = neap_plan_new();
+	node->observe.node_used = neap_window_new(node->config.window_samples);
+	if (node->write.audit == NULL || node->observe.groups == NULL ||
+	    node->observe.workloads == NULL || node->plan.kept == NULL ||
+	    node->write.failures == NULL || node->made.launches == NULL ||
+	    node->made.pods == NULL || node->plan.plan == NULL ||
+	    node->observe.node_used == NULL)
 		return neap_error_nomem(err);
 	if (neap_react_open(node, err) < 0)
 		return -(int)err->code;
 	node->is_frozen = access(node->config.freeze_file, F_OK) == 0;
-	node->is_open = !neap_node_writes(node);
+	node->is_open = !neap_node_writes(&node->write);
 	if (node->is_open)
 		probe_keys(node);
 	else if (ask_hand(node, err) < 0)
 		return -(int)err->code;
-	if (neap_readings_new(node->config.sys_root, node->cgroup, &node->readings, err) <
-		    0 ||
+	if (neap_readings_new(node->config.sys_root, node->cgroup,
+			      &node->observe.readings, err) < 0 ||
 	    neap_scan_new(node->cgroup, node->config.trees,
-			  (size_t)node->config.tree_count, &node->scan, err) < 0)
+			  (size_t)node->config.tree_count, &node->observe.scan, err) < 0)
 		return -(int)err->code;
-	neap_readings_node(node->readings, &reading);
-	node->memory_bytes = reading.memory_total_bytes;
-	return neap_observe_topology(node, err);
+	neap_readings_node(node->observe.readings, &reading);
+	node->observe.memory_bytes = reading.memory_total_bytes;
+	return neap_observe_topology(&node->observe, err);
 }
 
 int neap_node_new(const struct neap_node_config *config, struct neap_cgroup *cgroup,
@@ -125,8 +127,22 @@ int neap_node_new(const struct neap_node_config *config, struct neap_cgroup *cgr
 		return neap_error_nomem(err);
 	node->config = *config;
 	node->cgroup = cgroup;
-	node->hand = hand;
 	node->registry = registry;
+	node->observe = (struct node_observe){.config = &node->config,
+					      .cgroup = cgroup,
+					      .given = &node->given,
+					      .came = neap_workload_recall,
+					      .node = node};
+	node->plan = (struct node_plan){.config = &node->config,
+					.cgroup = cgroup,
+					.registry = registry,
+					.observe = &node->observe,
+					.given = &node->given,
+					.made = &node->made};
+	node->write = (struct node_write){.config = &node->config,
+					  .cgroup = cgroup,
+					  .plan = &node->plan,
+					  .hand = hand};
 	node->state = NODE_ACTING;
 	if (config->dry_run)
 		node->state = NODE_DRY_RUN;
@@ -160,37 +176,39 @@ void neap_node_free(struct neap_node *node)
 
 	if (node == NULL)
 		return;
-	neap_triggers_free(node->triggers);
-	if (node->launches != NULL)
+	neap_triggers_free(node->react.triggers);
+	if (node->made.launches != NULL)
 		neap_launch_free(node);
-	if (node->pods != NULL)
+	if (node->made.pods != NULL)
 		neap_pods_free(node);
-	neap_map_free(node->pods);
-	neap_node_pins_free(node);
+	neap_map_free(node->made.pods);
+	neap_node_pins_free(&node->given);
 	neap_kubelet_close(node);
-	for (i = 0; node->workloads != NULL && i < neap_map_count(node->workloads); i++)
-		neap_workload_free(neap_map_at(node->workloads, i, NULL));
-	neap_map_free(node->workloads);
-	neap_map_free(node->launches);
-	free_map_of_groups(node->groups);
-	if (node->kept != NULL)
-		neap_kept_clear(node);
-	neap_map_free(node->kept);
-	neap_map_free(node->failures);
-	for (i = 0; i < node->pending_count; i++) {
-		if (node->pending[i].dropped != NULL)
-			node->pending[i].dropped(node->pending[i].arg);
-		if (node->pending[i].is_arg_owned)
-			free(node->pending[i].arg);
+	for (i = 0; node->observe.workloads != NULL &&
+		    i < neap_map_count(node->observe.workloads);
+	     i++)
+		neap_workload_free(neap_map_at(node->observe.workloads, i, NULL));
+	neap_map_free(node->observe.workloads);
+	neap_map_free(node->made.launches);
+	free_map_of_groups(node->observe.groups);
+	if (node->plan.kept != NULL)
+		neap_kept_clear(&node->plan);
+	neap_map_free(node->plan.kept);
+	neap_map_free(node->write.failures);
+	for (i = 0; i < node->write.pending_count; i++) {
+		if (node->write.pending[i].dropped != NULL)
+			node->write.pending[i].dropped(node->write.pending[i].arg);
+		if (node->write.pending[i].is_arg_owned)
+			free(node->write.pending[i].arg);
 	}
-	free(node->pending);
-	free(node->views);
-	neap_scan_free(node->scan);
-	neap_readings_free(node->readings);
-	neap_window_free(node->node_used);
-	neap_plan_free(node->plan);
-	neap_audit_free(node->audit);
-	(void)neap_topology_unref(node->topology);
+	free(node->write.pending);
+	free(node->observe.views);
+	neap_scan_free(node->observe.scan);
+	neap_readings_free(node->observe.readings);
+	neap_window_free(node->observe.node_used);
+	neap_plan_free(node->plan.plan);
+	neap_audit_free(node->write.audit);
+	(void)neap_topology_unref(node->observe.topology);
 	free(node);
 }
 
@@ -203,34 +221,35 @@ void neap_node_tick(struct neap_node *node, int64_t mono_usec, int64_t unix_usec
 
 	if (!node->is_open)
 		return;
-	node->ticks++;
-	node->mono_usec = mono_usec;
-	node->unix_usec = unix_usec;
-	if (node->started_mono_usec == 0)
-		node->started_mono_usec = mono_usec;
+	node->observe.ticks++;
+	node->observe.mono_usec = mono_usec;
+	node->observe.unix_usec = unix_usec;
+	if (node->observe.started_mono_usec == 0)
+		node->observe.started_mono_usec = mono_usec;
 	if (node->state != NODE_WATCHING)
 		node->is_frozen = access(node->config.freeze_file, F_OK) == 0;
-	neap_trouble_look(node);
+	neap_trouble_look(&node->write);
 	neap_kubelet_tick(node);
-	if (neap_observe(node, &err) < 0) {
+	if (neap_observe(&node->observe, &err) < 0) {
 		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "tick %llu: %s",
-			      (unsigned long long)node->ticks, err.msg);
+			      (unsigned long long)node->observe.ticks, err.msg);
 	} else {
 		neap_react_sync(node);
 		if (node->config.record != NULL)
-			neap_record_add(node->config.record, &node->sample);
+			neap_record_add(node->config.record, &node->observe.sample);
 		if (node->state != NODE_RELEASED)
 			neap_ask_policies(node);
 		neap_plan_and_write(node);
 		neap_launch_collect(node);
 		neap_pods_collect(node);
 		neap_launch_go(node);
-		neap_node_flush(node);
+		neap_node_flush(&node->write);
 	}
 	spent = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID) - start;
 	node->tick_cpu_avg_usec =
-		node->ticks == 1 ? (double)spent
-				 : node->tick_cpu_avg_usec * 0.9 + (double)spent * 0.1;
+		node->observe.ticks == 1
+			? (double)spent
+			: node->tick_cpu_avg_usec * 0.9 + (double)spent * 0.1;
 }
 
 bool neap_node_is_open(const struct neap_node *node)
@@ -240,7 +259,7 @@ bool neap_node_is_open(const struct neap_node *node)
 
 bool neap_node_wants_write(const struct neap_node *node)
 {
-	return node->wants_write;
+	return node->write.wants_write;
 }
 
 /* --- operations --- */
@@ -282,15 +301,15 @@ static void operated(struct neap_node *node, void *arg,
 	    neap_int_parse(answer->old_value, &stays, NULL) < 0)
 		stays = 0;
 	if (operation->verb == OP_RELEASE) {
-		node->is_given_back = true;
-		neap_kept_clear(node);
+		node->plan.is_given_back = true;
+		neap_kept_clear(&node->plan);
 		/* What stays is known still, as at the start; without memory it is
 		 * restored at the end. */
 		if (stays > 0)
-			(void)neap_node_send(node, &list, &listed, &err);
+			(void)neap_node_send(&node->write, &list, &listed, &err);
 	}
 	(void)snprintf(why, sizeof(why), "%s (%s)", said[operation->verb], operation->by);
-	neap_node_note(node, "note", "", "operator", why, 0);
+	neap_node_note(&node->write, "note", "", "operator", why, 0);
 	neap_log_line(&node->config.log, NEAP_LOG_INFO, "operator: %s", why);
 	given = (int64_t)operation->kept - stays;
 	operation->done(operation->arg,
@@ -337,12 +356,12 @@ void neap_node_operate(struct neap_node *node, const char *verb, const char *by,
 	operation->arg = arg;
 	operation->verb = i;
 	(void)neap_strcopy(operation->by, sizeof(operation->by), by);
-	operation->kept = i == OP_RELEASE ? neap_map_count(node->kept) : 0;
+	operation->kept = i == OP_RELEASE ? neap_map_count(node->plan.kept) : 0;
 	request.op = verbs[i].op;
 	pending.answered = operated;
 	pending.arg = operation;
 	pending.is_arg_owned = true;
-	if (!node->is_open && neap_node_writes(node)) {
+	if (!node->is_open && neap_node_writes(&node->write)) {
 		(void)neap_error_set(&err, NEAP_EUNAVAILABLE, "neapd is starting");
 		done(arg, NULL, &err);
 		free(operation);
@@ -350,43 +369,43 @@ void neap_node_operate(struct neap_node *node, const char *verb, const char *by,
 	}
 	/* No plan after this moment may undo it: the state changes before the hand is
 	 * asked. */
-	if (i == OP_RELEASE && neap_node_writes(node)) {
+	if (i == OP_RELEASE && neap_node_writes(&node->write)) {
 		node->state = NODE_RELEASED;
-		node->is_given_back = false;
+		node->plan.is_given_back = false;
 	}
-	if (neap_node_send(node, &request, &pending, &err) < 0) {
+	if (neap_node_send(&node->write, &request, &pending, &err) < 0) {
 		node->state = before;
 		done(arg, NULL, &err);
 		free(operation);
 		return;
 	}
-	neap_node_flush(node);
+	neap_node_flush(&node->write);
 }
 
 const struct neap_topology *neap_node_topology(const struct neap_node *node)
 {
-	return node->topology;
+	return node->observe.topology;
 }
 
 int64_t neap_node_memory_bytes(const struct neap_node *node)
 {
-	return node->memory_bytes;
+	return node->observe.memory_bytes;
 }
 
 const struct neap_sample *neap_node_sample(const struct neap_node *node)
 {
-	return node->has_reading ? &node->sample : NULL;
+	return node->observe.has_reading ? &node->observe.sample : NULL;
 }
 
 const struct neap_audit *neap_node_audit(const struct neap_node *node)
 {
-	return node->audit;
+	return node->write.audit;
 }
 
 bool neap_node_is_ready(const struct neap_node *node, const char **ret_why_not)
 {
-	*ret_why_not = node->ticks == 0 ? "the first tick is not done" : "";
-	return node->ticks > 0;
+	*ret_why_not = node->observe.ticks == 0 ? "the first tick is not done" : "";
+	return node->observe.ticks > 0;
 }
 
 void neap_node_note_policy(struct neap_node *node, const char *label, const char *what,
@@ -396,5 +415,5 @@ void neap_node_note_policy(struct neap_node *node, const char *label, const char
 
 	(void)neap_strcopy(entry.policy, sizeof(entry.policy), label);
 	(void)neap_strcopy(entry.why, sizeof(entry.why), what);
-	(void)neap_audit_add(node->audit, &entry);
+	(void)neap_audit_add(node->write.audit, &entry);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared inside api/run only. The files: node.c (life and tick), find.c (which workloads
- * there are), observe.c (readings to sample), topology.c, react.c and triggers.c
- * (pressure events between ticks), ask.c (policies), wishes.c (their wishes and base
- * values to one plan), writes.c (plan to hand, answers to audit), inherit.c (groups born
- * narrow), trouble.c (what is told of refusals), groups.c (neap's own groups come and
- * go), launch.c (those of `neapctl run`), pods.c and pods_spec.c (those of pods), pins.c
- * (CPUs that were given out), records.c (what is remembered of both), report.c (JSON). */
+ * Shared inside api/run only. A tick goes through struct node_observe (find.c: which
+ * workloads there are; observe.c: readings to sample; names.c), struct node_plan
+ * (wishes.c: what policies wish and base values to one plan; pins.c: CPUs that were given
+ * out) and struct node_write (writes.c: plan to hand, answers to audit; hand_notes.c:
+ * what the hand is told before that; trouble.c: what is told of refusals). What joins
+ * them takes the struct neap_node: node.c (life and tick), ask.c (policies), react.c and
+ * triggers.c (pressure events between ticks), kubelet.c (its files), groups.c (neap's own
+ * groups come and go), launch.c (those of `neapctl run`), pods.c and pods_spec.c (those
+ * of pods), records.c (what is remembered of both), report.c (JSON). */
 #ifndef NEAP_API_RUN_NODE_PRIV_H
 #define NEAP_API_RUN_NODE_PRIV_H
 
@@ -84,7 +86,8 @@ struct node_kept {
 	char policy[64];
 	char why[160];
 	uint64_t wished_tick; /* the last tick in which somebody wanted it */
-	bool is_restoring;    /* the hand was asked to put it back and forget it */
+	bool is_restore_due;  /* the hand is to be asked to put it back and forget it */
+	bool is_restoring;    /* it was asked */
 	/* What the hand knows as the group's own, "": nothing; and the last tick in which
 	 * it had some. */
 	char own[32];
@@ -171,37 +174,45 @@ struct node_trouble {
 
 struct neap_triggers;
 
-struct neap_node {
-	struct neap_node_config config;
+struct node_made;
+struct node_pins;
+
+/* Who has which CPUs, by the kubelet's files and by what was told (pins.c, kubelet.c). */
+struct node_given {
+	char kubelet_cpu_policy[32]; /* "none" or "static" */
+	struct node_kubelet kubelet;
+	struct node_pins *pins; /* NULL: nothing was told of CPUs given out */
+};
+
+/* What there is: machine, groups, workloads, and the sample that policies see. A look
+ * fills it; it knows nothing of plans and writes. */
+struct node_observe {
+	const struct neap_node_config *config;
 	struct neap_cgroup *cgroup;
-	struct neap_hand *hand;
-	struct neap_registry *registry;
-	struct neap_audit *audit;
+	const struct node_given *given;
+	/* A workload in a group of neap's own came: fills what it asked for. */
+	void (*came)(struct neap_node *node, struct node_workload *workload);
+	struct neap_node *node; /* for came alone */
+
 	struct neap_topology *topology;
 	int64_t memory_bytes;   /* of the machine; NEAP_MISSING: it cannot be read */
 	bool is_topology_young; /* CPUs came or went at the last look */
 	struct neap_readings *readings;
 	struct neap_scan *scan;
-	enum node_state state;
-	bool is_given_back; /* released, and the hand has done it */
-	bool is_frozen;
-	bool is_open; /* the hand has made our groups and told its journal */
-	struct neap_error open_err;  /* why it could not */
-	char kubelet_cpu_policy[32]; /* "none" or "static" */
-	struct node_kubelet kubelet;
-
 	uint64_t groups_made;
 	bool has_found;             /* workloads are those of the last look */
 	uint64_t found_tick;        /* the last tick in which some came or went */
 	struct neap_map *groups;    /* dir -> struct node_group */
 	struct neap_map *workloads; /* group dir -> struct node_workload */
-	struct neap_map *kept;      /* group and key -> struct node_kept */
-	struct neap_map *failures;  /* group and key -> what the last plan was refused */
-	struct node_trouble trouble;
-	struct neap_map *launches; /* pod dir -> struct node_launch */
-	struct neap_map *pods;     /* uid -> struct node_pod */
-	struct node_pins *pins;    /* NULL: nothing was told of CPUs given out */
-	bool is_pids_told, are_records_swept;
+
+	uint64_t ticks; /* looks: ticks and reactions */
+	int64_t started_mono_usec;
+	int64_t mono_usec, mono_before_usec;
+	int64_t unix_usec;
+	bool has_written;    /* limits in force may be others than at the last look */
+	bool is_reaction;    /* while a reaction looks */
+	bool was_reaction;   /* the last look was one: before is still the last tick's */
+	int64_t looked_usec; /* of the sample */
 
 	struct neap_sample sample;
 	struct neap_workload *views;
@@ -209,48 +220,99 @@ struct neap_node {
 	uint64_t texts_mark; /* the last one given to a view */
 	struct neap_node_reading reading, reading_before;
 	bool has_reading;
-	int64_t mono_usec, mono_before_usec;
-	int64_t unix_usec;
 	struct neap_window *node_used;
+};
+
+/* What is wanted: made of the look and of what policies hold. */
+struct node_plan {
+	const struct neap_node_config *config;
+	struct neap_cgroup *cgroup;
+	struct neap_registry *registry;
+	struct node_observe *observe;
+	struct node_given *given;
+	const struct node_made *made;
 
 	struct neap_plan *plan;
+	struct neap_map *kept; /* group and key -> struct node_kept */
+	size_t restores_due;
+	bool is_released;   /* nothing is wanted but what was there before */
+	bool is_given_back; /* and the hand has done it */
+};
+
+/* What was asked of the hand, and what became of it. */
+struct node_write {
+	const struct neap_node_config *config;
+	struct neap_cgroup *cgroup;
+	struct node_plan *plan;
+	struct neap_hand *hand;
+	struct neap_audit *audit;
+
 	struct node_pending *pending;
 	size_t pending_count, pending_size;
-	bool has_written;     /* since the last look at limits in force */
 	size_t plan_inflight; /* writes of the last plan not answered yet */
 	uint64_t next_id;
 	bool wants_write;
-	uint64_t last_dry_hash; /* a dry run tells each plan once */
-
-	struct neap_triggers *triggers; /* NULL without a loop to watch them */
-	struct node_reactions reactions;
-	bool is_reaction;    /* while a reaction looks */
-	bool was_reaction;   /* the last look was one: before is still the last tick's */
-	bool is_plan_owed;   /* the hand was busy when a reaction wanted to write */
-	int64_t looked_usec; /* of the sample */
-	/* when reactions evenly spaced would have got to the next one */
-	int64_t paced_usec;
-	/* of the reaction whose writes are not all answered, 0: none */
-	int64_t waked_usec;
-
-	size_t ask_first; /* slot that the next tick asks first: it was put off */
-	uint64_t ticks;   /* looks: ticks and reactions */
-	int64_t started_mono_usec;
-	double tick_cpu_avg_usec;
+	uint64_t last_dry_hash;    /* a dry run tells each plan once */
+	struct neap_map *failures; /* group and key -> what the last plan was refused */
+	struct node_trouble trouble;
 	uint64_t writes,
 		writes_refused; /* answers of the hand; a vanished group is neither */
 	uint64_t late_plans;    /* ticks without a plan because the hand was still busy */
 };
 
+/* Groups of neap's own, which come and go with what runs in them. */
+struct node_made {
+	struct neap_map *launches; /* pod dir -> struct node_launch */
+	struct neap_map *pods;     /* uid -> struct node_pod */
+	bool is_pids_told, are_records_swept;
+};
+
+/* Between two ticks. */
+struct node_react {
+	struct neap_triggers *triggers; /* NULL without a loop to watch them */
+	struct node_reactions reactions;
+	bool is_plan_owed;  /* the hand was busy when a reaction wanted to write */
+	int64_t paced_usec; /* when reactions evenly spaced would have got to the next one
+			     */
+	int64_t waked_usec; /* of the reaction whose writes are not all answered, 0: none
+			     */
+};
+
+/* A tick goes from the look to the plan to the writes; each reads what is before it and
+ * changes nothing there, but that a write tells the look (has_written) and the plan (what
+ * is kept) what it did. */
+struct neap_node {
+	struct neap_node_config config;
+	struct neap_cgroup *cgroup;
+	struct neap_registry *registry;
+	enum node_state state;
+	bool is_frozen;
+	bool is_open; /* the hand has made our groups and told its journal */
+	struct neap_error open_err; /* why it could not */
+	size_t ask_first; /* slot that the next tick asks first: it was put off */
+	double tick_cpu_avg_usec;
+
+	struct node_given given;
+	struct node_observe observe;
+	struct node_plan plan;
+	struct node_write write;
+	struct node_made made;
+	struct node_react react;
+};
+
 /* find.c */
 /* Looks for workloads; node->workloads are those that are there. */
-int neap_find_workloads(struct neap_node *node, struct neap_error *err);
+int neap_find_workloads(struct node_observe *observe, struct neap_error *err);
 void neap_workload_free(struct node_workload *workload);
 /* observe.c */
-int neap_observe(struct neap_node *node, struct neap_error *err);
-struct node_group *neap_node_group(struct neap_node *node, const char *dir,
+int neap_observe(struct node_observe *observe, struct neap_error *err);
+struct node_group *neap_node_group(struct node_observe *observe, const char *dir,
 				   unsigned parts);
-int neap_observe_topology(struct neap_node *node, struct neap_error *err);
+/* The present value of a file, through the descriptor that looks keep, or one kept from
+ * now on. arg is the struct node_observe. */
+int neap_observe_read_key(void *arg, const char *dir, enum neap_key key,
+			  struct neap_value *ret, struct neap_error *err);
+int neap_observe_topology(struct node_observe *observe, struct neap_error *err);
 /* react.c */
 int neap_react_open(struct neap_node *node, struct neap_error *err);
 void neap_react_sync(struct neap_node *node);
@@ -263,50 +325,48 @@ void neap_ask_policies(struct neap_node *node);
 bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec);
 /* The version beside it, after it was asked itself. */
 void neap_ask_shadow(struct neap_node *node, size_t index, int64_t *left_usec);
-void neap_gather_wishes(struct neap_node *node);
+void neap_gather_wishes(struct node_plan *plan);
 /* CPU time of building the plan, onto the policies whose wishes it is made of. */
-void neap_charge_plan(struct neap_node *node, int64_t cpu_usec);
+void neap_charge_plan(struct node_plan *plan, int64_t cpu_usec);
 /* A base value of neap's own. */
-void neap_wish_number(struct neap_node *node, const char *group, enum neap_key key,
+void neap_wish_number(struct node_plan *plan, const char *group, enum neap_key key,
 		      int64_t number, const char *why);
 /* CPUs that were given out: what policies wish for the same file was cut to them. */
-void neap_wish_cpus(struct neap_node *node, const char *group,
+void neap_wish_cpus(struct node_plan *plan, const char *group,
 		    const struct neap_cpuset *cpus, const char *why);
-void neap_wish_besteffort_cpus(struct neap_node *node, const struct neap_cpuset *cpus,
+void neap_wish_besteffort_cpus(struct node_plan *plan, const struct neap_cpuset *cpus,
 			       const char *why);
-int neap_node_read_key(void *arg, const char *dir, enum neap_key key,
-		       struct neap_value *ret, struct neap_error *err);
 /* writes.c */
 /* False when no plan could be made or not all of it sent. */
 bool neap_plan_and_write(struct neap_node *node);
 /* Whether there is a hand that writes. Without one, and in a dry run, neap only
  * watches. */
-bool neap_node_writes(const struct neap_node *node);
+bool neap_node_writes(const struct node_write *write);
 /* In a dry run for NEAP_HAND_KUBELET alone. */
-int neap_node_send(struct neap_node *node, const struct neap_hand_request *request,
+int neap_node_send(struct node_write *write, const struct neap_hand_request *request,
 		   const struct node_pending *pending, struct neap_error *err);
-void neap_node_flush(struct neap_node *node);
-void neap_node_note(struct neap_node *node, const char *what, const char *group,
+void neap_node_flush(struct node_write *write);
+void neap_node_note(struct node_write *write, const char *what, const char *group,
 		    const char *policy, const char *why, int errnum);
-struct node_kept *neap_kept_find(const struct neap_node *node, const char *group,
+struct node_kept *neap_kept_find(const struct node_plan *plan, const char *group,
 				 enum neap_key key);
 /* Notes what was found at first, unless that is known. False without memory. */
-bool neap_kept_note(struct neap_node *node, const char *group, enum neap_key key,
+bool neap_kept_note(struct node_plan *plan, const char *group, enum neap_key key,
 		    const char *found);
 /* The hand's answer to a write into audit, counts and log. */
-void neap_audit_write(struct neap_node *node, const struct node_pending *pending,
+void neap_audit_write(struct node_write *write, const struct node_pending *pending,
 		      const struct neap_hand_answer *answer, const char *what);
-void neap_kept_drop(struct neap_node *node, const char *group, enum neap_key key);
-void neap_kept_restore(struct neap_node *node, struct node_kept *kept);
-void neap_kept_clear(struct neap_node *node);
-bool neap_node_is_settling(const struct neap_node *node);
-/* own.c */
+void neap_kept_drop(struct node_plan *plan, const char *group, enum neap_key key);
+void neap_kept_clear(struct node_plan *plan);
+/* What an earlier neapd set stays still. */
+bool neap_observe_is_settling(const struct node_observe *observe);
+/* hand_notes.c */
 /* Whether the group is below neap's own. */
-bool neap_node_is_own(const struct neap_node *node, const char *group);
+bool neap_node_is_own(const struct neap_node_config *config, const char *group);
 /* Tells the hand what groups have by themselves where that is another than it knows.
  * Before the writes of a plan are sent. */
-int neap_own_tell(struct neap_node *node, struct neap_error *err);
-void neap_own_answered(struct neap_node *node, const struct node_pending *pending,
+int neap_own_tell(struct node_write *write, struct neap_error *err);
+void neap_own_answered(struct node_write *write, const struct node_pending *pending,
 		       const struct neap_hand_answer *answer);
 /* kubelet.c */
 void neap_kubelet_open(struct neap_node *node);
@@ -314,31 +374,30 @@ void neap_kubelet_tick(struct neap_node *node);
 void neap_kubelet_close(struct neap_node *node);
 /* names.c */
 /* Names of pods that came; at each look, once they are found. */
-void neap_names_look(struct neap_node *node);
+void neap_names_look(struct node_observe *observe);
 /* "shop/web" of the pod that the group is, or is a container of; "" for all others. */
-void neap_names_pod(const struct neap_node *node, const char *group, char *buf,
+void neap_names_pod(const struct node_plan *plan, const char *group, char *buf,
 		    size_t size);
-/* inherit.c */
 /* What a group that was made while its parent was narrowed should get back one day: what
  * the parent had at first, and what it has now. NULL: it was not; the hand notes what it
  * finds. */
-const char *neap_inherited_found(struct neap_node *node, const char *dir,
+const char *neap_inherited_found(struct node_write *write, const char *dir,
 				 enum neap_key key, struct neap_value *ret_own);
-/* Has the hand note groups that were made so since the last look. Before a plan is
- * sent. */
-void neap_inherit_look(struct neap_node *node);
+/* Has the hand note groups that were made so since the last look. Before a plan is sent.
+ */
+void neap_inherit_look(struct node_write *write);
 /* trouble.c */
 /* Notes a refusal; whether it is another one than that of the plan before. */
-bool neap_trouble_is_new(struct neap_node *node, const struct node_pending *pending,
+bool neap_trouble_is_new(struct node_write *write, const struct node_pending *pending,
 			 int errnum);
 /* Whether one more line may be written now about a refusal; else it is counted. */
-bool neap_trouble_may_tell(struct neap_node *node, int errnum);
-void neap_trouble_plan_start(struct neap_node *node);
-void neap_trouble_plan_end(struct neap_node *node);
+bool neap_trouble_may_tell(struct node_write *write, int errnum);
+void neap_trouble_plan_start(struct node_write *write);
+void neap_trouble_plan_end(struct node_write *write);
 /* At each tick. */
-void neap_trouble_look(struct neap_node *node);
+void neap_trouble_look(struct node_write *write);
 /* The hand has answered something. */
-void neap_trouble_answered(struct neap_node *node);
+void neap_trouble_answered(struct node_write *write);
 /* groups.c */
 #define NEAP_LAUNCH_RELEASED                                                             \
 	"neapd has given everything back: 'neapctl resume' lets it write again"
@@ -371,42 +430,43 @@ int neap_group_drop(struct neap_node *node, const char *dir,
 /* launch.c */
 void neap_launch_collect(struct neap_node *node);
 /* pods.c */
-bool neap_node_is_of_pod(const struct neap_node *node,
-			 const struct node_workload *workload);
 /* Base values of the pod's containers. */
-void neap_pod_wish(struct neap_node *node, const struct node_workload *workload);
+void neap_pod_wish(struct node_plan *plan, const struct node_workload *workload);
 /* Groups of pods that are to go. */
 void neap_pods_collect(struct neap_node *node);
 void neap_pods_free(struct neap_node *node);
 /* pins.c */
-void neap_node_pins_free(struct neap_node *node);
+void neap_node_pins_free(struct node_given *given);
 /* What is shared now; before a plan. */
-void neap_node_pins_look(struct neap_node *node);
-void neap_node_pins_wish(struct neap_node *node);
-bool neap_node_pins_has_own(const struct neap_node *node,
+void neap_node_pins_look(struct node_given *given, struct neap_topology *topology);
+void neap_node_pins_wish(struct node_plan *plan);
+bool neap_node_pins_has_own(const struct node_given *given,
 			    const struct node_workload *workload);
 /* Its CPUs are none of its class directory's business. */
-bool neap_node_pins_is_apart(const struct neap_node *node,
+bool neap_node_pins_is_apart(const struct node_given *given,
 			     const struct node_workload *workload);
 /* Adds the CPUs of those below the directory; false: there are none. */
-bool neap_node_pins_add_below(const struct neap_node *node, const char *dir,
+bool neap_node_pins_add_below(const struct node_plan *plan, const char *dir,
 			      struct neap_cpuset *cpus);
 /* What a policy wishes for, cut to what the workload, or those of the class, may have:
  * never a CPU that a kubelet gave to a pod, whoever knows of that pod. False: nothing is
  * left, or the kubelet alone says what the workload has. */
-bool neap_node_pins_cut(const struct neap_node *node,
+bool neap_node_pins_cut(const struct node_plan *plan,
 			const struct node_workload *workload, struct neap_cpuset *cpus);
-bool neap_node_pins_cut_class(const struct neap_node *node, enum neap_kube_qos qos,
+bool neap_node_pins_cut_class(const struct node_plan *plan, enum neap_kube_qos qos,
 			      struct neap_cpuset *cpus);
 /* What the group had at first, without CPUs that a kubelet has given to a pod since.
  * False: nothing is left. */
-bool neap_node_pins_cut_back(const struct neap_node *node, const char *dir,
+bool neap_node_pins_cut_back(const struct node_plan *plan, const char *dir,
 			     struct neap_cpuset *cpus);
 /* Whether directories of classes and pods of that tree may be narrowed. */
-bool neap_node_pins_may_narrow(const struct neap_node *node, int tree);
-void neap_node_pins_show(const struct neap_node *node, struct node_workload *workload,
-			 struct neap_workload *view);
-void neap_node_pins_show_node(const struct neap_node *node, struct neap_sample *sample);
+bool neap_node_pins_may_narrow(const struct node_plan *plan, int tree);
+void neap_node_pins_show(const struct node_given *given,
+			 const struct neap_topology *topology,
+			 struct node_workload *workload, struct neap_workload *view);
+void neap_node_pins_show_node(const struct node_given *given,
+			      const struct neap_node_config *config,
+			      struct neap_sample *sample);
 /* records.c */
 void neap_workload_record(struct neap_node *node, const char *id, const json_t *record);
 void neap_workload_forget(struct neap_node *node, const char *id);

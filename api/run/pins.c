@@ -43,25 +43,25 @@ int neap_node_pins_begin(struct neap_node *node, neap_node_pin_told *told, void 
 	}
 	pins->told = told;
 	pins->arg = arg;
-	node->pins = pins;
+	node->given.pins = pins;
 	neap_node_pins_set_node(node, NULL, false);
 	return 0;
 }
 
 void neap_node_pins_end(struct neap_node *node)
 {
-	if (node->pins != NULL)
-		node->pins->told = NULL;
+	if (node->given.pins != NULL)
+		node->given.pins->told = NULL;
 }
 
-void neap_node_pins_free(struct neap_node *node)
+void neap_node_pins_free(struct node_given *given)
 {
-	struct node_pins *pins = node->pins;
+	struct node_pins *pins = given->pins;
 	const char *uid;
 
 	if (pins == NULL)
 		return;
-	node->pins = NULL;
+	given->pins = NULL;
 	while (neap_map_count(pins->map) > 0) {
 		struct node_pin *pin = neap_map_at(pins->map, 0, &uid);
 
@@ -91,7 +91,7 @@ static void said_copy(struct neap_cpu_said *to, const struct neap_cpu_said *from
 int neap_node_pin(struct neap_node *node, const char *uid,
 		  const struct neap_cpu_said *said, struct neap_error *err)
 {
-	struct node_pins *pins = node->pins;
+	struct node_pins *pins = node->given.pins;
 	struct node_pin *pin = pins == NULL ? NULL : neap_map_find(pins->map, uid);
 
 	if (pins == NULL)
@@ -109,14 +109,14 @@ int neap_node_pin(struct neap_node *node, const char *uid,
 
 void neap_node_unpin(struct neap_node *node, const char *uid)
 {
-	if (node->pins != NULL)
-		free(neap_map_remove(node->pins->map, uid));
+	if (node->given.pins != NULL)
+		free(neap_map_remove(node->given.pins->map, uid));
 }
 
 void neap_node_pins_set_node(struct neap_node *node, const struct neap_cpu_node *told,
 			     bool is_kubelet_static)
 {
-	struct node_pins *pins = node->pins;
+	struct node_pins *pins = node->given.pins;
 
 	if (pins == NULL)
 		return;
@@ -136,26 +136,26 @@ void neap_node_pins_set_node(struct neap_node *node, const struct neap_cpu_node 
 
 /* --- what a kubelet gave --- */
 
-static const struct node_pin *pin_find(const struct neap_node *node, const char *uid)
+static const struct node_pin *pin_find(const struct node_given *given, const char *uid)
 {
-	return node->pins == NULL ? NULL : neap_map_find(node->pins->map, uid);
+	return given->pins == NULL ? NULL : neap_map_find(given->pins->map, uid);
 }
 
 /* Told by its own file. Until that was read, or where it is another machine's, what the
  * objects tell of it counts. */
-static void look_given(struct neap_node *node)
+static void look_given(struct node_given *given)
 {
-	const struct neap_kubelet_facts *facts = &node->kubelet.facts;
-	struct neap_cpuset *given = &node->kubelet.given;
+	const struct neap_kubelet_facts *facts = &given->kubelet.facts;
+	struct neap_cpuset *cpus = &given->kubelet.given;
 
-	neap_cpuset_copy(given, &facts->unnamed);
-	if (!facts->is_here && node->pins != NULL)
-		neap_cpuset_copy(given, &node->pins->kubelet);
+	neap_cpuset_copy(cpus, &facts->unnamed);
+	if (!facts->is_here && given->pins != NULL)
+		neap_cpuset_copy(cpus, &given->pins->kubelet);
 	for (size_t i = 0; i < facts->pod_count; i++) {
-		const struct node_pin *pin = pin_find(node, facts->pods[i].uid);
+		const struct node_pin *pin = pin_find(given, facts->pods[i].uid);
 
 		if (pin == NULL || neap_cpuset_is_empty(&pin->said.cpus))
-			neap_cpuset_or(given, given, &facts->pods[i].cpus);
+			neap_cpuset_or(cpus, cpus, &facts->pods[i].cpus);
 	}
 }
 
@@ -165,11 +165,11 @@ static int compare_uid(const void *uid, const void *pod)
 }
 
 /* NULL: the workload is none of the pods that a kubelet gave CPUs. */
-static const struct neap_kubelet_pod *kubelet_pod(const struct neap_node *node,
+static const struct neap_kubelet_pod *kubelet_pod(const struct node_given *given,
 						  const struct node_workload *workload)
 {
-	const struct neap_kubelet_facts *facts = &node->kubelet.facts;
-	const struct node_pin *pin = pin_find(node, workload->id);
+	const struct neap_kubelet_facts *facts = &given->kubelet.facts;
+	const struct node_pin *pin = pin_find(given, workload->id);
 
 	if (workload->is_own || facts->pod_count == 0 ||
 	    (pin != NULL && !neap_cpuset_is_empty(&pin->said.cpus)))
@@ -194,18 +194,18 @@ static void tell(struct node_pins *pins, const char *uid, struct node_pin *pin)
 						   &pins->topology->online));
 }
 
-void neap_node_pins_look(struct neap_node *node)
+void neap_node_pins_look(struct node_given *given, struct neap_topology *topology)
 {
-	struct node_pins *pins = node->pins;
+	struct node_pins *pins = given->pins;
 	struct neap_cpu_node from = {0};
 	size_t count = pins == NULL ? 0 : neap_map_count(pins->map), i;
 	const char *uid;
 
-	look_given(node);
+	look_given(given);
 	if (pins == NULL)
 		return;
 	(void)neap_topology_unref(pins->topology);
-	pins->topology = neap_topology_ref(node->topology);
+	pins->topology = neap_topology_ref(topology);
 	for (i = 0; i < count; i++) {
 		struct node_pin *pin = neap_map_at(pins->map, i, &uid);
 
@@ -213,7 +213,7 @@ void neap_node_pins_look(struct neap_node *node)
 		pins->list[i].cpus = &pin->said.cpus;
 	}
 	from.topology = pins->topology;
-	neap_cpuset_copy(&from.kubelet, &node->kubelet.given);
+	neap_cpuset_copy(&from.kubelet, &given->kubelet.given);
 	neap_cpuset_copy(&from.reserved, &pins->reserved);
 	neap_cpuset_copy(&from.system, &pins->system);
 	from.is_system_shared = pins->is_system_shared;
@@ -227,22 +227,22 @@ void neap_node_pins_look(struct neap_node *node)
 
 /* --- what a workload is given --- */
 
-static const struct node_pin *pin_of(const struct neap_node *node,
+static const struct node_pin *pin_of(const struct node_given *given,
 				     const struct node_workload *workload)
 {
-	return pin_find(node, workload->id);
+	return pin_find(given, workload->id);
 }
 
-static bool is_kubelet_static(const struct neap_node *node)
+static bool is_kubelet_static(const struct node_given *given)
 {
-	return (node->pins != NULL && node->pins->is_kubelet_static) ||
-	       strcmp(node->kubelet_cpu_policy, "static") == 0;
+	return (given->pins != NULL && given->pins->is_kubelet_static) ||
+	       strcmp(given->kubelet_cpu_policy, "static") == 0;
 }
 
 /* A kubelet with the static manager gives CPUs to Guaranteed pods, and to those without a
  * word of the scheduler it writes the rest itself. Of pods that nobody told of nothing is
  * known. */
-static bool is_left_alone(const struct neap_node *node,
+static bool is_left_alone(const struct node_given *given,
 			  const struct node_workload *workload,
 			  const struct node_pin *pin)
 {
@@ -250,24 +250,24 @@ static bool is_left_alone(const struct neap_node *node,
 		return false;
 	if (pin == NULL)
 		return true;
-	if (!is_kubelet_static(node) || !neap_cpuset_is_empty(&pin->said.cpus))
+	if (!is_kubelet_static(given) || !neap_cpuset_is_empty(&pin->said.cpus))
 		return false;
 	return workload->kube_qos == NEAP_KUBE_GUARANTEED ||
 	       (pin->said.qos == NEAP_QOS_NONE &&
 		workload->kube_qos == NEAP_KUBE_BURSTABLE);
 }
 
-static void given_to(const struct neap_node *node, const struct node_workload *workload,
+static void given_to(const struct node_given *given, const struct node_workload *workload,
 		     struct neap_cpu_given *ret)
 {
-	const struct node_pins *pins = node->pins;
-	const struct node_pin *pin = pin_of(node, workload);
+	const struct node_pins *pins = given->pins;
+	const struct node_pin *pin = pin_of(given, workload);
 	struct neap_cpu_said said = {0};
 
 	ret->kind = NEAP_CPUS_ANY;
 	neap_cpuset_clear(&ret->cpus);
 	if (pins == NULL || pins->topology == NULL || workload->is_host_app ||
-	    is_left_alone(node, workload, pin))
+	    is_left_alone(given, workload, pin))
 		return;
 	if (pin != NULL) {
 		neap_cpu_give(&pins->rooms, &pin->said, ret);
@@ -278,13 +278,13 @@ static void given_to(const struct neap_node *node, const struct node_workload *w
 	neap_cpu_give(&pins->rooms, &said, ret);
 }
 
-bool neap_node_pins_has_own(const struct neap_node *node,
+bool neap_node_pins_has_own(const struct node_given *given,
 			    const struct node_workload *workload)
 {
-	const struct node_pin *pin = pin_of(node, workload);
+	const struct node_pin *pin = pin_of(given, workload);
 
-	return pin != NULL && node->pins->topology != NULL &&
-	       neap_cpuset_intersects(&pin->said.cpus, &node->pins->topology->online);
+	return pin != NULL && given->pins->topology != NULL &&
+	       neap_cpuset_intersects(&pin->said.cpus, &given->pins->topology->online);
 }
 
 /* The set of its class directory does not count for it. */
@@ -303,29 +303,31 @@ static bool is_apart(const struct node_workload *workload,
 	}
 }
 
-bool neap_node_pins_is_apart(const struct neap_node *node,
+bool neap_node_pins_is_apart(const struct node_given *given,
 			     const struct node_workload *workload)
 {
-	struct neap_cpu_given given;
+	struct neap_cpu_given cpus;
 
-	given_to(node, workload, &given);
-	return is_apart(workload, &given);
+	given_to(given, workload, &cpus);
+	return is_apart(workload, &cpus);
 }
 
-bool neap_node_pins_add_below(const struct neap_node *node, const char *dir,
+bool neap_node_pins_add_below(const struct node_plan *plan, const char *dir,
 			      struct neap_cpuset *cpus)
 {
 	bool is_any = false;
 	size_t i;
 
-	for (i = 0; node->pins != NULL && i < neap_map_count(node->workloads); i++) {
+	for (i = 0;
+	     plan->given->pins != NULL && i < neap_map_count(plan->observe->workloads);
+	     i++) {
 		const struct node_workload *workload =
-			neap_map_at(node->workloads, i, NULL);
+			neap_map_at(plan->observe->workloads, i, NULL);
 		struct neap_cpu_given given;
 
 		if (!neap_path_is_below(workload->group->dir, dir))
 			continue;
-		given_to(node, workload, &given);
+		given_to(plan->given, workload, &given);
 		if (!is_apart(workload, &given))
 			continue;
 		is_any = true;
@@ -348,77 +350,78 @@ static void cut(struct neap_cpuset *cpus, const struct neap_cpuset *to)
 
 /* Where the wish lies wholly in what was given away, the whole rest is what comes
  * nearest. */
-static bool cut_given(const struct neap_node *node, struct neap_cpuset *cpus)
+static bool cut_given(const struct node_plan *plan, struct neap_cpuset *cpus)
 {
 	struct neap_cpuset rest;
 
-	if (neap_cpuset_is_empty(&node->kubelet.given))
+	if (neap_cpuset_is_empty(&plan->given->kubelet.given))
 		return true;
-	neap_cpuset_minus(&rest, &node->topology->online, &node->kubelet.given);
+	neap_cpuset_minus(&rest, &plan->observe->topology->online,
+			  &plan->given->kubelet.given);
 	if (neap_cpuset_is_empty(&rest))
 		return false;
 	cut(cpus, &rest);
 	return true;
 }
 
-bool neap_node_pins_cut(const struct neap_node *node,
+bool neap_node_pins_cut(const struct node_plan *plan,
 			const struct node_workload *workload, struct neap_cpuset *cpus)
 {
 	struct neap_cpu_given given;
 
-	if (kubelet_pod(node, workload) != NULL)
+	if (kubelet_pod(plan->given, workload) != NULL)
 		return false;
-	given_to(node, workload, &given);
+	given_to(plan->given, workload, &given);
 	cut(cpus, &given.cpus);
-	return cut_given(node, cpus);
+	return cut_given(plan, cpus);
 }
 
-bool neap_node_pins_cut_back(const struct neap_node *node, const char *dir,
+bool neap_node_pins_cut_back(const struct node_plan *plan, const char *dir,
 			     struct neap_cpuset *cpus)
 {
-	if (neap_cpuset_is_empty(&node->kubelet.given))
+	if (neap_cpuset_is_empty(&plan->given->kubelet.given))
 		return true;
-	for (size_t i = 0; i < neap_map_count(node->workloads); i++) {
+	for (size_t i = 0; i < neap_map_count(plan->observe->workloads); i++) {
 		const struct node_workload *workload =
-			neap_map_at(node->workloads, i, NULL);
+			neap_map_at(plan->observe->workloads, i, NULL);
 
 		/* A directory stays wide, as the kubelet writes below it. */
 		if (strcmp(dir, workload->group->dir) != 0 &&
 		    neap_path_is_below(dir, workload->group->dir))
-			return kubelet_pod(node, workload) != NULL ||
-			       cut_given(node, cpus);
+			return kubelet_pod(plan->given, workload) != NULL ||
+			       cut_given(plan, cpus);
 	}
 	/* The node does not list the pod yet, or does not list it any more. */
-	for (int i = 0; i < node->config.tree_count; i++)
-		if (neap_path_is_container(node->config.trees[i].root, dir))
-			return cut_given(node, cpus);
+	for (int i = 0; i < plan->config->tree_count; i++)
+		if (neap_path_is_container(plan->config->trees[i].root, dir))
+			return cut_given(plan, cpus);
 	return true;
 }
 
-bool neap_node_pins_cut_class(const struct neap_node *node, enum neap_kube_qos qos,
+bool neap_node_pins_cut_class(const struct node_plan *plan, enum neap_kube_qos qos,
 			      struct neap_cpuset *cpus)
 {
-	const struct node_pins *pins = node->pins;
+	const struct node_pins *pins = plan->given->pins;
 
 	if (pins != NULL && pins->topology != NULL)
 		cut(cpus,
 		    qos == NEAP_KUBE_BESTEFFORT ? &pins->rooms.be : &pins->rooms.ls);
-	return cut_given(node, cpus);
+	return cut_given(plan, cpus);
 }
 
 /* --- wishes --- */
 
 /* Where a kubelet writes the sets of containers itself, and this kernel refuses what a
  * directory above does not have, its directories stay as they are. */
-bool neap_node_pins_may_narrow(const struct neap_node *node, int tree)
+bool neap_node_pins_may_narrow(const struct node_plan *plan, int tree)
 {
 	bool v2 = false;
 
-	(void)neap_cgroup_file(node->cgroup, NEAP_KEY_CPUSET_CPUS, NULL, &v2);
-	return node->config.trees[tree].is_own || v2 || !is_kubelet_static(node);
+	(void)neap_cgroup_file(plan->cgroup, NEAP_KEY_CPUSET_CPUS, NULL, &v2);
+	return plan->config->trees[tree].is_own || v2 || !is_kubelet_static(plan->given);
 }
 
-static void wish_for(struct neap_node *node, const struct node_workload *workload,
+static void wish_for(struct node_plan *plan, const struct node_workload *workload,
 		     const struct neap_cpu_given *given)
 {
 	const char *why = neap_cpu_kind_text(given->kind);
@@ -427,9 +430,9 @@ static void wish_for(struct neap_node *node, const struct node_workload *workloa
 	size_t i;
 
 	if (workload->is_own)
-		neap_wish_cpus(node, workload->group->dir, &given->cpus, why);
+		neap_wish_cpus(plan, workload->group->dir, &given->cpus, why);
 	if (is_free && workload->is_settled)
-		neap_wish_number(node, workload->group->dir, NEAP_KEY_CPU_MAX_MILLI,
+		neap_wish_number(plan, workload->group->dir, NEAP_KEY_CPU_MAX_MILLI,
 				 NEAP_UNLIMITED, "it has CPUs of its own");
 	for (i = 0; i < workload->container_count; i++) {
 		const struct node_group *container = workload->containers[i];
@@ -438,16 +441,16 @@ static void wish_for(struct neap_node *node, const struct node_workload *workloa
 		 * here. */
 		if (!workload->is_own && !container->is_settled)
 			continue;
-		neap_wish_cpus(node, container->dir, &given->cpus, why);
+		neap_wish_cpus(plan, container->dir, &given->cpus, why);
 		if (is_free)
-			neap_wish_number(node, container->dir, NEAP_KEY_CPU_MAX_MILLI,
+			neap_wish_number(plan, container->dir, NEAP_KEY_CPU_MAX_MILLI,
 					 NEAP_UNLIMITED, "it has CPUs of its own");
 	}
 }
 
-void neap_node_pins_wish(struct neap_node *node)
+void neap_node_pins_wish(struct node_plan *plan)
 {
-	const struct node_pins *pins = node->pins;
+	const struct node_pins *pins = plan->given->pins;
 	bool is_be_narrow;
 	size_t i;
 
@@ -455,57 +458,59 @@ void neap_node_pins_wish(struct neap_node *node)
 		return;
 	is_be_narrow = !neap_cpuset_is_subset(&pins->topology->online, &pins->rooms.be);
 	if (is_be_narrow)
-		neap_wish_besteffort_cpus(node, &pins->rooms.be,
+		neap_wish_besteffort_cpus(plan, &pins->rooms.be,
 					  neap_cpu_kind_text(NEAP_CPUS_BE));
-	for (i = 0; i < neap_map_count(node->workloads); i++) {
+	for (i = 0; i < neap_map_count(plan->observe->workloads); i++) {
 		const struct node_workload *workload =
-			neap_map_at(node->workloads, i, NULL);
+			neap_map_at(plan->observe->workloads, i, NULL);
 		struct neap_cpu_given given;
 
 		if (workload->is_removing)
 			continue;
-		given_to(node, workload, &given);
+		given_to(plan->given, workload, &given);
 		if (given.kind == NEAP_CPUS_ANY)
 			continue;
 		/* The directory holds it. */
 		if (given.kind == NEAP_CPUS_BE &&
 		    workload->kube_qos == NEAP_KUBE_BESTEFFORT &&
-		    neap_node_pins_may_narrow(node,
+		    neap_node_pins_may_narrow(plan,
 					      workload->is_own ? 0 : NEAP_TREES_OWN))
 			continue;
-		wish_for(node, workload, &given);
+		wish_for(plan, workload, &given);
 	}
 }
 
 /* --- what policies see --- */
 
-void neap_node_pins_show(const struct neap_node *node, struct node_workload *workload,
-			 struct neap_workload *view)
+void neap_node_pins_show(const struct node_given *given,
+			 const struct neap_topology *topology,
+			 struct node_workload *workload, struct neap_workload *view)
 {
-	const struct node_pin *pin = pin_of(node, workload);
-	const struct neap_kubelet_pod *given = kubelet_pod(node, workload);
+	const struct node_pin *pin = pin_of(given, workload);
+	const struct neap_kubelet_pod *pod = kubelet_pod(given, workload);
 
 	neap_cpuset_clear(&view->exclusive_cpus);
-	if (given != NULL)
-		neap_cpuset_and(&view->exclusive_cpus, &given->cpus,
-				&node->topology->online);
+	if (pod != NULL)
+		neap_cpuset_and(&view->exclusive_cpus, &pod->cpus, &topology->online);
 	if (pin == NULL)
 		return;
 	workload->qos = pin->said.qos;
 	view->qos = workload->qos;
-	if (given == NULL)
+	if (pod == NULL)
 		neap_cpuset_and(&view->exclusive_cpus, &pin->said.cpus,
-				&node->topology->online);
+				&topology->online);
 }
 
-void neap_node_pins_show_node(const struct neap_node *node, struct neap_sample *sample)
+void neap_node_pins_show_node(const struct node_given *given,
+			      const struct neap_node_config *config,
+			      struct neap_sample *sample)
 {
-	const struct node_pins *pins = node->pins;
+	const struct node_pins *pins = given->pins;
 
 	neap_cpuset_copy(&sample->reserved_cpus,
-			 pins != NULL ? &pins->reserved : &node->config.reserved_cpus);
+			 pins != NULL ? &pins->reserved : &config->reserved_cpus);
 	neap_cpuset_copy(&sample->system_cpus,
-			 pins != NULL ? &pins->system : &node->config.system_cpus);
+			 pins != NULL ? &pins->system : &config->system_cpus);
 	if (pins != NULL && pins->is_system_shared)
 		neap_cpuset_clear(&sample->system_cpus);
 }

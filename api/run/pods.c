@@ -21,7 +21,7 @@
 static struct node_workload *workload_of(const struct neap_node *node,
 					 const struct node_pod *pod)
 {
-	return neap_map_find(node->workloads, pod->launch.dir);
+	return neap_map_find(node->observe.workloads, pod->launch.dir);
 }
 
 /* Whoever still waits is told when neapd ends. */
@@ -48,20 +48,14 @@ static void pod_free(struct node_pod *pod)
 
 /* --- what others see of it --- */
 
-struct node_pod *neap_pod_of(const struct neap_node *node,
+struct node_pod *neap_pod_of(const struct node_made *made,
 			     const struct node_workload *workload)
 {
 	struct node_pod *pod =
-		workload->is_own ? neap_map_find(node->pods, workload->id) : NULL;
+		workload->is_own ? neap_map_find(made->pods, workload->id) : NULL;
 
 	return pod != NULL && strcmp(pod->launch.dir, workload->group->dir) == 0 ? pod
 										 : NULL;
-}
-
-bool neap_node_is_of_pod(const struct neap_node *node,
-			 const struct node_workload *workload)
-{
-	return neap_pod_of(node, workload) != NULL;
 }
 
 void neap_pod_apply(const struct node_pod *pod, struct node_workload *workload)
@@ -78,16 +72,16 @@ void neap_pod_apply(const struct node_pod *pod, struct node_workload *workload)
 			  &workload->memory_limit_bytes);
 }
 
-static void wish(struct neap_node *node, const char *dir, enum neap_key key,
+static void wish(struct node_plan *plan, const char *dir, enum neap_key key,
 		 int64_t amount, const char *why)
 {
 	if (amount != NEAP_MISSING)
-		neap_wish_number(node, dir, key, amount, why);
+		neap_wish_number(plan, dir, key, amount, why);
 }
 
-void neap_pod_wish(struct neap_node *node, const struct node_workload *workload)
+void neap_pod_wish(struct node_plan *plan, const struct node_workload *workload)
 {
-	const struct node_pod *pod = neap_pod_of(node, workload);
+	const struct node_pod *pod = neap_pod_of(plan->made, workload);
 	size_t i;
 
 	for (i = 0; pod != NULL && i < pod->spec->count; i++) {
@@ -97,15 +91,15 @@ void neap_pod_wish(struct neap_node *node, const struct node_workload *workload)
 		if (snprintf(dir, sizeof(dir), "%s/%s", pod->launch.dir,
 			     neap_pod_container_dir(container)) >= (int)sizeof(dir))
 			continue; /* could not be made either */
-		neap_wish_number(node, dir, NEAP_KEY_CPU_SHARES,
+		neap_wish_number(plan, dir, NEAP_KEY_CPU_SHARES,
 				 neap_milli_to_shares(container->cpu_request_milli),
 				 "weight of the container's CPU request");
-		if (!neap_node_pins_has_own(node, workload))
-			wish(node, dir, NEAP_KEY_CPU_MAX_MILLI,
+		if (!neap_node_pins_has_own(plan->given, workload))
+			wish(plan, dir, NEAP_KEY_CPU_MAX_MILLI,
 			     container->cpu_limit_milli, "CPU limit of the container");
-		wish(node, dir, NEAP_KEY_MEMORY_MAX_BYTES, container->memory_limit_bytes,
+		wish(plan, dir, NEAP_KEY_MEMORY_MAX_BYTES, container->memory_limit_bytes,
 		     "memory limit of the container");
-		wish(node, dir, NEAP_KEY_PIDS_MAX, container->processes_max,
+		wish(plan, dir, NEAP_KEY_PIDS_MAX, container->processes_max,
 		     "number of processes of the container");
 	}
 }
@@ -113,7 +107,7 @@ void neap_pod_wish(struct neap_node *node, const struct node_workload *workload)
 bool neap_node_pod_usage(const struct neap_node *node, const char *uid,
 			 struct neap_node_pod_usage *ret)
 {
-	const struct node_pod *pod = neap_map_find(node->pods, uid);
+	const struct node_pod *pod = neap_map_find(node->made.pods, uid);
 	const struct node_workload *workload =
 		pod == NULL ? NULL : workload_of(node, pod);
 	const struct neap_workload *view = workload == NULL ? NULL : workload->view;
@@ -136,7 +130,7 @@ static void pod_end(struct neap_node *node, struct node_pod *pod)
 	neap_node_pod_done *done = pod->done;
 	struct pod_wait *wait;
 
-	(void)neap_map_remove(node->pods, pod->spec->uid);
+	(void)neap_map_remove(node->made.pods, pod->spec->uid);
 	neap_workload_forget(node, pod->spec->uid);
 	if (done != NULL)
 		done(pod->arg, &failed);
@@ -152,7 +146,7 @@ static void gone(struct neap_node *node, void *arg, const struct neap_hand_answe
 
 	pod->is_removing = false;
 	if (answer->errnum == 0 || answer->errnum == ENOENT) {
-		neap_node_note(node, "remove", pod->launch.dir, "neapd",
+		neap_node_note(&node->write, "remove", pod->launch.dir, "neapd",
 			       pod->is_added ? "the pod was removed"
 					     : "nobody added the pod",
 			       0);
@@ -192,7 +186,7 @@ static bool pod_go(struct neap_node *node, struct node_pod *pod)
 
 	if (pod->is_removing)
 		return true;
-	if (!neap_node_writes(node) || node->is_frozen ||
+	if (!neap_node_writes(&node->write) || node->is_frozen ||
 	    neap_launch_is_active(node, &pod->launch) || has_process(workload))
 		return false;
 	for (i = 0; workload != NULL && i < workload->container_count; i++)
@@ -214,7 +208,7 @@ static bool pod_go(struct neap_node *node, struct node_pod *pod)
 void neap_node_pod_remove(struct neap_node *node, const char *uid,
 			  neap_node_pod_done *done, void *arg)
 {
-	struct node_pod *pod = neap_map_find(node->pods, uid);
+	struct node_pod *pod = neap_map_find(node->made.pods, uid);
 	struct pod_wait *wait = NULL;
 	struct neap_error err = {0};
 
@@ -223,7 +217,7 @@ void neap_node_pod_remove(struct neap_node *node, const char *uid,
 			done(arg, NULL);
 		return;
 	}
-	if (!neap_node_writes(node))
+	if (!neap_node_writes(&node->write))
 		(void)neap_launch_check(node, &err);
 	else if (done != NULL) {
 		wait = neap_alloc(sizeof(*wait));
@@ -243,18 +237,19 @@ void neap_node_pod_remove(struct neap_node *node, const char *uid,
 	}
 	pod->is_going = true;
 	if (pod_go(node, pod))
-		neap_node_flush(node);
+		neap_node_flush(&node->write);
 }
 
 void neap_pods_collect(struct neap_node *node)
 {
-	bool is_late = node->mono_usec - node->started_mono_usec >= GRACE_USEC;
+	bool is_late =
+		node->observe.mono_usec - node->observe.started_mono_usec >= GRACE_USEC;
 	size_t i;
 
-	if (!neap_node_writes(node) || node->is_frozen)
+	if (!neap_node_writes(&node->write) || node->is_frozen)
 		return;
-	for (i = neap_map_count(node->pods); i-- > 0;) {
-		struct node_pod *pod = neap_map_at(node->pods, i, NULL);
+	for (i = neap_map_count(node->made.pods); i-- > 0;) {
+		struct node_pod *pod = neap_map_at(node->made.pods, i, NULL);
 		const struct node_workload *workload = workload_of(node, pod);
 
 		if (!pod->is_added && is_late &&
@@ -264,19 +259,19 @@ void neap_pods_collect(struct neap_node *node)
 		if (pod->is_going)
 			(void)pod_go(node, pod);
 	}
-	if (is_late && !node->are_records_swept) {
-		node->are_records_swept = true;
+	if (is_late && !node->made.are_records_swept) {
+		node->made.are_records_swept = true;
 		neap_workload_sweep(node);
 	}
 }
 
 void neap_pods_free(struct neap_node *node)
 {
-	while (neap_map_count(node->pods) > 0) {
+	while (neap_map_count(node->made.pods) > 0) {
 		const char *uid;
-		struct node_pod *pod = neap_map_at(node->pods, 0, &uid);
+		struct node_pod *pod = neap_map_at(node->made.pods, 0, &uid);
 
-		(void)neap_map_remove(node->pods, uid);
+		(void)neap_map_remove(node->made.pods, uid);
 		tell_end(pod->done, pod->arg);
 		for (struct pod_wait *wait = pod->waits; wait != NULL; wait = wait->next)
 			tell_end(wait->done, wait->arg);
@@ -301,11 +296,13 @@ static void pod_ready(struct neap_node *node, struct node_launch *launch)
 	if (err.code == NEAP_OK) {
 		pod->is_added = true;
 		pod->done = NULL;
-		neap_node_note(node, "make", launch->dir, "neapd", "a pod was added", 0);
+		neap_node_note(&node->write, "make", launch->dir, "neapd",
+			       "a pod was added", 0);
 		done(pod->arg, NULL);
 		return;
 	}
-	neap_node_note(node, "refused", launch->dir, "neapd", err.msg, err.errnum);
+	neap_node_note(&node->write, "refused", launch->dir, "neapd", err.msg,
+		       err.errnum);
 	pod->is_going = pod->is_going || !pod->was_there;
 	if (pod->is_going && pod_go(node, pod)) {
 		pod->failed = err; /* told when the groups are gone */
@@ -327,7 +324,7 @@ static struct node_pod *pod_new(struct neap_node *node, struct pod_spec *spec,
 	pod->launch.is_strict = true;
 	pod->launch.is_pod = true;
 	pod->launch.ready = pod_ready;
-	if (!neap_map_set(node->pods, spec->uid, pod)) {
+	if (!neap_map_set(node->made.pods, spec->uid, pod)) {
 		free(pod);
 		return NULL;
 	}
@@ -344,7 +341,7 @@ struct node_pod *neap_pod_recall(struct neap_node *node,
 	struct node_pod *pod = NULL;
 
 	if (spec != NULL && spec->kube_qos == workload->kube_qos &&
-	    neap_map_find(node->pods, workload->id) == NULL)
+	    neap_map_find(node->made.pods, workload->id) == NULL)
 		pod = pod_new(node, spec, workload->group->dir);
 	if (pod == NULL)
 		free(spec);
@@ -379,16 +376,16 @@ static int check_present(const struct neap_node *node, const struct node_pod *po
 		return neap_error_set(err, NEAP_EINVAL,
 				      "pod %s runs in %s: its class cannot change",
 				      spec->uid, pod->launch.dir);
-	for (i = 0; pod == NULL && i < neap_map_count(node->workloads); i++) {
+	for (i = 0; pod == NULL && i < neap_map_count(node->observe.workloads); i++) {
 		const struct node_workload *workload =
-			neap_map_at(node->workloads, i, NULL);
+			neap_map_at(node->observe.workloads, i, NULL);
 
 		if (workload->is_run && strcmp(workload->id, spec->uid) == 0)
 			return neap_error_set(err, NEAP_EEXISTS,
 					      "'neapctl run' has a workload %s",
 					      spec->uid);
 	}
-	if (pod == NULL && neap_map_find(node->launches, dir) != NULL)
+	if (pod == NULL && neap_map_find(node->made.launches, dir) != NULL)
 		return neap_error_set(err, NEAP_EEXISTS,
 				      "'neapctl run' has a workload %s", spec->uid);
 	return 0;
@@ -398,13 +395,13 @@ static void tell_of_pids(struct neap_node *node, const struct pod_spec *spec)
 {
 	size_t i;
 
-	if (node->is_pids_told ||
+	if (node->made.is_pids_told ||
 	    (node->cgroup->supports & (1u << NEAP_KEY_PIDS_MAX)) != 0)
 		return;
 	for (i = 0; i < spec->count; i++) {
 		if (spec->containers[i].processes_max == NEAP_MISSING)
 			continue;
-		node->is_pids_told = true;
+		node->made.is_pids_told = true;
 		neap_log_line(&node->config.log, NEAP_LOG_WARN,
 			      "the number of processes of pods is not limited: %s",
 			      node->cgroup->why_not[NEAP_KEY_PIDS_MAX]);
@@ -441,7 +438,7 @@ static int pod_add(struct neap_node *node, struct pod_spec *spec,
 {
 	const struct neap_tree *own =
 		neap_tree_of_class(node->config.trees, spec->kube_qos);
-	struct node_pod *pod = neap_map_find(node->pods, spec->uid);
+	struct node_pod *pod = neap_map_find(node->made.pods, spec->uid);
 	struct pod_spec *before = pod == NULL ? NULL : pod->spec;
 	char dir[NEAP_PATH_MAX];
 
@@ -467,7 +464,7 @@ static int pod_add(struct neap_node *node, struct pod_spec *spec,
 			pod->spec = before;
 			free(spec);
 		} else {
-			(void)neap_map_remove(node->pods, spec->uid);
+			(void)neap_map_remove(node->made.pods, spec->uid);
 			pod_free(pod);
 		}
 		return -(int)err->code;
@@ -490,7 +487,7 @@ void neap_node_pod_add(struct neap_node *node, const struct neap_node_pod *pod,
 		done(arg, &err);
 		return;
 	}
-	neap_node_flush(node);
+	neap_node_flush(&node->write);
 }
 
 /* --- processes --- */
@@ -511,13 +508,14 @@ static void moved(struct neap_node *node, void *arg,
 
 	if (answer->errnum != 0) {
 		neap_launch_error(&err, "move the process into", move->group, answer);
-		neap_node_note(node, "refused", move->group, "neapd", err.msg,
+		neap_node_note(&node->write, "refused", move->group, "neapd", err.msg,
 			       answer->errnum);
 		move->done(move->arg, &err);
 	} else {
 		(void)snprintf(why, sizeof(why), "container: process %d", answer->pid);
 		if (!move->is_probe)
-			neap_node_note(node, "move", move->group, "neapd", why, 0);
+			neap_node_note(&node->write, "move", move->group, "neapd", why,
+				       0);
 		move->done(move->arg, NULL);
 	}
 	free(move);
@@ -527,7 +525,7 @@ static int find_group(const struct neap_node *node, const char *uid,
 		      const char *container, char *buf, size_t size,
 		      struct neap_error *err)
 {
-	const struct node_pod *pod = neap_map_find(node->pods, uid);
+	const struct node_pod *pod = neap_map_find(node->made.pods, uid);
 	size_t i;
 
 	if (pod == NULL || (!pod->is_added && pod->done == NULL))
@@ -577,8 +575,8 @@ static void pod_move(struct neap_node *node, const char *uid, const char *contai
 		request.group = move->group;
 		(void)neap_strcopy(pending.group, sizeof(pending.group), move->group);
 		pending.arg = move;
-		if (neap_node_send(node, &request, &pending, &err) == 0) {
-			neap_node_flush(node);
+		if (neap_node_send(&node->write, &request, &pending, &err) == 0) {
+			neap_node_flush(&node->write);
 			return;
 		}
 	}

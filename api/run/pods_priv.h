@@ -30,7 +30,7 @@ struct pod_wait {
 	void *arg;
 };
 
-/* In node->pods by its uid. */
+/* In node->made.pods by its uid. */
 struct node_pod {
 	struct node_launch launch; /* first; its dir is the pod's in any case */
 	struct pod_spec *spec;
@@ -63,7 +63,7 @@ const char *neap_pod_container_dir(const struct pod_container *container);
 
 /* pods.c */
 /* The pod whose group this is, NULL for none. */
-struct node_pod *neap_pod_of(const struct neap_node *node,
+struct node_pod *neap_pod_of(const struct node_made *made,
 			     const struct node_workload *workload);
 /* One of an earlier neapd, by its record (which may be NULL or wrong: NULL). */
 struct node_pod *neap_pod_recall(struct neap_node *node,

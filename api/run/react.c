@@ -24,7 +24,7 @@
 static void opened(struct neap_node *node, void *arg,
 		   const struct neap_hand_answer *answer)
 {
-	neap_triggers_opened(node->triggers, (uint64_t)(uintptr_t)arg, answer->fd,
+	neap_triggers_opened(node->react.triggers, (uint64_t)(uintptr_t)arg, answer->fd,
 			     answer->errnum, answer->text);
 }
 
@@ -36,14 +36,14 @@ static int open_trigger(void *arg, uint64_t id, const char *group, const char *v
 		.op = NEAP_HAND_TRIGGER, .group = group, .value = value};
 	struct node_pending pending = {.answered = opened, .arg = (void *)(uintptr_t)id};
 
-	return neap_node_send(node, &request, &pending, err);
+	return neap_node_send(&node->write, &request, &pending, err);
 }
 
 /* How long the bound on their rate puts the next reaction off; not above 0: it may be
  * now. */
 static int64_t time_left(const struct neap_node *node, int64_t now_usec)
 {
-	return node->paced_usec - (BURST - 1) * SPACING_USEC - now_usec;
+	return node->react.paced_usec - (BURST - 1) * SPACING_USEC - now_usec;
 }
 
 /* Events of one turn of the loop are one reaction, and so are those of a pause before
@@ -65,8 +65,8 @@ int neap_react_open(struct neap_node *node, struct neap_error *err)
 
 	if (config.loop.watch == NULL)
 		return 0;
-	node->triggers = neap_triggers_new(&config);
-	return node->triggers == NULL ? neap_error_nomem(err) : 0;
+	node->react.triggers = neap_triggers_new(&config);
+	return node->react.triggers == NULL ? neap_error_nomem(err) : 0;
 }
 
 static void want_class(struct neap_node *node, const char *policy,
@@ -79,7 +79,7 @@ static void want_class(struct neap_node *node, const char *policy,
 		char dir[NEAP_PATH_MAX];
 
 		if (neap_tree_class_dir(tree, qos, dir, sizeof(dir)))
-			neap_triggers_want(node->triggers, policy, trigger, dir);
+			neap_triggers_want(node->react.triggers, policy, trigger, dir);
 	}
 }
 
@@ -88,18 +88,18 @@ static void want(struct neap_node *node, const char *policy,
 {
 	size_t i;
 
-	neap_triggers_want(node->triggers, policy, trigger, NULL);
+	neap_triggers_want(node->react.triggers, policy, trigger, NULL);
 	if (strcmp(trigger->of, "node") == 0)
-		neap_triggers_want(node->triggers, policy, trigger, "");
+		neap_triggers_want(node->react.triggers, policy, trigger, "");
 	else if (strcmp(trigger->of, "besteffort") == 0)
 		want_class(node, policy, trigger, NEAP_KUBE_BESTEFFORT);
 	else if (strcmp(trigger->of, "burstable") == 0)
 		want_class(node, policy, trigger, NEAP_KUBE_BURSTABLE);
 	else
-		for (i = 0; i < node->sample.workload_count; i++) {
-			if (node->views[i].is_critical)
-				neap_triggers_want(node->triggers, policy, trigger,
-						   node->views[i].group);
+		for (i = 0; i < node->observe.sample.workload_count; i++) {
+			if (node->observe.views[i].is_critical)
+				neap_triggers_want(node->react.triggers, policy, trigger,
+						   node->observe.views[i].group);
 		}
 }
 
@@ -107,9 +107,9 @@ void neap_react_sync(struct neap_node *node)
 {
 	size_t i, j;
 
-	if (node->triggers == NULL)
+	if (node->react.triggers == NULL)
 		return;
-	neap_triggers_begin(node->triggers);
+	neap_triggers_begin(node->react.triggers);
 	/* Who is not asked needs no events. */
 	for (i = 0;
 	     node->state != NODE_RELEASED && i < neap_registry_count(node->registry);
@@ -127,13 +127,13 @@ void neap_react_sync(struct neap_node *node)
 		for (j = 0; j < count; j++)
 			want(node, info.label, &triggers[j]);
 	}
-	neap_triggers_end(node->triggers);
+	neap_triggers_end(node->react.triggers);
 }
 
 /* --- one reaction --- */
 
 /* Asks the policies whose triggers fired, once for each; the first wake-up goes to
- * node->waked_usec. */
+ * node->react.waked_usec. */
 static void ask_fired(struct neap_node *node)
 {
 	int64_t left_usec = neap_kind_cycle_usec(neap_kind_find("qos"));
@@ -147,33 +147,33 @@ static void ask_fired(struct neap_node *node)
 			int64_t waked;
 
 			neap_policy_get_info(slot->policy, &info);
-			node->sample.trigger =
-				neap_triggers_fired(node->triggers, info.label, &waked);
-			if (node->sample.trigger == NULL)
+			node->observe.sample.trigger = neap_triggers_fired(
+				node->react.triggers, info.label, &waked);
+			if (node->observe.sample.trigger == NULL)
 				break;
-			if (node->waked_usec == 0 || waked < node->waked_usec)
-				node->waked_usec = waked;
+			if (node->react.waked_usec == 0 || waked < node->react.waked_usec)
+				node->react.waked_usec = waked;
 			if (node->state == NODE_RELEASED)
 				continue;
 			(void)neap_ask_policy(node, i, &left_usec);
 			neap_ask_shadow(node, i, &left_usec);
 		}
 	}
-	node->sample.trigger = NULL;
+	node->observe.sample.trigger = NULL;
 }
 
 static int look(struct neap_node *node, struct neap_error *err)
 {
 	int rc = 0;
 
-	if (node->mono_usec - node->looked_usec >= REUSE_USEC) {
-		node->is_reaction = true;
-		rc = neap_observe(node, err);
-		node->is_reaction = false;
+	if (node->observe.mono_usec - node->observe.looked_usec >= REUSE_USEC) {
+		node->observe.is_reaction = true;
+		rc = neap_observe(&node->observe, err);
+		node->observe.is_reaction = false;
 		return rc;
 	}
-	node->sample.now_unix = node->unix_usec / 1000000;
-	node->sample.mono_usec = node->mono_usec;
+	node->observe.sample.now_unix = node->observe.unix_usec / 1000000;
+	node->observe.sample.mono_usec = node->observe.mono_usec;
 	return 0;
 }
 
@@ -181,20 +181,20 @@ void neap_node_react(struct neap_node *node, int64_t mono_usec, int64_t unix_use
 {
 	struct neap_error err;
 
-	if (!node->is_open || node->triggers == NULL ||
-	    !neap_triggers_has_fired(node->triggers))
+	if (!node->is_open || node->react.triggers == NULL ||
+	    !neap_triggers_has_fired(node->react.triggers))
 		return;
 	if (time_left(node, mono_usec) > 0) {
 		fired(node);
 		return;
 	}
-	if (node->paced_usec < mono_usec)
-		node->paced_usec = mono_usec;
-	node->paced_usec += SPACING_USEC;
-	node->reactions.count++;
-	node->ticks++;
-	node->mono_usec = mono_usec;
-	node->unix_usec = unix_usec;
+	if (node->react.paced_usec < mono_usec)
+		node->react.paced_usec = mono_usec;
+	node->react.paced_usec += SPACING_USEC;
+	node->react.reactions.count++;
+	node->observe.ticks++;
+	node->observe.mono_usec = mono_usec;
+	node->observe.unix_usec = unix_usec;
 	if (node->state != NODE_WATCHING)
 		node->is_frozen = access(node->config.freeze_file, F_OK) == 0;
 	if (look(node, &err) < 0)
@@ -202,11 +202,11 @@ void neap_node_react(struct neap_node *node, int64_t mono_usec, int64_t unix_use
 	/* Asked also then: events must not wait, and what a policy needs and misses skips
 	 * it. */
 	ask_fired(node);
-	node->is_plan_owed = node->plan_inflight > 0;
+	node->react.is_plan_owed = node->write.plan_inflight > 0;
 	neap_plan_and_write(node);
-	if (node->plan_inflight == 0)
-		node->waked_usec = 0; /* nothing was to be written */
-	neap_node_flush(node);
+	if (node->write.plan_inflight == 0)
+		node->react.waked_usec = 0; /* nothing was to be written */
+	neap_node_flush(&node->write);
 }
 
 static void note_time(struct node_reactions *reactions, int64_t usec)
@@ -222,18 +222,18 @@ static void note_time(struct node_reactions *reactions, int64_t usec)
  * the hand was busy with an earlier plan. */
 void neap_react_written(struct neap_node *node)
 {
-	if (node->plan_inflight > 0)
+	if (node->write.plan_inflight > 0)
 		return;
-	if (node->is_plan_owed) {
-		node->is_plan_owed = false;
+	if (node->react.is_plan_owed) {
+		node->react.is_plan_owed = false;
 		neap_plan_and_write(node);
-		if (node->plan_inflight > 0)
+		if (node->write.plan_inflight > 0)
 			return;
-	} else if (node->waked_usec != 0) {
-		note_time(&node->reactions,
-			  neap_clock_usec(CLOCK_MONOTONIC) - node->waked_usec);
+	} else if (node->react.waked_usec != 0) {
+		note_time(&node->react.reactions,
+			  neap_clock_usec(CLOCK_MONOTONIC) - node->react.waked_usec);
 	}
-	node->waked_usec = 0;
+	node->react.waked_usec = 0;
 }
 
 /* --- report --- */
@@ -247,7 +247,7 @@ static int by_number(const void *a, const void *b)
 
 void neap_react_report(const struct neap_node *node, json_t *out)
 {
-	const struct node_reactions *reactions = &node->reactions;
+	const struct node_reactions *reactions = &node->react.reactions;
 	int32_t sorted[NODE_REACTIONS_KEPT];
 	size_t count = reactions->written < NODE_REACTIONS_KEPT
 			       ? (size_t)reactions->written

@@ -67,11 +67,11 @@ static json_t *record_read(struct neap_node *node, const char *id)
 void neap_workload_recall(struct neap_node *node, struct node_workload *workload)
 {
 	const char *dir = workload->group->dir;
-	struct node_pod *pod = neap_pod_of(node, workload);
+	struct node_pod *pod = neap_pod_of(&node->made, workload);
 	json_t *record;
 	size_t i;
 
-	workload->is_run = pod == NULL && neap_map_find(node->launches, dir) != NULL;
+	workload->is_run = pod == NULL && neap_map_find(node->made.launches, dir) != NULL;
 	if (pod != NULL) {
 		neap_pod_apply(pod, workload);
 		return;
@@ -96,7 +96,7 @@ void neap_workload_recall(struct neap_node *node, struct node_workload *workload
 
 static bool is_known(const struct neap_node *node, const char *id)
 {
-	return neap_map_find(node->pods, id) != NULL || neap_launch_has_id(node, id);
+	return neap_map_find(node->made.pods, id) != NULL || neap_launch_has_id(node, id);
 }
 
 /* Records of pods that went while no neapd was there, with the machine for example. */

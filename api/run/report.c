@@ -33,7 +33,7 @@ static void set_cpus(json_t *object, const char *name, const struct neap_cpuset 
 static double throttled_ratio(const struct neap_node *node,
 			      const struct neap_workload *view)
 {
-	const struct neap_sample *sample = &node->sample;
+	const struct neap_sample *sample = &node->observe.sample;
 
 	if (view->kube_qos == NEAP_KUBE_BESTEFFORT)
 		return fmax(view->throttled_ratio, sample->besteffort.throttled_ratio);
@@ -66,10 +66,10 @@ const char *neap_node_state(const struct neap_node *node, const char **ret_why)
 
 static json_t *report_node(const struct neap_node *node)
 {
-	const struct neap_sample *sample = &node->sample;
+	const struct neap_sample *sample = &node->observe.sample;
 	json_t *out = json_object();
 
-	neap_json_set_int(out, "cpus", node->topology->cpu_count);
+	neap_json_set_int(out, "cpus", node->observe.topology->cpu_count);
 	neap_json_set_int(out, "capacity_milli", sample->capacity_milli);
 	neap_json_set_int(out, "used_milli", sample->used_milli);
 	neap_json_set_int(out, "critical_used_milli", sample->critical_used_milli);
@@ -97,7 +97,8 @@ static json_t *report_unsupported(const struct neap_node *node)
 			(void)json_array_append_new(
 				out, json_string(node->cgroup->why_not[i]));
 	}
-	for (i = 0; (missing = neap_readings_missing(node->readings, i)) != NULL; i++)
+	for (i = 0; (missing = neap_readings_missing(node->observe.readings, i)) != NULL;
+	     i++)
 		(void)json_array_append_new(
 			out, json_sprintf("%s: not on this kernel", missing));
 	return out;
@@ -123,9 +124,9 @@ static json_t *report_trees(const struct neap_node *node)
 void neap_node_describe_policy(const struct neap_node *node, const char *label,
 			       json_t *row)
 {
-	json_t *triggers = node->triggers == NULL
+	json_t *triggers = node->react.triggers == NULL
 				   ? NULL
-				   : neap_triggers_report(node->triggers, label);
+				   : neap_triggers_report(node->react.triggers, label);
 
 	if (triggers != NULL)
 		(void)json_object_set_new(row, "triggers", triggers);
@@ -140,16 +141,19 @@ json_t *neap_node_status(struct neap_node *node)
 	neap_json_set_text(out, "why", why);
 	(void)json_object_set_new(out, "version", json_string(NEAP_VERSION));
 	neap_json_set_int(out, "pid", getpid());
-	if (node->hand != NULL)
-		neap_json_set_int(out, "hand_pid", neap_hand_pid(node->hand));
-	neap_json_set_real(out, "uptime_seconds",
-			   (double)(node->mono_usec - node->started_mono_usec) / 1e6);
-	neap_json_set_int(out, "ticks", (int64_t)(node->ticks - node->reactions.count));
+	if (node->write.hand != NULL)
+		neap_json_set_int(out, "hand_pid", neap_hand_pid(node->write.hand));
+	neap_json_set_real(
+		out, "uptime_seconds",
+		(double)(node->observe.mono_usec - node->observe.started_mono_usec) /
+			1e6);
+	neap_json_set_int(out, "ticks",
+			  (int64_t)(node->observe.ticks - node->react.reactions.count));
 	neap_json_set_int(out, "tick_cpu_usec_avg", (int64_t)node->tick_cpu_avg_usec);
-	neap_json_set_int(out, "plans_put_off", (int64_t)node->late_plans);
-	neap_json_set_int(out, "writes", (int64_t)node->writes);
-	neap_json_set_int(out, "writes_refused", (int64_t)node->writes_refused);
-	neap_json_set_int(out, "held_values", (int64_t)neap_map_count(node->kept));
+	neap_json_set_int(out, "plans_put_off", (int64_t)node->write.late_plans);
+	neap_json_set_int(out, "writes", (int64_t)node->write.writes);
+	neap_json_set_int(out, "writes_refused", (int64_t)node->write.writes_refused);
+	neap_json_set_int(out, "held_values", (int64_t)neap_map_count(node->plan.kept));
 	neap_react_report(node, out);
 	(void)json_object_set_new(
 		out, "cgroup",
@@ -178,10 +182,10 @@ static void report_limits(const struct neap_node *node, const char *dir, json_t 
 	char text[160] = "", why[160] = "";
 	size_t i;
 
-	for (i = 0; i < neap_map_count(node->kept); i++) {
-		const struct node_kept *kept = neap_map_at(node->kept, i, NULL);
+	for (i = 0; i < neap_map_count(node->plan.kept); i++) {
+		const struct node_kept *kept = neap_map_at(node->plan.kept, i, NULL);
 
-		if (kept->wished_tick + 1 < node->ticks || has[kept->key] ||
+		if (kept->wished_tick + 1 < node->observe.ticks || has[kept->key] ||
 		    strncmp(kept->policy, "neapd", 5) == 0 || !acts_on(kept, dir))
 			continue;
 		has[kept->key] = true;
@@ -202,8 +206,9 @@ static int64_t key_number(struct neap_node *node, const char *dir, enum neap_key
 	struct neap_value value;
 	struct neap_error err;
 
-	return neap_node_read_key(node, dir, key, &value, &err) == 1 ? value.number
-								     : NEAP_MISSING;
+	return neap_observe_read_key(&node->observe, dir, key, &value, &err) == 1
+		       ? value.number
+		       : NEAP_MISSING;
 }
 
 static json_t *report_workload(struct neap_node *node, const struct neap_workload *view)
@@ -244,7 +249,8 @@ json_t *neap_node_workloads(struct neap_node *node)
 	json_t *out = json_array();
 	size_t i;
 
-	for (i = 0; i < node->sample.workload_count; i++)
-		(void)json_array_append_new(out, report_workload(node, &node->views[i]));
+	for (i = 0; i < node->observe.sample.workload_count; i++)
+		(void)json_array_append_new(
+			out, report_workload(node, &node->observe.views[i]));
 	return out;
 }

@@ -15,8 +15,8 @@
 #define LINES       3
 #define SPAN_USEC   10000000
 #define SILENT_USEC 3000000
-/* An entry of node->failures is no pointer: the errno, and above it the plan of the last
- * refusal. */
+/* An entry of node->write.failures is no pointer: the errno, and above it the plan of the
+ * last refusal. */
 #define ERRNO_BITS 12
 
 static void failure_name(const struct node_pending *pending, char *buf, size_t size)
@@ -24,32 +24,33 @@ static void failure_name(const struct node_pending *pending, char *buf, size_t s
 	(void)snprintf(buf, size, "%s\n%d", pending->group, (int)pending->key);
 }
 
-static uintptr_t plan_number(const struct neap_node *node)
+static uintptr_t plan_number(const struct node_write *write)
 {
-	return (uintptr_t)node->trouble.plans & (UINTPTR_MAX >> ERRNO_BITS);
+	return (uintptr_t)write->trouble.plans & (UINTPTR_MAX >> ERRNO_BITS);
 }
 
-bool neap_trouble_is_new(struct neap_node *node, const struct node_pending *pending,
+bool neap_trouble_is_new(struct node_write *write, const struct node_pending *pending,
 			 int errnum)
 {
 	char name[NEAP_PATH_MAX + 16];
 	uintptr_t before;
 
 	failure_name(pending, name, sizeof(name));
-	before = (uintptr_t)neap_map_find(node->failures, name);
-	if (before == 0 && neap_map_count(node->failures) >= FAILURES_MAX) {
-		node->trouble.untold++;
+	before = (uintptr_t)neap_map_find(write->failures, name);
+	if (before == 0 && neap_map_count(write->failures) >= FAILURES_MAX) {
+		write->trouble.untold++;
 		return false;
 	}
-	(void)neap_map_set(node->failures, name,
-			   (void *)(plan_number(node) << ERRNO_BITS | (uintptr_t)errnum));
-	node->trouble.is_on = true;
+	(void)neap_map_set(
+		write->failures, name,
+		(void *)(plan_number(write) << ERRNO_BITS | (uintptr_t)errnum));
+	write->trouble.is_on = true;
 	return (before & ((1u << ERRNO_BITS) - 1)) != (uintptr_t)errnum;
 }
 
-bool neap_trouble_may_tell(struct neap_node *node, int errnum)
+bool neap_trouble_may_tell(struct node_write *write, int errnum)
 {
-	struct node_trouble *trouble = &node->trouble;
+	struct node_trouble *trouble = &write->trouble;
 
 	if (errnum != trouble->errnum) { /* another reason is news */
 		trouble->errnum = errnum;
@@ -59,51 +60,52 @@ bool neap_trouble_may_tell(struct neap_node *node, int errnum)
 	}
 	if (trouble->told < LINES) {
 		if (trouble->told++ == 0)
-			trouble->since_usec = node->mono_usec;
+			trouble->since_usec = write->plan->observe->mono_usec;
 		return true;
 	}
 	trouble->untold++;
 	return false;
 }
 
-void neap_trouble_plan_start(struct neap_node *node)
+void neap_trouble_plan_start(struct node_write *write)
 {
-	node->trouble.plans++;
+	write->trouble.plans++;
 }
 
 /* A plan asks for all that is not as wanted, so what it did not meet again is over:
  * written, gone, or wanted no more. */
-void neap_trouble_plan_end(struct neap_node *node)
+void neap_trouble_plan_end(struct node_write *write)
 {
 	size_t i;
 
-	for (i = neap_map_count(node->failures); i-- > 0;) {
+	for (i = neap_map_count(write->failures); i-- > 0;) {
 		const char *name;
-		uintptr_t failure = (uintptr_t)neap_map_at(node->failures, i, &name);
+		uintptr_t failure = (uintptr_t)neap_map_at(write->failures, i, &name);
 
-		if (failure >> ERRNO_BITS != plan_number(node))
-			(void)neap_map_remove(node->failures, name);
+		if (failure >> ERRNO_BITS != plan_number(write))
+			(void)neap_map_remove(write->failures, name);
 	}
 }
 
-static void look_at_writes(struct neap_node *node)
+static void look_at_writes(struct node_write *write)
 {
-	struct node_trouble *trouble = &node->trouble;
+	struct node_trouble *trouble = &write->trouble;
 	bool is_span_over =
-		trouble->told > 0 && node->mono_usec - trouble->since_usec >= SPAN_USEC;
+		trouble->told > 0 &&
+		write->plan->observe->mono_usec - trouble->since_usec >= SPAN_USEC;
 
-	if (node->plan_inflight > 0)
+	if (write->plan_inflight > 0)
 		return;
 	if (trouble->untold > 0 && (is_span_over || !trouble->is_summed)) {
-		neap_log_line(&node->config.log, NEAP_LOG_WARN,
+		neap_log_line(&write->config->log, NEAP_LOG_WARN,
 			      "%zu more writes were refused; 'neapctl audit' has them",
 			      trouble->untold);
 		trouble->untold = 0;
 		trouble->is_summed = true;
 	}
-	if (trouble->is_on && neap_map_count(node->failures) == 0 &&
+	if (trouble->is_on && neap_map_count(write->failures) == 0 &&
 	    (is_span_over || !trouble->is_end_told)) {
-		neap_log_line(&node->config.log, NEAP_LOG_INFO,
+		neap_log_line(&write->config->log, NEAP_LOG_INFO,
 			      "no write is refused any more");
 		trouble->is_on = false;
 		trouble->is_end_told = true;
@@ -115,38 +117,38 @@ static void look_at_writes(struct neap_node *node)
 	}
 }
 
-static void look_at_hand(struct neap_node *node)
+static void look_at_hand(struct node_write *write)
 {
-	struct node_trouble *trouble = &node->trouble;
+	struct node_trouble *trouble = &write->trouble;
 
-	if (node->pending_count == 0) {
+	if (write->pending_count == 0) {
 		trouble->asked_usec = 0;
 	} else if (trouble->asked_usec == 0) {
-		trouble->asked_usec = node->mono_usec;
+		trouble->asked_usec = write->plan->observe->mono_usec;
 	} else if (!trouble->is_silent &&
-		   node->mono_usec - trouble->asked_usec >= SILENT_USEC) {
+		   write->plan->observe->mono_usec - trouble->asked_usec >= SILENT_USEC) {
 		trouble->is_silent = true;
 		neap_log_line(
-			&node->config.log, NEAP_LOG_WARN,
+			&write->config->log, NEAP_LOG_WARN,
 			"the hand (process %d) has not answered for %d s: it is stopped, "
 			"or a kernel file keeps it waiting; nothing is written meanwhile",
-			neap_hand_pid(node->hand), SILENT_USEC / 1000000);
+			neap_hand_pid(write->hand), SILENT_USEC / 1000000);
 	}
 }
 
-void neap_trouble_look(struct neap_node *node)
+void neap_trouble_look(struct node_write *write)
 {
-	look_at_writes(node);
-	look_at_hand(node);
+	look_at_writes(write);
+	look_at_hand(write);
 }
 
-void neap_trouble_answered(struct neap_node *node)
+void neap_trouble_answered(struct node_write *write)
 {
-	struct node_trouble *trouble = &node->trouble;
+	struct node_trouble *trouble = &write->trouble;
 
 	trouble->asked_usec = 0;
 	if (!trouble->is_silent)
 		return;
 	trouble->is_silent = false;
-	neap_log_line(&node->config.log, NEAP_LOG_INFO, "the hand answers again");
+	neap_log_line(&write->config->log, NEAP_LOG_INFO, "the hand answers again");
 }

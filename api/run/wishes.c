@@ -41,26 +41,27 @@ static void wish_start(struct neap_wish *wish, enum neap_key key, const char *po
 	wish->is_restore = wish->is_own = false;
 }
 
-static void wish_add(struct neap_node *node, struct neap_wish *wish)
+static void wish_add(struct node_plan *plan, struct neap_wish *wish)
 {
-	struct node_kept *kept = neap_kept_find(node, wish->group, wish->key);
+	struct node_kept *kept = neap_kept_find(plan, wish->group, wish->key);
 	struct neap_error err;
 
-	if ((node->cgroup->supports & (1u << wish->key)) == 0)
+	if ((plan->cgroup->supports & (1u << wish->key)) == 0)
 		return; /* neapctl status names what this kernel lacks */
 	if (kept != NULL) {
-		kept->wished_tick = node->ticks;
+		kept->wished_tick = plan->observe->ticks;
 		if (wish->is_own)
-			kept->own_tick = node->ticks;
+			kept->own_tick = plan->observe->ticks;
 		kept->is_restoring = false;
 		kept->is_taken_over = false;
 	}
-	if (neap_plan_add(node->plan, wish, &err) < 0)
-		neap_log_from(&node->config.log, wish->policy, NEAP_LOG_WARN, "%s %s: %s",
-			      wish->group, neap_key_get(wish->key)->name, err.msg);
+	if (neap_plan_add(plan->plan, wish, &err) < 0)
+		neap_log_from(&plan->config->log, wish->policy, NEAP_LOG_WARN,
+			      "%s %s: %s", wish->group, neap_key_get(wish->key)->name,
+			      err.msg);
 }
 
-void neap_wish_number(struct neap_node *node, const char *group, enum neap_key key,
+void neap_wish_number(struct node_plan *plan, const char *group, enum neap_key key,
 		      int64_t number, const char *why)
 {
 	struct neap_wish wish;
@@ -68,11 +69,11 @@ void neap_wish_number(struct neap_node *node, const char *group, enum neap_key k
 	wish_start(&wish, key, "neapd", why, RANK_BASE);
 	(void)neap_strcopy(wish.group, sizeof(wish.group), group);
 	wish.value.number = number;
-	wish.is_own = neap_node_is_own(node, group);
-	wish_add(node, &wish);
+	wish.is_own = neap_node_is_own(plan->config, group);
+	wish_add(plan, &wish);
 }
 
-void neap_wish_cpus(struct neap_node *node, const char *group,
+void neap_wish_cpus(struct node_plan *plan, const char *group,
 		    const struct neap_cpuset *cpus, const char *why)
 {
 	struct neap_wish wish;
@@ -80,18 +81,18 @@ void neap_wish_cpus(struct neap_node *node, const char *group,
 	wish_start(&wish, NEAP_KEY_CPUSET_CPUS, "neapd", why, RANK_PIN);
 	(void)neap_strcopy(wish.group, sizeof(wish.group), group);
 	neap_cpuset_copy(&wish.value.cpus, cpus);
-	wish_add(node, &wish);
+	wish_add(plan, &wish);
 }
 
 /* --- below a narrowed group --- */
 
 /* A v1 kernel refuses a CPU set or quota of a parent that a child exceeds, so children
  * follow: each gets what it had at first, cut to what the parent gets. */
-static void imply_for(struct neap_node *node, const struct neap_wish *parent,
+static void imply_for(struct node_plan *plan, const struct neap_wish *parent,
 		      const char *dir)
 {
 	bool v2 = false;
-	const struct node_kept *kept = neap_kept_find(node, dir, parent->key);
+	const struct node_kept *kept = neap_kept_find(plan, dir, parent->key);
 	struct neap_wish wish;
 	struct neap_error err;
 
@@ -100,11 +101,12 @@ static void imply_for(struct neap_node *node, const struct neap_wish *parent,
 	wish_start(&wish, parent->key, parent->policy, "follows the group above",
 		   RANK_IMPLIED);
 	(void)neap_strcopy(wish.group, sizeof(wish.group), dir);
-	(void)neap_cgroup_file(node->cgroup, parent->key, NULL, &v2);
+	(void)neap_cgroup_file(plan->cgroup, parent->key, NULL, &v2);
 	if (kept != NULL) {
 		if (neap_value_parse(parent->key, v2, kept->found, &wish.value, &err) < 0)
 			return;
-	} else if (neap_node_read_key(node, dir, parent->key, &wish.value, &err) != 1) {
+	} else if (neap_observe_read_key(plan->observe, dir, parent->key, &wish.value,
+					 &err) != 1) {
 		return;
 	}
 	if (wish.value.form == NEAP_FORM_CPUSET) {
@@ -122,34 +124,34 @@ static void imply_for(struct neap_node *node, const struct neap_wish *parent,
 	} else if (kept == NULL) {
 		return; /* it fits as it is */
 	}
-	wish_add(node, &wish);
+	wish_add(plan, &wish);
 }
 
 /* Whether this kernel wants children narrowed before their parent. */
-static bool must_imply(const struct neap_node *node, enum neap_key key)
+static bool must_imply(const struct node_plan *plan, enum neap_key key)
 {
 	bool v2 = false;
 
 	if (key != NEAP_KEY_CPUSET_CPUS && key != NEAP_KEY_CPU_MAX_MILLI)
 		return false;
-	return neap_cgroup_file(node->cgroup, key, NULL, &v2) != NULL && !v2;
+	return neap_cgroup_file(plan->cgroup, key, NULL, &v2) != NULL && !v2;
 }
 
-static void imply_for_workload(struct neap_node *node, const struct neap_wish *parent,
+static void imply_for_workload(struct node_plan *plan, const struct neap_wish *parent,
 			       const struct node_workload *workload)
 {
 	size_t i;
 
-	imply_for(node, parent, workload->group->dir);
+	imply_for(plan, parent, workload->group->dir);
 	for (i = 0; i < workload->container_count; i++)
-		imply_for(node, parent, workload->containers[i]->dir);
+		imply_for(plan, parent, workload->containers[i]->dir);
 }
 
 /* --- targets --- */
 
 /* A pod that a kubelet is still making is left alone: the write of its weight, which
  * comes after the group, would fail on an idle one (spec decisions 20). */
-static void wish_for_workload(struct neap_node *node, const struct neap_wish *from,
+static void wish_for_workload(struct node_plan *plan, const struct neap_wish *from,
 			      const struct node_workload *workload, enum neap_scope scope)
 {
 	struct neap_wish one = *from, *wish = &one;
@@ -158,18 +160,18 @@ static void wish_for_workload(struct neap_node *node, const struct neap_wish *fr
 	if (!workload->is_own && !workload->is_settled)
 		return;
 	if (wish->key == NEAP_KEY_CPUSET_CPUS) {
-		if (!neap_node_pins_cut(node, workload, &wish->value.cpus))
+		if (!neap_node_pins_cut(plan, workload, &wish->value.cpus))
 			return;
-		if (!neap_node_pins_may_narrow(node,
+		if (!neap_node_pins_may_narrow(plan,
 					       workload->is_own ? 0 : NEAP_TREES_OWN))
 			scope = NEAP_SCOPE_CONTAINERS;
 	}
 	if (scope != NEAP_SCOPE_CONTAINERS) {
 		(void)neap_strcopy(wish->group, sizeof(wish->group),
 				   workload->group->dir);
-		wish_add(node, wish);
-		if (must_imply(node, wish->key))
-			imply_for_workload(node, wish, workload);
+		wish_add(plan, wish);
+		if (must_imply(plan, wish->key))
+			imply_for_workload(plan, wish, workload);
 		return;
 	}
 	for (i = 0; i < workload->container_count; i++) {
@@ -177,91 +179,95 @@ static void wish_for_workload(struct neap_node *node, const struct neap_wish *fr
 			continue;
 		(void)neap_strcopy(wish->group, sizeof(wish->group),
 				   workload->containers[i]->dir);
-		wish_add(node, wish);
+		wish_add(plan, wish);
 	}
 }
 
-static void wish_for_members(struct neap_node *node, const struct neap_wish *wish,
+static void wish_for_members(struct node_plan *plan, const struct neap_wish *wish,
 			     const struct neap_target *target)
 {
-	for (size_t i = 0; i < neap_map_count(node->workloads); i++) {
+	for (size_t i = 0; i < neap_map_count(plan->observe->workloads); i++) {
 		const struct node_workload *workload =
-			neap_map_at(node->workloads, i, NULL);
+			neap_map_at(plan->observe->workloads, i, NULL);
 
 		if (workload->kube_qos == target->qos && !workload->is_removing)
-			wish_for_workload(node, wish, workload, target->scope);
+			wish_for_workload(plan, wish, workload, target->scope);
 	}
 }
 
 /* Whoever has CPUs apart from its class keeps them: the directory has them too, and then
  * each of the others is narrowed by itself, also where the kernel would see to that. */
-static void wish_for_class_cpus(struct neap_node *node, const struct neap_wish *wish)
+static void wish_for_class_cpus(struct node_plan *plan, const struct neap_wish *wish)
 {
-	bool is_v1 = must_imply(node, wish->key), is_any_apart;
+	bool is_v1 = must_imply(plan, wish->key), is_any_apart;
 	struct neap_wish whole = *wish;
 	size_t i;
 
-	is_any_apart = neap_node_pins_add_below(node, wish->group, &whole.value.cpus);
-	wish_add(node, &whole);
-	for (i = 0; (is_v1 || is_any_apart) && i < neap_map_count(node->workloads); i++) {
+	is_any_apart = neap_node_pins_add_below(plan, wish->group, &whole.value.cpus);
+	wish_add(plan, &whole);
+	for (i = 0;
+	     (is_v1 || is_any_apart) && i < neap_map_count(plan->observe->workloads);
+	     i++) {
 		const struct node_workload *workload =
-			neap_map_at(node->workloads, i, NULL);
-		bool is_apart = is_any_apart && neap_node_pins_is_apart(node, workload);
+			neap_map_at(plan->observe->workloads, i, NULL);
+		bool is_apart =
+			is_any_apart && neap_node_pins_is_apart(plan->given, workload);
 
 		if (is_v1)
-			imply_for_workload(node, is_apart ? &whole : wish, workload);
+			imply_for_workload(plan, is_apart ? &whole : wish, workload);
 		else if (!is_apart && (workload->is_own || workload->is_settled))
-			imply_for_workload(node, wish, workload);
+			imply_for_workload(plan, wish, workload);
 	}
 }
 
 /* Where the directory has to stay wide the containers alone are narrowed. */
-static void wish_below_class(struct neap_node *node, const struct neap_wish *wish,
+static void wish_below_class(struct node_plan *plan, const struct neap_wish *wish,
 			     const char *dir)
 {
-	for (size_t i = 0; i < neap_map_count(node->workloads); i++) {
+	for (size_t i = 0; i < neap_map_count(plan->observe->workloads); i++) {
 		const struct node_workload *workload =
-			neap_map_at(node->workloads, i, NULL);
+			neap_map_at(plan->observe->workloads, i, NULL);
 
 		if (!workload->is_removing &&
 		    neap_path_is_below(workload->group->dir, dir))
-			wish_for_workload(node, wish, workload, NEAP_SCOPE_CONTAINERS);
+			wish_for_workload(plan, wish, workload, NEAP_SCOPE_CONTAINERS);
 	}
 }
 
-static void wish_for_class(struct neap_node *node, struct neap_wish *wish,
+static void wish_for_class(struct node_plan *plan, struct neap_wish *wish,
 			   enum neap_kube_qos qos)
 {
 	size_t j;
 	int i;
 
 	if (wish->key == NEAP_KEY_CPUSET_CPUS &&
-	    !neap_node_pins_cut_class(node, qos, &wish->value.cpus))
+	    !neap_node_pins_cut_class(plan, qos, &wish->value.cpus))
 		return;
-	for (i = 0; i < node->config.tree_count; i++) {
-		const struct neap_tree *tree = &node->config.trees[i];
+	for (i = 0; i < plan->config->tree_count; i++) {
+		const struct neap_tree *tree = &plan->config->trees[i];
 
 		if (!neap_tree_class_dir(tree, qos, wish->group, sizeof(wish->group)))
 			continue;
 		if (wish->key == NEAP_KEY_CPUSET_CPUS &&
-		    !neap_node_pins_may_narrow(node, i)) {
-			wish_below_class(node, wish, wish->group);
+		    !neap_node_pins_may_narrow(plan, i)) {
+			wish_below_class(plan, wish, wish->group);
 			continue;
 		}
 		if (wish->key == NEAP_KEY_CPUSET_CPUS) {
-			wish_for_class_cpus(node, wish);
+			wish_for_class_cpus(plan, wish);
 			continue;
 		}
-		wish_add(node, wish);
-		for (j = 0;
-		     must_imply(node, wish->key) && j < neap_map_count(node->workloads);
+		wish_add(plan, wish);
+		for (j = 0; must_imply(plan, wish->key) &&
+			    j < neap_map_count(plan->observe->workloads);
 		     j++)
-			imply_for_workload(node, wish,
-					   neap_map_at(node->workloads, j, NULL));
+			imply_for_workload(
+				plan, wish,
+				neap_map_at(plan->observe->workloads, j, NULL));
 	}
 }
 
-void neap_wish_besteffort_cpus(struct neap_node *node, const struct neap_cpuset *cpus,
+void neap_wish_besteffort_cpus(struct node_plan *plan, const struct neap_cpuset *cpus,
 			       const char *why)
 {
 	struct neap_wish wish;
@@ -269,24 +275,26 @@ void neap_wish_besteffort_cpus(struct neap_node *node, const struct neap_cpuset 
 
 	wish_start(&wish, NEAP_KEY_CPUSET_CPUS, "neapd", why, RANK_PIN);
 	neap_cpuset_copy(&wish.value.cpus, cpus);
-	for (i = 0; i < node->config.tree_count; i++) {
-		const struct neap_tree *tree = &node->config.trees[i];
+	for (i = 0; i < plan->config->tree_count; i++) {
+		const struct neap_tree *tree = &plan->config->trees[i];
 
-		if (neap_node_pins_may_narrow(node, i) &&
+		if (neap_node_pins_may_narrow(plan, i) &&
 		    neap_tree_class_dir(tree, NEAP_KUBE_BESTEFFORT, wish.group,
 					sizeof(wish.group)))
-			wish_for_class_cpus(node, &wish);
+			wish_for_class_cpus(plan, &wish);
 	}
 }
 
 /* Workloads by their id, borrowed; an id that two have is the first one's. NULL without
  * memory. */
-static struct neap_map *map_ids(const struct neap_node *node)
+static struct neap_map *map_ids(const struct node_plan *plan)
 {
 	struct neap_map *ids = neap_map_new();
 
-	for (size_t i = 0; ids != NULL && i < neap_map_count(node->workloads); i++) {
-		struct node_workload *workload = neap_map_at(node->workloads, i, NULL);
+	for (size_t i = 0; ids != NULL && i < neap_map_count(plan->observe->workloads);
+	     i++) {
+		struct node_workload *workload =
+			neap_map_at(plan->observe->workloads, i, NULL);
 
 		if (neap_map_find(ids, workload->id) == NULL &&
 		    !neap_map_set(ids, workload->id, workload)) {
@@ -298,7 +306,7 @@ static struct neap_map *map_ids(const struct neap_node *node)
 }
 
 /* Without memory nothing is added for workloads by their id, and what they have stays. */
-static void wish_for_target(struct neap_node *node, struct neap_wish *wish,
+static void wish_for_target(struct node_plan *plan, struct neap_wish *wish,
 			    const char *text, struct neap_map **ids)
 {
 	const struct node_workload *workload;
@@ -309,22 +317,22 @@ static void wish_for_target(struct neap_node *node, struct neap_wish *wish,
 		return;
 	switch (target.scope) {
 	case NEAP_SCOPE_CLASS:
-		wish_for_class(node, wish, target.qos);
+		wish_for_class(plan, wish, target.qos);
 		break;
 	case NEAP_SCOPE_PODS:
 	case NEAP_SCOPE_CONTAINERS:
-		wish_for_members(node, wish, &target);
+		wish_for_members(plan, wish, &target);
 		break;
 	case NEAP_SCOPE_WORKLOAD:
 		if (*ids == NULL)
-			*ids = map_ids(node);
+			*ids = map_ids(plan);
 		workload = *ids != NULL ? neap_map_find(*ids, target.id) : NULL;
 		if (workload != NULL) /* else it ended since the policy looked: normal */
-			wish_for_workload(node, wish, workload, NEAP_SCOPE_WORKLOAD);
+			wish_for_workload(plan, wish, workload, NEAP_SCOPE_WORKLOAD);
 	}
 }
 
-static void wish_for_slot(struct neap_node *node, struct neap_registry_slot *slot,
+static void wish_for_slot(struct node_plan *plan, struct neap_registry_slot *slot,
 			  int rank, struct neap_map **ids)
 {
 	for (size_t i = 0; i < slot->wish_count; i++) {
@@ -334,7 +342,7 @@ static void wish_for_slot(struct neap_node *node, struct neap_registry_slot *slo
 		wish_start(&wish, from->key, slot->wishes_label, from->why, rank);
 		wish.value.number = from->value.number;
 		neap_cpuset_copy(&wish.value.cpus, &from->value.cpus);
-		wish_for_target(node, &wish, from->target, ids);
+		wish_for_target(plan, &wish, from->target, ids);
 	}
 }
 
@@ -345,32 +353,32 @@ static void charge(struct neap_registry_slot *slot, int64_t cpu_usec)
 }
 
 /* What making the plan costs is of those whose wishes it is made of. */
-static void wish_for_policies(struct neap_node *node)
+static void wish_for_policies(struct node_plan *plan)
 {
 	struct neap_map *ids = NULL;
 
-	for (size_t i = 0; i < neap_registry_count(node->registry); i++) {
-		struct neap_registry_slot *slot = neap_registry_get(node->registry, i);
-		size_t before = neap_plan_added(node->plan);
+	for (size_t i = 0; i < neap_registry_count(plan->registry); i++) {
+		struct neap_registry_slot *slot = neap_registry_get(plan->registry, i);
+		size_t before = neap_plan_added(plan->plan);
 		int64_t started = neap_budget_clock_usec();
 
 		slot->planned = 0;
 		slot->plan_usec = 0;
 		if (slot->wish_count == 0)
 			continue;
-		wish_for_slot(node, slot, (int)i, &ids);
-		slot->planned = neap_plan_added(node->plan) - before;
+		wish_for_slot(plan, slot, (int)i, &ids);
+		slot->planned = neap_plan_added(plan->plan) - before;
 		charge(slot, neap_budget_clock_usec() - started);
 	}
 	neap_map_free(ids);
 }
 
-void neap_charge_plan(struct neap_node *node, int64_t cpu_usec)
+void neap_charge_plan(struct node_plan *plan, int64_t cpu_usec)
 {
-	size_t all = neap_plan_added(node->plan);
+	size_t all = neap_plan_added(plan->plan);
 
-	for (size_t i = 0; all > 0 && i < neap_registry_count(node->registry); i++) {
-		struct neap_registry_slot *slot = neap_registry_get(node->registry, i);
+	for (size_t i = 0; all > 0 && i < neap_registry_count(plan->registry); i++) {
+		struct neap_registry_slot *slot = neap_registry_get(plan->registry, i);
 
 		charge(slot, cpu_usec * (int64_t)slot->planned / (int64_t)all);
 	}
@@ -378,16 +386,16 @@ void neap_charge_plan(struct neap_node *node, int64_t cpu_usec)
 
 /* --- base values of neap's own groups --- */
 
-static void wish_base(struct neap_node *node)
+static void wish_base(struct node_plan *plan)
 {
-	const struct neap_tree *own = node->config.trees;
+	const struct neap_tree *own = plan->config->trees;
 	char dir[NEAP_PATH_MAX];
 	int64_t burstable_milli = 0;
 	size_t i;
 
-	for (i = 0; i < neap_map_count(node->workloads); i++) {
+	for (i = 0; i < neap_map_count(plan->observe->workloads); i++) {
 		const struct node_workload *workload =
-			neap_map_at(node->workloads, i, NULL);
+			neap_map_at(plan->observe->workloads, i, NULL);
 		const char *group = workload->group->dir;
 
 		if (!workload->is_own || workload->is_removing)
@@ -399,33 +407,33 @@ static void wish_base(struct neap_node *node)
 
 			if (workload->kube_qos == NEAP_KUBE_BURSTABLE)
 				burstable_milli += milli;
-			neap_wish_number(node, group, NEAP_KEY_CPU_SHARES,
+			neap_wish_number(plan, group, NEAP_KEY_CPU_SHARES,
 					 neap_milli_to_shares(milli),
 					 "weight of the CPU request");
 		}
 		if (workload->cpu_limit_milli != NEAP_MISSING &&
-		    !neap_node_pins_has_own(node, workload))
-			neap_wish_number(node, group, NEAP_KEY_CPU_MAX_MILLI,
+		    !neap_node_pins_has_own(plan->given, workload))
+			neap_wish_number(plan, group, NEAP_KEY_CPU_MAX_MILLI,
 					 workload->cpu_limit_milli,
 					 "CPU limit of the workload");
 		if (workload->memory_limit_bytes != NEAP_MISSING)
-			neap_wish_number(node, group, NEAP_KEY_MEMORY_MAX_BYTES,
+			neap_wish_number(plan, group, NEAP_KEY_MEMORY_MAX_BYTES,
 					 workload->memory_limit_bytes,
 					 "memory limit of the workload");
 		if (workload->is_pod)
-			neap_pod_wish(node, workload);
+			neap_pod_wish(plan, workload);
 	}
-	neap_wish_number(node, own->root, NEAP_KEY_CPU_SHARES,
-			 neap_milli_to_shares(node->sample.capacity_milli),
+	neap_wish_number(plan, own->root, NEAP_KEY_CPU_SHARES,
+			 neap_milli_to_shares(plan->observe->sample.capacity_milli),
 			 "weight of a whole machine for the services of neap");
 	for (i = 0; i < NEAP_TREES_OWN; i++)
 		if (neap_tree_class_dir(&own[i], NEAP_KUBE_BESTEFFORT, dir, sizeof(dir)))
-			neap_wish_number(node, dir, NEAP_KEY_CPU_SHARES, 2,
+			neap_wish_number(plan, dir, NEAP_KEY_CPU_SHARES, 2,
 					 "lowest weight for best-effort work");
 	/* Never less than the kernel's own default: a service that named no request still
 	 * counts. */
 	if (neap_tree_class_dir(own, NEAP_KUBE_BURSTABLE, dir, sizeof(dir)))
-		neap_wish_number(node, dir, NEAP_KEY_CPU_SHARES,
+		neap_wish_number(plan, dir, NEAP_KEY_CPU_SHARES,
 				 neap_milli_to_shares(
 					 burstable_milli > 1000 ? burstable_milli : 1000),
 				 "weight of all CPU requests of the class");
@@ -435,96 +443,91 @@ static void wish_base(struct neap_node *node)
 
 /* The value to give back; false when the text of the kernel has no value form (an empty
  * CPU set) and the hand must put the very text back. */
-static bool kept_value(const struct neap_node *node, const struct node_kept *kept,
+static bool kept_value(const struct node_plan *plan, const struct node_kept *kept,
 		       struct neap_value *ret)
 {
 	struct neap_error err;
 	bool v2 = false;
 
-	(void)neap_cgroup_file(node->cgroup, kept->key, NULL, &v2);
+	(void)neap_cgroup_file(plan->cgroup, kept->key, NULL, &v2);
 	if (neap_value_parse(kept->key, v2, kept->found, ret, &err) < 0)
 		return false;
 	return ret->form != NEAP_FORM_CPUSET || !neap_cpuset_is_empty(&ret->cpus);
 }
 
-bool neap_node_is_settling(const struct neap_node *node)
+bool neap_observe_is_settling(const struct node_observe *observe)
 {
-	return node->ticks <= SETTLE_TICKS_MIN ||
-	       (node->ticks <= SETTLE_TICKS &&
-		node->mono_usec - node->started_mono_usec < SETTLE_USEC);
+	return observe->ticks <= SETTLE_TICKS_MIN ||
+	       (observe->ticks <= SETTLE_TICKS &&
+		observe->mono_usec - observe->started_mono_usec < SETTLE_USEC);
+}
+
+/* The hand is to put it back and to forget it. */
+static void restore(struct node_plan *plan, struct node_kept *kept)
+{
+	kept->is_restore_due = true;
+	plan->restores_due++;
 }
 
 /* Wishes for the values found at first, so that the plan orders their way back; what is
  * already back (or has no value form) the hand is asked to restore and forget. */
-static void wish_back(struct neap_node *node)
+static void wish_back(struct node_plan *plan)
 {
 	size_t i;
 
-	for (i = 0; i < neap_map_count(node->kept); i++) {
-		struct node_kept *kept = neap_map_at(node->kept, i, NULL);
+	for (i = 0; i < neap_map_count(plan->kept); i++) {
+		struct node_kept *kept = neap_map_at(plan->kept, i, NULL);
 		struct neap_value now;
 		struct neap_wish wish;
 		struct neap_error err;
 
-		if (kept->wished_tick == node->ticks || kept->is_restoring)
+		if (kept->wished_tick == plan->observe->ticks || kept->is_restoring)
 			continue;
-		if (kept->is_taken_over && neap_node_is_settling(node))
+		if (kept->is_taken_over && neap_observe_is_settling(plan->observe))
 			continue;
 		/* The hand alone knows whether a pod runs in it still. */
-		if (kept->own[0] != '\0' && node->state == NODE_RELEASED)
+		if (kept->own[0] != '\0' && plan->is_released)
 			continue;
 		wish_start(&wish, kept->key, "neapd",
 			   "no longer wanted: as it was before", RANK_BASE);
 		(void)neap_strcopy(wish.group, sizeof(wish.group), kept->group);
 		wish.is_restore = true;
 		/* Whoever releases wants it as it was found, whatever happened since. */
-		if (node->state != NODE_RELEASED && kept->key == NEAP_KEY_CPUSET_CPUS &&
-		    kept_value(node, kept, &wish.value)) {
+		if (!plan->is_released && kept->key == NEAP_KEY_CPUSET_CPUS &&
+		    kept_value(plan, kept, &wish.value)) {
 			struct neap_cpuset found;
 
 			neap_cpuset_copy(&found, &wish.value.cpus);
-			if (!neap_node_pins_cut_back(node, kept->group, &wish.value.cpus))
+			if (!neap_node_pins_cut_back(plan, kept->group, &wish.value.cpus))
 				continue;
 			/* Not yet all of it: kept until it is. */
 			if (!neap_cpuset_is_equal(&found, &wish.value.cpus)) {
-				(void)neap_plan_add(node->plan, &wish, &err);
+				(void)neap_plan_add(plan->plan, &wish, &err);
 				continue;
 			}
 		}
-		if (!kept_value(node, kept, &wish.value) ||
-		    neap_node_read_key(node, kept->group, kept->key, &now, &err) != 1 ||
+		if (!kept_value(plan, kept, &wish.value) ||
+		    neap_observe_read_key(plan->observe, kept->group, kept->key, &now,
+					  &err) != 1 ||
 		    neap_value_is_equal(kept->key, &now, &wish.value)) {
-			neap_kept_restore(node, kept);
+			restore(plan, kept);
 			continue;
 		}
-		if (neap_plan_add(node->plan, &wish, &err) < 0)
-			neap_kept_restore(node, kept);
+		if (neap_plan_add(plan->plan, &wish, &err) < 0)
+			restore(plan, kept);
 	}
 }
 
-/* Present value for the plan: through the descriptor that the tick keeps, or one kept
- * from now on. */
-int neap_node_read_key(void *arg, const char *dir, enum neap_key key,
-		       struct neap_value *ret, struct neap_error *err)
+void neap_gather_wishes(struct node_plan *plan)
 {
-	struct neap_node *node = arg;
-	struct node_group *group = neap_node_group(node, dir, 0);
-
-	if (group == NULL)
-		return neap_error_nomem(err);
-	return neap_group_read_key(group->files, key, ret, err);
-}
-
-void neap_gather_wishes(struct neap_node *node)
-{
-	neap_plan_clear(node->plan);
-	if (node->state != NODE_RELEASED) {
-		neap_node_pins_look(node);
-		neap_node_pins_wish(node);
-		wish_for_policies(node);
-		wish_base(node);
+	neap_plan_clear(plan->plan);
+	if (!plan->is_released) {
+		neap_node_pins_look(plan->given, plan->observe->topology);
+		neap_node_pins_wish(plan);
+		wish_for_policies(plan);
+		wish_base(plan);
 	}
 	/* What the hand left of a release stays, as pods run with it. */
-	if (node->state != NODE_RELEASED || !node->is_given_back)
-		wish_back(node);
+	if (!plan->is_released || !plan->is_given_back)
+		wish_back(plan);
 }

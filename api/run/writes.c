@@ -20,13 +20,13 @@ static void kept_name(const char *group, enum neap_key key, char *buf, size_t si
 	(void)snprintf(buf, size, "%s\n%d", group, (int)key);
 }
 
-struct node_kept *neap_kept_find(const struct neap_node *node, const char *group,
+struct node_kept *neap_kept_find(const struct node_plan *plan, const char *group,
 				 enum neap_key key)
 {
 	char name[NEAP_PATH_MAX + 16];
 
 	kept_name(group, key, name, sizeof(name));
-	return neap_map_find(node->kept, name);
+	return neap_map_find(plan->kept, name);
 }
 
 static void kept_free(struct node_kept *kept)
@@ -38,11 +38,11 @@ static void kept_free(struct node_kept *kept)
 	free(kept);
 }
 
-static struct node_kept *kept_add(struct neap_node *node, const char *group,
+static struct node_kept *kept_add(struct node_plan *plan, const char *group,
 				  enum neap_key key, const char *found)
 {
 	char name[NEAP_PATH_MAX + 16];
-	struct node_kept *kept = neap_kept_find(node, group, key);
+	struct node_kept *kept = neap_kept_find(plan, group, key);
 
 	if (kept != NULL)
 		return kept;
@@ -53,138 +53,145 @@ static struct node_kept *kept_add(struct neap_node *node, const char *group,
 	kept->key = key;
 	kept->found = neap_strdup(found);
 	kept_name(group, key, name, sizeof(name));
-	if (kept->found == NULL || !neap_map_set(node->kept, name, kept)) {
+	if (kept->found == NULL || !neap_map_set(plan->kept, name, kept)) {
 		kept_free(kept);
 		return NULL;
 	}
 	return kept;
 }
 
-bool neap_kept_note(struct neap_node *node, const char *group, enum neap_key key,
+bool neap_kept_note(struct node_plan *plan, const char *group, enum neap_key key,
 		    const char *found)
 {
-	return kept_add(node, group, key, found) != NULL;
+	return kept_add(plan, group, key, found) != NULL;
 }
 
-void neap_kept_drop(struct neap_node *node, const char *group, enum neap_key key)
+void neap_kept_drop(struct node_plan *plan, const char *group, enum neap_key key)
 {
 	char name[NEAP_PATH_MAX + 16];
 
 	kept_name(group, key, name, sizeof(name));
-	kept_free(neap_map_remove(node->kept, name));
+	kept_free(neap_map_remove(plan->kept, name));
 }
 
-void neap_kept_clear(struct neap_node *node)
+void neap_kept_clear(struct node_plan *plan)
 {
-	while (neap_map_count(node->kept) > 0) {
+	while (neap_map_count(plan->kept) > 0) {
 		const char *name;
 
-		(void)neap_map_at(node->kept, neap_map_count(node->kept) - 1, &name);
-		kept_free(neap_map_remove(node->kept, name));
+		(void)neap_map_at(plan->kept, neap_map_count(plan->kept) - 1, &name);
+		kept_free(neap_map_remove(plan->kept, name));
 	}
 }
 
 /* --- sending --- */
 
-bool neap_node_writes(const struct neap_node *node)
+bool neap_node_writes(const struct node_write *write)
 {
-	return node->hand != NULL && node->state != NODE_DRY_RUN;
+	return write->hand != NULL && !write->config->dry_run;
 }
 
-int neap_node_send(struct neap_node *node, const struct neap_hand_request *request,
+int neap_node_send(struct node_write *write, const struct neap_hand_request *request,
 		   const struct node_pending *pending, struct neap_error *err)
 {
 	struct neap_hand_request numbered = *request;
 
-	if (!neap_node_writes(node) &&
-	    (node->hand == NULL || request->op != NEAP_HAND_KUBELET))
+	if (!neap_node_writes(write) &&
+	    (write->hand == NULL || request->op != NEAP_HAND_KUBELET))
 		return neap_error_set(
 			err, NEAP_EUNAVAILABLE,
 			"neapd runs without root or with --dry-run: it only watches");
-	if (!neap_grow(&node->pending, node->pending_count, &node->pending_size,
-		       sizeof(*node->pending)))
+	if (!neap_grow(&write->pending, write->pending_count, &write->pending_size,
+		       sizeof(*write->pending)))
 		return neap_error_nomem(err);
-	numbered.id = ++node->next_id;
-	if (neap_hand_add(node->hand, &numbered, err) < 0)
+	numbered.id = ++write->next_id;
+	if (neap_hand_add(write->hand, &numbered, err) < 0)
 		return -(int)err->code;
-	node->pending[node->pending_count] = *pending;
-	node->pending[node->pending_count].id = numbered.id;
-	node->pending[node->pending_count].op = request->op;
-	node->pending_count++;
+	write->pending[write->pending_count] = *pending;
+	write->pending[write->pending_count].id = numbered.id;
+	write->pending[write->pending_count].op = request->op;
+	write->pending_count++;
 	return 0;
 }
 
-void neap_node_flush(struct neap_node *node)
+void neap_node_flush(struct node_write *write)
 {
 	struct neap_error err;
 
 	/* A hand that died is noticed where its answers are read. */
-	if (node->hand != NULL)
-		node->wants_write = neap_hand_flush(node->hand, &err) == 0;
+	if (write->hand != NULL)
+		write->wants_write = neap_hand_flush(write->hand, &err) == 0;
 }
 
-void neap_kept_restore(struct neap_node *node, struct node_kept *kept)
+/* What the plan found to be back already, or has no value for. */
+static void send_restores(struct node_write *write)
 {
-	struct neap_hand_request request = {0};
-	struct node_pending pending = {0};
-	struct neap_error err;
+	struct node_plan *plan = write->plan;
+	size_t i;
 
-	request.op = NEAP_HAND_RESTORE;
-	request.group = kept->group;
-	request.key = kept->key;
-	(void)neap_strcopy(pending.group, sizeof(pending.group), kept->group);
-	pending.key = kept->key;
-	(void)neap_strcopy(pending.policy, sizeof(pending.policy), "neapd");
-	(void)neap_strcopy(pending.why, sizeof(pending.why),
-			   "no longer wanted: as it was before");
-	if (neap_node_send(node, &request, &pending, &err) == 0) {
-		kept->is_restoring = true;
-		node->plan_inflight++;
+	for (i = 0; plan->restores_due > 0 && i < neap_map_count(plan->kept); i++) {
+		struct node_kept *kept = neap_map_at(plan->kept, i, NULL);
+		struct neap_hand_request request = {
+			.op = NEAP_HAND_RESTORE, .group = kept->group, .key = kept->key};
+		struct node_pending pending = {
+			.key = kept->key,
+			.policy = "neapd",
+			.why = "no longer wanted: as it was before"};
+		struct neap_error err;
+
+		if (!kept->is_restore_due)
+			continue;
+		kept->is_restore_due = false;
+		plan->restores_due--;
+		(void)neap_strcopy(pending.group, sizeof(pending.group), kept->group);
+		kept->is_restoring = neap_node_send(write, &request, &pending, &err) == 0;
+		write->plan_inflight += kept->is_restoring;
 	}
 }
 
 /* The kernel's text in the unit of its key: a quota of 50000 us is 500 milli. */
-static void value_show(const struct neap_node *node, enum neap_key key, const char *text,
-		       char *buf, size_t size)
+static void value_show(const struct node_write *write, enum neap_key key,
+		       const char *text, char *buf, size_t size)
 {
 	struct neap_value value;
 	bool v2 = false;
 
-	(void)neap_cgroup_file(node->cgroup, key, NULL, &v2);
+	(void)neap_cgroup_file(write->cgroup, key, NULL, &v2);
 	if (text[0] != '\0' && neap_value_parse(key, v2, text, &value, NULL) == 0)
 		(void)neap_value_print(key, &value, buf, size);
 	else
 		(void)neap_strcopy(buf, size, text);
 }
 
-static void group_show(const struct neap_node *node, const char *group,
+static void group_show(const struct node_write *write, const char *group,
 		       struct neap_audit_entry *entry)
 {
 	(void)neap_strcopy(entry->group, sizeof(entry->group), group);
-	neap_names_pod(node, group, entry->pod, sizeof(entry->pod));
+	neap_names_pod(write->plan, group, entry->pod, sizeof(entry->pod));
 }
 
-static void dry_note(struct neap_node *node, const struct neap_write *write,
+static void dry_note(struct node_write *write, const struct neap_write *one,
 		     const struct neap_wish *wish)
 {
 	struct neap_audit_entry entry = {0};
 	struct neap_value now;
 	struct neap_error err;
 
-	entry.unix_usec = node->unix_usec;
+	entry.unix_usec = write->plan->observe->unix_usec;
 	entry.dry_run = true;
 	(void)neap_strcopy(entry.what, sizeof(entry.what), "set");
-	group_show(node, write->group, &entry);
-	(void)neap_strcopy(entry.key, sizeof(entry.key), neap_key_get(write->key)->name);
+	group_show(write, one->group, &entry);
+	(void)neap_strcopy(entry.key, sizeof(entry.key), neap_key_get(one->key)->name);
 	(void)neap_strcopy(entry.policy, sizeof(entry.policy), wish->policy);
 	(void)neap_strcopy(entry.why, sizeof(entry.why), wish->why);
-	if (neap_node_read_key(node, write->group, write->key, &now, &err) == 1)
-		(void)neap_value_print(write->key, &now, entry.old_value,
+	if (neap_observe_read_key(write->plan->observe, one->group, one->key, &now,
+				  &err) == 1)
+		(void)neap_value_print(one->key, &now, entry.old_value,
 				       sizeof(entry.old_value));
-	(void)neap_value_print(write->key, &write->value, entry.new_value,
+	(void)neap_value_print(one->key, &one->value, entry.new_value,
 			       sizeof(entry.new_value));
-	(void)neap_audit_add(node->audit, &entry);
-	neap_log_line(&node->config.log, NEAP_LOG_INFO,
+	(void)neap_audit_add(write->audit, &entry);
+	neap_log_line(&write->config->log, NEAP_LOG_INFO,
 		      "would write %s %s: %s -> %s (%s: %s)", entry.group, entry.key,
 		      entry.old_value, entry.new_value, entry.policy, entry.why);
 }
@@ -210,57 +217,60 @@ static uint64_t plan_hash(const struct neap_plan *plan)
 	return hash;
 }
 
-static void dry_run(struct neap_node *node)
+static void dry_run(struct node_write *write)
 {
-	uint64_t hash = plan_hash(node->plan);
+	const struct neap_plan *plan = write->plan->plan;
+	uint64_t hash = plan_hash(plan);
 	size_t i;
 
-	if (hash == node->last_dry_hash)
+	if (hash == write->last_dry_hash)
 		return;
-	node->last_dry_hash = hash;
-	for (i = 0; i < neap_plan_write_count(node->plan); i++) {
-		const struct neap_write *write = neap_plan_write_get(node->plan, i);
+	write->last_dry_hash = hash;
+	for (i = 0; i < neap_plan_write_count(plan); i++) {
+		const struct neap_write *one = neap_plan_write_get(plan, i);
 
-		dry_note(node, write, neap_plan_wish_get(node->plan, write->wish));
+		dry_note(write, one, neap_plan_wish_get(plan, one->wish));
 	}
 }
 
-static int send_write(struct neap_node *node, const struct neap_write *write, char *text,
+static int send_write(struct node_write *write, const struct neap_write *one, char *text,
 		      size_t size, struct neap_error *err)
 {
-	const struct neap_wish *wish = neap_plan_wish_get(node->plan, write->wish);
+	const struct neap_wish *wish = neap_plan_wish_get(write->plan->plan, one->wish);
 	struct neap_hand_request request = {0};
 	struct node_pending pending = {0};
 	const char *bounded = "";
 	struct neap_value own;
 	bool v2 = false;
 
-	(void)neap_cgroup_file(node->cgroup, write->key, NULL, &v2);
-	if (neap_value_format(write->key, v2, node->config.curve, &write->value, text,
+	(void)neap_cgroup_file(write->cgroup, one->key, NULL, &v2);
+	if (neap_value_format(one->key, v2, write->config->curve, &one->value, text,
 			      size) >= size)
 		return neap_error_set(err, NEAP_ETOOLARGE, "%s %s: the value is too long",
-				      write->group, neap_key_get(write->key)->name);
+				      one->group, neap_key_get(one->key)->name);
 	request.op = NEAP_HAND_SET;
-	request.group = write->group;
-	request.key = write->key;
+	request.group = one->group;
+	request.key = one->key;
 	request.value = text;
-	request.found = neap_inherited_found(node, write->group, write->key, &own);
+	request.found = neap_inherited_found(write, one->group, one->key, &own);
 	if (request.found != NULL)
-		(void)kept_add(node, write->group, write->key, request.found);
-	(void)neap_strcopy(pending.group, sizeof(pending.group), write->group);
-	pending.key = write->key;
+		(void)kept_add(write->plan, one->group, one->key, request.found);
+	(void)neap_strcopy(pending.group, sizeof(pending.group), one->group);
+	pending.key = one->key;
 	(void)neap_strcopy(pending.policy, sizeof(pending.policy), wish->policy);
-	if (neap_plan_wish_was_bounded(node->plan, write->wish, &bounded) &&
+	if (neap_plan_wish_was_bounded(write->plan->plan, one->wish, &bounded) &&
 	    bounded[0] != '\0')
 		(void)snprintf(pending.why, sizeof(pending.why), "%s [%s]", wish->why,
 			       bounded);
 	else
 		(void)neap_strcopy(pending.why, sizeof(pending.why), wish->why);
-	return neap_node_send(node, &request, &pending, err);
+	return neap_node_send(write, &request, &pending, err);
 }
 
 bool neap_plan_and_write(struct neap_node *node)
 {
+	struct node_plan *plan = &node->plan;
+	struct node_write *write = &node->write;
 	struct neap_plan_bounds bounds = {0};
 	neap_auto_free char *text = NULL;
 	struct neap_error err;
@@ -272,81 +282,84 @@ bool neap_plan_and_write(struct neap_node *node)
 	if (node->state == NODE_WATCHING)
 		return false;
 	/* What a kubelet gave away must be known before anything is given to others. */
-	if (!node->kubelet.is_known)
+	if (!node->given.kubelet.is_known)
 		return false;
-	if (node->plan_inflight > 0 || node->is_frozen) {
-		node->late_plans += node->plan_inflight > 0;
+	if (write->plan_inflight > 0 || node->is_frozen) {
+		write->late_plans += write->plan_inflight > 0;
 		return false;
 	}
-	neap_trouble_plan_start(node);
-	neap_gather_wishes(node);
+	neap_trouble_plan_start(write);
+	plan->is_released = node->state == NODE_RELEASED;
+	neap_gather_wishes(plan);
+	send_restores(write);
 	bounds.be_cpu_floor_milli = 20;
 	bounds.be_cpus_floor = 1;
 	bounds.memory_floor_bytes = 4 * 1024 * 1024;
-	neap_cpuset_copy(&bounds.online, &node->topology->online);
+	neap_cpuset_copy(&bounds.online, &node->observe.topology->online);
 	(void)neap_cgroup_file(node->cgroup, NEAP_KEY_CPU_SHARES, NULL,
 			       &bounds.cpu_is_v2);
 	bounds.curve = node->config.curve;
 	started = neap_budget_clock_usec();
-	rc = neap_plan_build(node->plan, &bounds, neap_node_read_key, node, &err);
-	neap_charge_plan(node, neap_budget_clock_usec() - started);
+	rc = neap_plan_build(plan->plan, &bounds, neap_observe_read_key, plan->observe,
+			     &err);
+	neap_charge_plan(plan, neap_budget_clock_usec() - started);
 	if (rc < 0) {
 		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "plan: %s", err.msg);
 		return false;
 	}
 	if (node->state == NODE_DRY_RUN) {
-		dry_run(node);
+		dry_run(write);
 		return true;
 	}
 	text = neap_alloc(NEAP_CPUSET_TEXT);
 	if (text == NULL)
 		return false;
-	neap_inherit_look(node);
-	if (neap_own_tell(node, &err) < 0) {
+	neap_inherit_look(write);
+	if (neap_own_tell(write, &err) < 0) {
 		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "write: %s", err.msg);
 		return false;
 	}
-	for (i = 0; i < neap_plan_write_count(node->plan); i++) {
-		if (send_write(node, neap_plan_write_get(node->plan, i), text,
+	for (i = 0; i < neap_plan_write_count(plan->plan); i++) {
+		if (send_write(write, neap_plan_write_get(plan->plan, i), text,
 			       NEAP_CPUSET_TEXT, &err) < 0) {
 			neap_log_line(&node->config.log, NEAP_LOG_ERROR, "write: %s",
 				      err.msg);
 			is_whole = false;
 			break;
 		}
-		node->plan_inflight++;
+		write->plan_inflight++;
 	}
-	if (node->plan_inflight == 0)
-		neap_trouble_plan_end(node);
-	neap_node_flush(node);
+	if (write->plan_inflight == 0)
+		neap_trouble_plan_end(write);
+	neap_node_flush(write);
 	return is_whole;
 }
 
 /* --- answers --- */
 
-void neap_node_note(struct neap_node *node, const char *what, const char *group,
+void neap_node_note(struct node_write *write, const char *what, const char *group,
 		    const char *policy, const char *why, int errnum)
 {
 	struct neap_audit_entry entry = {0};
 
-	entry.unix_usec = node->unix_usec;
+	entry.unix_usec = write->plan->observe->unix_usec;
 	entry.errnum = errnum;
 	(void)neap_strcopy(entry.what, sizeof(entry.what), what);
-	group_show(node, group, &entry);
+	group_show(write, group, &entry);
 	(void)neap_strcopy(entry.policy, sizeof(entry.policy), policy);
 	(void)neap_strcopy(entry.why, sizeof(entry.why), why);
-	(void)neap_audit_add(node->audit, &entry);
+	(void)neap_audit_add(write->audit, &entry);
 }
 
-void neap_audit_write(struct neap_node *node, const struct node_pending *pending,
+void neap_audit_write(struct node_write *write, const struct node_pending *pending,
 		      const struct neap_hand_answer *answer, const char *what)
 {
 	struct neap_audit_entry entry = {0};
 
 	if (answer->errnum == 0)
-		node->writes++;
+		write->writes++;
 	else if (answer->errnum != ENOENT)
-		node->writes_refused++;
+		write->writes_refused++;
 	/* A group that ended meanwhile is no news, and neither is a value that was
 	 * already back. */
 	if (answer->errnum == ENOENT ||
@@ -354,27 +367,27 @@ void neap_audit_write(struct neap_node *node, const struct node_pending *pending
 	     strcmp(answer->old_value, answer->new_value) == 0))
 		return;
 	/* The same refusal of the same file every second is told once. */
-	if (answer->errnum != 0 && !neap_trouble_is_new(node, pending, answer->errnum))
+	if (answer->errnum != 0 && !neap_trouble_is_new(write, pending, answer->errnum))
 		return;
-	entry.unix_usec = node->unix_usec;
+	entry.unix_usec = write->plan->observe->unix_usec;
 	entry.errnum = answer->errnum;
 	(void)neap_strcopy(entry.what, sizeof(entry.what), what);
-	group_show(node, pending->group, &entry);
+	group_show(write, pending->group, &entry);
 	(void)neap_strcopy(entry.key, sizeof(entry.key),
 			   neap_key_get(pending->key)->name);
-	value_show(node, pending->key, answer->old_value, entry.old_value,
+	value_show(write, pending->key, answer->old_value, entry.old_value,
 		   sizeof(entry.old_value));
-	value_show(node, pending->key, answer->new_value, entry.new_value,
+	value_show(write, pending->key, answer->new_value, entry.new_value,
 		   sizeof(entry.new_value));
 	(void)neap_strcopy(entry.policy, sizeof(entry.policy), pending->policy);
 	(void)neap_strcopy(entry.why, sizeof(entry.why), pending->why);
-	(void)neap_audit_add(node->audit, &entry);
-	if (answer->errnum != 0 && neap_trouble_may_tell(node, answer->errnum))
-		neap_log_line(&node->config.log, NEAP_LOG_WARN, "%s %s: %s%s%s",
+	(void)neap_audit_add(write->audit, &entry);
+	if (answer->errnum != 0 && neap_trouble_may_tell(write, answer->errnum))
+		neap_log_line(&write->config->log, NEAP_LOG_WARN, "%s %s: %s%s%s",
 			      entry.group, entry.key, strerror(answer->errnum),
 			      answer->text[0] != '\0' ? ": " : "", answer->text);
 	else if (answer->errnum == 0)
-		neap_log_line(&node->config.log, NEAP_LOG_DEBUG,
+		neap_log_line(&write->config->log, NEAP_LOG_DEBUG,
 			      "%s %s: %s -> %s (%s: %s)", entry.group, entry.key,
 			      entry.old_value, entry.new_value, entry.policy, entry.why);
 }
@@ -384,20 +397,20 @@ static void set_answered(struct neap_node *node, const struct node_pending *pend
 {
 	struct node_kept *kept;
 
-	neap_audit_write(node, pending, answer, "set");
+	neap_audit_write(&node->write, pending, answer, "set");
 	if (answer->errnum == ENOENT)
-		neap_kept_drop(node, pending->group, pending->key);
+		neap_kept_drop(&node->plan, pending->group, pending->key);
 	if (answer->errnum != 0) {
 		neap_launch_refused(node, pending, answer);
 		return;
 	}
-	kept = kept_add(node, pending->group, pending->key, answer->old_value);
+	kept = kept_add(&node->plan, pending->group, pending->key, answer->old_value);
 	if (kept == NULL)
 		return;
 	(void)neap_strcopy(kept->policy, sizeof(kept->policy), pending->policy);
 	(void)neap_strcopy(kept->why, sizeof(kept->why), pending->why);
 	if (kept->wished_tick == 0)
-		kept->wished_tick = node->ticks;
+		kept->wished_tick = node->observe.ticks;
 	if (kept->key == NEAP_KEY_CPUSET_CPUS &&
 	    strcmp(answer->old_value, answer->new_value) != 0) {
 		free(kept->previous);
@@ -408,11 +421,12 @@ static void set_answered(struct neap_node *node, const struct node_pending *pend
 static void restore_answered(struct neap_node *node, const struct node_pending *pending,
 			     const struct neap_hand_answer *answer)
 {
-	struct node_kept *kept = neap_kept_find(node, pending->group, pending->key);
+	struct node_kept *kept =
+		neap_kept_find(&node->plan, pending->group, pending->key);
 
-	neap_audit_write(node, pending, answer, "restore");
+	neap_audit_write(&node->write, pending, answer, "restore");
 	if (answer->errnum == 0 || answer->errnum == ENOENT)
-		neap_kept_drop(node, pending->group, pending->key);
+		neap_kept_drop(&node->plan, pending->group, pending->key);
 	else if (kept != NULL)
 		kept->is_restoring = false;
 }
@@ -423,9 +437,10 @@ static void take_answer(struct neap_node *node, const struct neap_hand_answer *a
 	struct node_kept *kept;
 	size_t i;
 
-	neap_trouble_answered(node);
+	neap_trouble_answered(&node->write);
 	if (answer->op == NEAP_HAND_ENTRY) {
-		kept = kept_add(node, answer->group, answer->key, answer->old_value);
+		kept = kept_add(&node->plan, answer->group, answer->key,
+				answer->old_value);
 		if (kept == NULL)
 			return;
 		kept->is_taken_over = true;
@@ -433,34 +448,34 @@ static void take_answer(struct neap_node *node, const struct neap_hand_answer *a
 			(void)neap_strcopy(kept->own, sizeof(kept->own), answer->text);
 		return;
 	}
-	for (i = 0; i < node->pending_count; i++) {
-		if (node->pending[i].id == answer->id)
+	for (i = 0; i < node->write.pending_count; i++) {
+		if (node->write.pending[i].id == answer->id)
 			break;
 	}
-	if (i == node->pending_count) {
+	if (i == node->write.pending_count) {
 		if (answer->fd >= 0)
 			(void)close(answer->fd);
 		return;
 	}
-	pending = node->pending[i];
-	memmove(&node->pending[i], &node->pending[i + 1],
-		(node->pending_count - i - 1) * sizeof(pending));
-	node->pending_count--;
+	pending = node->write.pending[i];
+	memmove(&node->write.pending[i], &node->write.pending[i + 1],
+		(node->write.pending_count - i - 1) * sizeof(pending));
+	node->write.pending_count--;
 	if (pending.op == NEAP_HAND_SET || pending.op == NEAP_HAND_RESTORE ||
 	    pending.op == NEAP_HAND_OWN) {
-		if (node->plan_inflight > 0)
-			node->plan_inflight--;
+		if (node->write.plan_inflight > 0)
+			node->write.plan_inflight--;
 		if (answer->errnum == EBUSY && strcmp(answer->text, "frozen") == 0)
 			node->is_frozen = true;
-		node->has_written = true;
+		node->observe.has_written = true;
 		if (pending.op == NEAP_HAND_SET)
 			set_answered(node, &pending, answer);
 		else if (pending.op == NEAP_HAND_OWN)
-			neap_own_answered(node, &pending, answer);
+			neap_own_answered(&node->write, &pending, answer);
 		else
 			restore_answered(node, &pending, answer);
-		if (node->plan_inflight == 0)
-			neap_trouble_plan_end(node);
+		if (node->write.plan_inflight == 0)
+			neap_trouble_plan_end(&node->write);
 	}
 	if (pending.answered != NULL)
 		pending.answered(node, pending.arg, answer);
@@ -471,11 +486,11 @@ int neap_node_hear(struct neap_node *node, int64_t unix_usec, struct neap_error 
 	struct neap_hand_answer answer;
 	int rc;
 
-	if (node->hand == NULL)
+	if (node->write.hand == NULL)
 		return 0;
-	node->unix_usec = unix_usec;
-	neap_node_flush(node);
-	while ((rc = neap_hand_next(node->hand, &answer, err)) == 1)
+	node->observe.unix_usec = unix_usec;
+	neap_node_flush(&node->write);
+	while ((rc = neap_hand_next(node->write.hand, &answer, err)) == 1)
 		take_answer(node, &answer);
 	if (rc == 0 && node->open_err.code != NEAP_OK) {
 		*err = node->open_err;

@@ -138,7 +138,7 @@ static bool is_told(void)
 	const json_t *items, *item;
 	size_t i;
 
-	neap_node_pins_look(rig->node);
+	neap_node_pins_look(&rig->node->given, rig->node->observe.topology);
 	kube_run(rig->rig, 10);
 	if (kube_ask(rig->rig, "GET " EVENTS, NULL) != 200)
 		return false;

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the hand is told of groups before the writes of a plan, so that it can give back
+ * what they should have. Own values: neap's own groups have the weights and limits of
+ * workloads and the weights above them; a policy may write others over these, and as pods
+ * outlive neapd, the hand leaves a pod with its own and not with what a policy wished.
+ * They are told once, and again when they change. Narrow births: a v1 group copies the
+ * CPU set of its parent when it is made, also one that neap narrowed. It then has what is
+ * wanted, nothing is written to it, and the hand would know of nothing to give back; so
+ * it is asked to write what is there already, and to note what the parent had at first.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/run/node_priv.h"
+#include "engine/base/mem.h"
+
+/* --- own values --- */
+
+bool neap_node_is_own(const struct neap_node_config *config, const char *group)
+{
+	return neap_path_is_below(group, config->trees[0].root) ||
+	       neap_path_is_below(group, config->trees[1].root);
+}
+
+static int tell(struct node_write *write, const char *group, enum neap_key key,
+		const char *own, struct neap_error *err)
+{
+	struct neap_hand_request request = {
+		.op = NEAP_HAND_OWN, .group = group, .key = key, .value = own};
+	struct node_pending pending = {
+		.key = key, .policy = "neapd", .why = "what the group has by itself"};
+
+	(void)neap_strcopy(pending.group, sizeof(pending.group), group);
+	if (neap_node_send(write, &request, &pending, err) < 0)
+		return -(int)err->code;
+	write->plan_inflight++;
+	return 0;
+}
+
+static int tell_wish(struct node_write *write, size_t index, struct neap_error *err)
+{
+	const struct neap_wish *wish = neap_plan_wish_get(write->plan->plan, index);
+	const struct node_kept *kept;
+	struct neap_value own;
+	char text[sizeof(kept->own)];
+	bool v2 = false;
+
+	if (!neap_plan_wish_own(write->plan->plan, index, &own))
+		return 0;
+	(void)neap_cgroup_file(write->cgroup, wish->key, NULL, &v2);
+	if (neap_value_format(wish->key, v2, write->config->curve, &own, text,
+			      sizeof(text)) >= sizeof(text))
+		return 0; /* no number is as long */
+	kept = neap_kept_find(write->plan, wish->group, wish->key);
+	if (kept != NULL && strcmp(kept->own, text) == 0)
+		return 0;
+	return tell(write, wish->group, wish->key, text, err);
+}
+
+int neap_own_tell(struct node_write *write, struct neap_error *err)
+{
+	size_t i;
+	int rc = 0;
+
+	if (write->plan->is_released)
+		return 0;
+	for (i = 0; rc == 0 && i < neap_plan_wish_count(write->plan->plan); i++)
+		rc = tell_wish(write, i, err);
+	/* What an earlier neapd knew may still be found out. */
+	for (i = 0; rc == 0 && !neap_observe_is_settling(write->plan->observe) &&
+		    i < neap_map_count(write->plan->kept);
+	     i++) {
+		const struct node_kept *kept = neap_map_at(write->plan->kept, i, NULL);
+
+		if (kept->own[0] != '\0' && kept->own_tick != write->plan->observe->ticks)
+			rc = tell(write, kept->group, kept->key, "", err);
+	}
+	return rc;
+}
+
+void neap_own_answered(struct node_write *write, const struct node_pending *pending,
+		       const struct neap_hand_answer *answer)
+{
+	struct node_kept *kept =
+		neap_kept_find(write->plan, pending->group, pending->key);
+
+	if (answer->errnum == ENOENT)
+		neap_kept_drop(write->plan, pending->group, pending->key);
+	if (answer->errnum != 0) {
+		neap_audit_write(write, pending, answer, "set");
+		return;
+	}
+	if (kept == NULL && answer->new_value[0] != '\0' &&
+	    neap_kept_note(write->plan, pending->group, pending->key,
+			   answer->old_value)) {
+		kept = neap_kept_find(write->plan, pending->group, pending->key);
+		(void)neap_strcopy(kept->policy, sizeof(kept->policy), pending->policy);
+		(void)neap_strcopy(kept->why, sizeof(kept->why), pending->why);
+		kept->wished_tick = write->plan->observe->ticks;
+	}
+	if (kept != NULL)
+		(void)neap_strcopy(kept->own, sizeof(kept->own), answer->new_value);
+}
+
+/* --- born narrow --- */
+
+/* The sets that the parent had since the group was made, as far as that can be told: the
+ * one it has, and the one before neap's last write. */
+static bool is_of_parent(struct node_write *write, const struct node_kept *parent,
+			 const struct neap_cpuset *own)
+{
+	struct neap_value value;
+	struct neap_error err;
+
+	if (neap_observe_read_key(write->plan->observe, parent->group, parent->key,
+				  &value, &err) == 1 &&
+	    neap_cpuset_is_equal(own, &value.cpus))
+		return true;
+	return parent->previous != NULL &&
+	       neap_value_parse(parent->key, false, parent->previous, &value, &err) ==
+		       0 &&
+	       neap_cpuset_is_equal(own, &value.cpus);
+}
+
+const char *neap_inherited_found(struct node_write *write, const char *dir,
+				 enum neap_key key, struct neap_value *ret_own)
+{
+	char parent[NEAP_PATH_MAX];
+	const struct node_kept *kept;
+	struct neap_value found;
+	struct neap_error err;
+	char *slash;
+
+	if (key != NEAP_KEY_CPUSET_CPUS || neap_kept_find(write->plan, dir, key) != NULL)
+		return NULL;
+	(void)neap_strcopy(parent, sizeof(parent), dir);
+	slash = strrchr(parent, '/');
+	if (slash == NULL)
+		return NULL;
+	*slash = '\0';
+	kept = neap_kept_find(write->plan, parent, key);
+	if (kept == NULL || kept->found[0] == '\0' ||
+	    neap_value_parse(key, false, kept->found, &found, &err) < 0 ||
+	    neap_observe_read_key(write->plan->observe, dir, key, ret_own, &err) != 1 ||
+	    neap_cpuset_is_empty(&ret_own->cpus) ||
+	    neap_cpuset_is_equal(&ret_own->cpus, &found.cpus))
+		return NULL;
+	/* Nobody else sets what is neap's own. */
+	if (!neap_node_is_own(write->config, dir) &&
+	    !is_of_parent(write, kept, &ret_own->cpus))
+		return NULL;
+	return kept->found;
+}
+
+static void note(struct node_write *write, struct node_group *group)
+{
+	struct neap_hand_request request = {
+		.op = NEAP_HAND_SET, .group = group->dir, .key = NEAP_KEY_CPUSET_CPUS};
+	struct node_pending pending = {.key = NEAP_KEY_CPUSET_CPUS,
+				       .policy = "neapd",
+				       .why = "made with the set of the group above"};
+	neap_auto_free char *text = NULL;
+	struct neap_value own;
+	struct neap_error err;
+
+	if (neap_observe_read_key(write->plan->observe, group->dir, request.key, &own,
+				  &err) != 1 ||
+	    neap_cpuset_is_empty(&own.cpus))
+		return; /* not all made yet: at the next tick */
+	request.found = neap_inherited_found(write, group->dir, request.key, &own);
+	group->is_birth_noted = true;
+	text = request.found == NULL ? NULL : neap_alloc(NEAP_CPUSET_TEXT);
+	if (text == NULL ||
+	    neap_value_format(request.key, false, write->config->curve, &own, text,
+			      NEAP_CPUSET_TEXT) >= NEAP_CPUSET_TEXT)
+		return;
+	request.value = text;
+	(void)neap_strcopy(pending.group, sizeof(pending.group), group->dir);
+	if (!neap_kept_note(write->plan, group->dir, request.key, request.found) ||
+	    neap_node_send(write, &request, &pending, &err) < 0)
+		group->is_birth_noted = false; /* at the next tick */
+	else
+		write->plan_inflight++;
+}
+
+/* Once for each group, as soon as it can be: later on only neap narrows its parent, and
+ * its children with it. */
+void neap_inherit_look(struct node_write *write)
+{
+	bool v2 = false;
+	size_t i, j;
+
+	if (neap_cgroup_file(write->cgroup, NEAP_KEY_CPUSET_CPUS, NULL, &v2) == NULL ||
+	    v2)
+		return;
+	for (i = 0; i < neap_map_count(write->plan->observe->workloads); i++) {
+		struct node_workload *workload =
+			neap_map_at(write->plan->observe->workloads, i, NULL);
+
+		if (!workload->is_settled || workload->is_host_app)
+			continue;
+		if (!workload->group->is_birth_noted)
+			note(write, workload->group);
+		for (j = 0; j < workload->container_count; j++)
+			if (!workload->containers[j]->is_birth_noted)
+				note(write, workload->containers[j]);
+	}
+}
