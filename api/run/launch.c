@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "api/run/pods_priv.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 
 #define CONTAINER "main"
