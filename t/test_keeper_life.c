@@ -159,8 +159,8 @@ static void end_without_a_loop_is_recorded(void **state)
  * not. */
 static char disk_waits_for[256];
 
-/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the system's are
- * reserved words */
+/* The system's names of parameters are reserved words.
+ * NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int fdatasync(int fd)
 {
 	for (int i = 0; *disk_waits_for && i < 30000; i++) {
