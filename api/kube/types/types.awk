@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes the tables of the built-in kinds, as C, of api/kube/types/*.types. A line there is
+# Makes one C file of api/kube/types/*.types: the tables of the built-in kinds. The lines
+# of those files:
 #
-#   in PREFIX                     what the names of the types that follow begin with
-#   type NAME [WORD...]: DOC      a type; its fields follow. atomic: server-side apply
-#   replaces it as a whole; open: it keeps
-#                                 unknown fields; null=JSON: what a null among its items
-#                                 stands for; as=C: its name in C
-#   fields NAME                   fields that types include; no type
-#   NUMBER FIELD TYPE [WORD...] [: DOC]   a field. NUMBER is that of protobuf: - none; ~N
-#   skipped, and without a TYPE no field;
-#                                 M.N number N of the message that is field M, whose
-#                                 fields JSON has in this object
-#   + NAME, +M NAME               the fields of NAME (with numbers M.N), but those that
-#     stand here, too
-#   kind X GROUP/VERSION,... KIND PLURAL SINGULAR [SHORT...]   a kind, whose objects are
-#   of the type before it; X in C
-#   body X KIND [GROUP/VERSION...]        a body of requests of that type
-#   (api/kube/types/bodies.h)
-#   table X KIND...               neap_kube_X_kinds, in the order in which discovery has
-#   them
+#   in PREFIX                   prefix of the names of the types that follow
+#   type NAME [WORD...]: DOC    a type; its fields follow. Words: atomic (server-side
+#                               apply replaces it as a whole), open (keeps unknown ones),
+#                               null=JSON (what a null among its items becomes), as=C (its
+#                               name in C)
+#   fields NAME                 fields that types include; not a type
+#   NUMBER FIELD TYPE [WORD...] [: DOC]
+#                               a field. NUMBER is its protobuf number: - for none; ~N is
+#                               skipped, and no field without a TYPE; M.N is number N of
+#                               the message in field M, whose fields JSON has here
+#   + NAME, +M NAME             the fields of NAME (with numbers M.N), except those that
+#                               this type has itself
+#   kind X GROUP/VERSION,... KIND PLURAL SINGULAR [SHORT...]
+#                               a kind, of the type before it. X: its name in C
+#   body X KIND [GROUP/VERSION...]
+#                               a request body of that type (api/kube/types/bodies.h)
+#   table X KIND...             neap_kube_X_kinds, in the order of discovery
 #
 # TYPE: a name, any string int32 int64 number bool int-or-string quantity time micro-time
 # bytes, <VALUE,...> of an enum, [TYPE] a list, {TYPE} a map, any(NAME) anything, which
