@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For those who implement a client: the table of its functions. Each is as its namesake
- * in client.h. */
+ * For implementations of a client: the table of its functions. Each has the contract of
+ * the function of the same name in client.h. */
 #ifndef NEAP_API_CLIENT_CLIENT_OPS_H
 #define NEAP_API_CLIENT_CLIENT_OPS_H
 
@@ -45,7 +45,7 @@ struct neap_client_ops {
 struct neap_client {
 	const struct neap_client_ops *ops;
 	int64_t (*now)(void);            /* Unix microseconds, for events */
-	struct neap_client_notes *notes; /* NULL until there is an event */
+	struct neap_client_notes *notes; /* NULL until the first event */
 };
 
 /* The first member of its watches. */
@@ -53,7 +53,7 @@ struct neap_client_watch {
 	struct neap_client *client;
 };
 
-/* Frees what the functions of api/client keep in it. */
+/* Frees what the functions of api/client store in it. */
 void neap_client_done(struct neap_client *client);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events that neapd itself tells: what "kubectl describe" shows at its end. The same
- * event about the same object again raises the count of the first instead of making
- * another, as client-go does; who tells too much about one object is slowed down (25 at
- * once, then one in 5 minutes, as there). */
+ * Events that neapd itself creates; "kubectl describe" shows them at its end. The same
+ * event about the same object raises the count of the first one, as in client-go. Events
+ * of one source about one object are limited, as there: 25 at once, then one in 5
+ * minutes. */
 #ifndef NEAP_API_CLIENT_EVENTS_H
 #define NEAP_API_CLIENT_EVENTS_H
 
 #include "api/client/client.h"
 
 struct neap_client_note {
-	const char *api_version, *kind; /* of what it is about: "v1", "Pod" */
-	const char *ns, *name, *uid;    /* ns "" for one of the whole cluster */
+	const char *api_version, *kind; /* of the object it is about: "v1", "Pod" */
+	const char *ns, *name, *uid;    /* ns "" for a cluster-scoped object */
 	const char *field_path;         /* "spec.containers{main}"; NULL: none */
 	bool is_warning;                /* else Normal */
 	const char *reason;             /* "FailedScheduling" */
@@ -19,8 +19,8 @@ struct neap_client_note {
 	const char *host;      /* of the component; NULL: none */
 };
 
-/* fmt: the message, cut at 1 KiB. Nothing is told of what goes wrong: an event is never
- * worth a failure. */
+/* Creates or counts an event. fmt: the message, cut at 1 KiB. Failures are ignored: an
+ * event is never worth one. */
 void neap_client_note(struct neap_client *client, const struct neap_client_note *note,
 		      const char *fmt, ...) NEAP_PRINTF(3, 4);
 

@@ -15,11 +15,11 @@ struct neap_daemon_controllers;
 struct neap_look;
 struct neap_metrics;
 
-/* What it answers for is borrowed. */
+/* The parts that it answers for; borrowed. */
 struct neap_role_control {
 	struct neap_role_node *node;
 	struct neap_role_server *server;
-	const struct neap_daemon_controllers *controllers; /* NULL while there are none */
+	const struct neap_daemon_controllers *controllers; /* NULL: none yet */
 	struct neap_control *control;
 	struct neap_control_policies *policies;
 	struct neap_control_audit *audit;
@@ -27,12 +27,12 @@ struct neap_role_control {
 	struct neap_metrics *metrics;
 };
 
-/* Puts its routes on the server. */
+/* Adds its routes to the server. */
 int neap_role_control_start(struct neap_role_control *role, struct neap_role_node *node,
 			    struct neap_role_server *server,
 			    const struct neap_role_policies *policies,
 			    struct neap_turns *turns, struct neap_error *err);
-/* After the server. */
+/* Call it after the server's end. */
 void neap_role_control_free(struct neap_role_control *role);
 
 #endif

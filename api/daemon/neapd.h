@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A running neapd: its roles, each of which has a file of its own. Only neapd.c, which
- * starts and ends them, and events.c, which joins them to the loop, see all of it. */
+ * A running neapd: its roles, each in its own file. Only neapd.c, which starts and ends
+ * them, and events.c, which joins them to the loop, see all of it. */
 #ifndef NEAP_API_DAEMON_NEAPD_H
 #define NEAP_API_DAEMON_NEAPD_H
 
@@ -45,12 +45,12 @@ struct neap_daemon {
 };
 
 /* --- banner.c --- */
-/* Some ten lines: what was found, what is done, where to look. */
+/* Prints some ten lines: what was found, what neapd does, where to look. */
 void neap_banner_print(FILE *out, const struct neap_role_node *role,
 		       const struct neap_role_server *server, struct neap_live *live);
 
 /* --- events.c --- */
-/* Ticks, the hand's socket and signals, from now on. */
+/* Starts ticks, the hand's socket and signals. */
 int neap_daemon_events_start(struct neap_daemon *daemon, struct neap_error *err);
 void neap_daemon_events_free(struct neap_daemon *daemon);
 

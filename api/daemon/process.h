@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What every role of neapd is given. It is there before all of them and outlives them. */
+ * The data that every role of neapd shares. It exists before all roles and outlives
+ * them. */
 #ifndef NEAP_API_DAEMON_PROCESS_H
 #define NEAP_API_DAEMON_PROCESS_H
 
@@ -21,10 +22,10 @@ struct neap_account {
 struct neap_process {
 	int argc;
 	char **argv;
-	struct neap_config config; /* of argv and its file, as of the last reload */
+	struct neap_config config; /* from argv and its file, as of the last reload */
 	struct neap_account account;
 	struct neap_log log;
-	struct event_base *base; /* from when root is given up */
+	struct event_base *base; /* set when root is given up */
 	bool is_up;              /* the start is over */
 	int exit_status;
 };

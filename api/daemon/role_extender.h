@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * --extender-listen of a running neapd: a server of its own, on which a kube-scheduler
- * finds the extender and nothing else. */
+ * --extender-listen of a running neapd: a separate server, which offers the extender to a
+ * kube-scheduler and nothing else. */
 #ifndef NEAP_API_DAEMON_ROLE_EXTENDER_H
 #define NEAP_API_DAEMON_ROLE_EXTENDER_H
 
@@ -11,15 +11,15 @@ struct neap_daemon_extender;
 struct neap_scheduler;
 struct neap_tls;
 
-/* Opens its socket, as root, if it is. *ret stays NULL when it is off. */
+/* Opens its socket, as root if neapd has it. *ret stays NULL when the option is off. */
 int neap_daemon_extender_open(const struct neap_config *config,
 			      struct neap_daemon_extender **ret, struct neap_error *err);
-/* Serves for the scheduler, which may be NULL. All is borrowed. Nothing when extender is
- * NULL. */
+/* Starts to serve for the scheduler, which may be NULL. Everything is borrowed. Does
+ * nothing when extender is NULL. */
 int neap_daemon_extender_start(struct neap_daemon_extender *extender,
 			       const struct neap_process *process, struct neap_tls *tls,
 			       struct neap_scheduler *scheduler, struct neap_error *err);
-/* Before the controllers end. NULL is fine. */
+/* Call it before the controllers end. NULL is fine. */
 void neap_daemon_extender_free(struct neap_daemon_extender *extender);
 
 #endif

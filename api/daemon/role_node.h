@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The role node of a running neapd: the cgroups of this machine, the hand that writes
- * them, and the node that says what is written. */
+ * The node role of a running neapd: this machine's cgroups, the hand that writes them,
+ * and the node that decides what to write. */
 #ifndef NEAP_API_DAEMON_ROLE_NODE_H
 #define NEAP_API_DAEMON_ROLE_NODE_H
 
@@ -25,8 +25,8 @@ struct neap_role_node {
 	struct neap_cgroup cgroup;
 	struct neap_tree trees[NEAP_TREES_MAX];
 	int tree_count;
-	char kubelet_dir[256];  /* "": none is read */
-	struct neap_hand *hand; /* NULL: nothing is written or read as root */
+	char kubelet_dir[256];  /* "": no folder is read */
+	struct neap_hand *hand; /* NULL: neapd writes and reads nothing as root */
 	struct neap_node *node; /* NULL without the role */
 	struct neap_loop *loop;
 	struct event *hand_event;
@@ -34,20 +34,21 @@ struct neap_role_node {
 	char record_dir[160], freeze_file[160];
 };
 
-/* Looks at cgroups and kubelet, also without the role, and starts the hand. As root, if
- * it is. process is borrowed. */
+/* Finds cgroups and kubelet, also without the role, and starts the hand. Runs as root if
+ * neapd has it. process is borrowed. */
 int neap_role_node_find(struct neap_role_node *role, const struct neap_process *process,
 			struct neap_error *err);
-/* Nothing without the role. policies is borrowed. */
+/* Does nothing without the role. policies is borrowed. */
 int neap_role_node_start(struct neap_role_node *role,
 			 const struct neap_role_policies *policies,
 			 struct neap_error *err);
 /* Listens to the hand from now on. */
 void neap_role_node_hear(struct neap_role_node *role,
 			 const struct neap_role_node_heard *heard);
-/* Asks for writability only while the hand's socket is full; after each request. */
+/* Waits for the hand's socket to be writable only while it is full. Call it after each
+ * request. */
 void neap_role_node_watch_hand(struct neap_role_node *role);
-/* Whether the kubelet's group is looked for still. */
+/* Whether neapd still looks for the kubelet's group. */
 bool neap_role_node_finds_kubelet(const struct neap_role_node *role);
 /* Ends the node; the hand stays until the role is freed. */
 void neap_role_node_stop(struct neap_role_node *role);

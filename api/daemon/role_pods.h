@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a running neapd does for the pods of this node: the keeper, the agent, the objects
- * of this node. */
+ * The pods of this node in a running neapd: the keeper, the agent, the node's objects. */
 #ifndef NEAP_API_DAEMON_ROLE_PODS_H
 #define NEAP_API_DAEMON_ROLE_PODS_H
 
@@ -18,22 +17,22 @@ struct neap_pins;
 struct neap_role_pods {
 	struct neap_keeper *keeper; /* NULL without --run-pods */
 	uid_t uid;                  /* of --run-pods-user */
-	char dir[160];              /* of pods, below DATA_DIR */
+	char dir[160];              /* folder of pods, below DATA_DIR */
 	struct neap_node_keep *keep;
 	struct neap_agent *agent;
 	struct neap_pins *pins;
 	struct neap_cpuset reserved_cpus, system_cpus; /* of the options */
 };
 
-/* With --run-pods: forks the keeper; as root, before any thread or socket. */
+/* Forks the keeper, with --run-pods. Needs root; before any thread or socket. */
 int neap_role_pods_fork(struct neap_role_pods *role, const struct neap_process *process,
 			struct neap_error *err);
-/* This node's objects, and with --run-pods its pods; nothing where api or node is NULL.
- * labels are the node's. All is borrowed. */
+/* Starts this node's objects, and with --run-pods its pods. Does nothing when api or node
+ * is NULL. labels are the node's. Everything is borrowed. */
 int neap_role_pods_start(struct neap_role_pods *role, const struct neap_process *process,
 			 const struct neap_daemon_api *api, struct neap_node *node,
 			 const json_t *labels, struct neap_error *err);
-/* Before node and API end. Pods go on. */
+/* Call it before node and API end. Pods go on running. */
 void neap_role_pods_stop(struct neap_role_pods *role);
 void neap_role_pods_free(struct neap_role_pods *role);
 

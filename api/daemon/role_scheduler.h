@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the scheduler of a running neapd goes by: --scheduler-config, and its policies. */
+ * The settings of the scheduler of a running neapd: --scheduler-config, and its
+ * policies. */
 #ifndef NEAP_API_DAEMON_ROLE_SCHEDULER_H
 #define NEAP_API_DAEMON_ROLE_SCHEDULER_H
 
@@ -22,24 +23,25 @@ struct neap_role_scheduler {
 	struct neap_schedule_policies *placing; /* policies about nodes */
 	struct neap_policies_reserve *matching; /* policies about reservations */
 	struct neap_purse purse;                /* CPU time of both */
-	const struct neap_daemon_api *api;      /* takes its events; NULL: nothing does */
+	const struct neap_daemon_api *api;      /* takes its events; NULL: no events */
 };
 
-/* Reads --scheduler-config, if it is given. As root, if it is. process is borrowed. */
+/* Reads --scheduler-config if it is given, as root if neapd has it. process is
+ * borrowed. */
 int neap_role_scheduler_load(struct neap_role_scheduler *role,
 			     const struct neap_process *process, struct neap_error *err);
-/* Makes what asks the policies, and puts it and the settings into *ret. policies is
- * borrowed. */
+/* Makes the callers of the policies, and puts them and the settings into *ret. policies
+ * is borrowed. */
 int neap_role_scheduler_open(struct neap_role_scheduler *role,
 			     const struct neap_role_policies *policies,
 			     struct neap_daemon_api_config *ret, struct neap_error *err);
-/* Logs what of --scheduler-config has no effect. */
+/* Logs the parts of --scheduler-config that have no effect. */
 void neap_role_scheduler_tell(const struct neap_role_scheduler *role);
-/* SIGHUP: reads the file again. What cannot be used is logged, and the scheduler goes on
- * as before. scheduler may be NULL. */
+/* For SIGHUP: reads the file again. A file that cannot be used is logged, and the
+ * scheduler goes on as before. scheduler may be NULL. */
 void neap_role_scheduler_reload(struct neap_role_scheduler *role,
 				struct neap_scheduler *scheduler);
-/* After the scheduler. */
+/* Call it after the scheduler's end. */
 void neap_role_scheduler_free(struct neap_role_scheduler *role);
 
 #endif
