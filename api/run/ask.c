@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asks the policies of kind qos, at every tick and for triggers in between: results are
- * checked before they are held, and a fault is the policy's. */
+ * Asks the policies of kind qos, at every tick and for triggers in between. Results are
+ * checked before they are kept. A fault counts against the policy. */
 #include <stdlib.h>
 
 #include "api/run/node_priv.h"
@@ -10,8 +10,8 @@
 
 #define PLAN_CYCLES 3
 
-/* Kernel files that a list of writes comes to: more than its rows, as one can be for
- * every container of a class. */
+/* Number of kernel files that the writes touch: one write can stand for every container
+ * of a class. */
 static size_t count_writes(const struct neap_node *node,
 			   const struct neap_policy_wish *wishes, size_t count)
 {
@@ -39,7 +39,7 @@ static size_t count_writes(const struct neap_node *node,
 	return sum;
 }
 
-/* Kernel files of what the others wish for. */
+/* Kernel files of the wishes of the other policies. */
 static size_t count_others(const struct neap_node *node,
 			   const struct neap_registry_slot *slot)
 {
@@ -55,8 +55,9 @@ static size_t count_others(const struct neap_node *node,
 	return sum;
 }
 
-/* Whether a list may be held. What is too much by itself is wrong; what is too much
- * beside the lists of others is put off, so that who has something keeps it. */
+/* Whether a policy may keep this list. A list that is too long by itself is a fault. One
+ * that is too long only together with the lists of others is put off, so that the others
+ * keep theirs. */
 static enum neap_tick_verdict judge(const struct neap_node *node,
 				    const struct neap_registry_slot *slot,
 				    const struct neap_policy_wish *wishes, size_t count,
@@ -84,8 +85,8 @@ static enum neap_tick_verdict judge(const struct neap_node *node,
 	return NEAP_TICK_PUT_OFF;
 }
 
-/* The last plan of what it wished for took many times what all policies of a tick
- * together may: most of it is reading and opening kernel files, some microseconds
+/* The last plan of its wishes took many times the time that all policies of a tick
+ * together may take. Most of that is reading and opening kernel files, some microseconds
  * each. */
 static bool is_plan_spent(struct neap_registry_slot *slot, struct neap_error *err)
 {
@@ -102,8 +103,8 @@ static bool is_plan_spent(struct neap_registry_slot *slot, struct neap_error *er
 	return true;
 }
 
-/* One call of one policy. A fault that takes it out of service is told to whoever can put
- * its predecessor in its place. */
+/* Calls one policy once. When a fault takes it out of service, the registry's owner is
+ * called, so that it can restore the version before. */
 bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec)
 {
 	struct neap_registry_slot *slot = neap_registry_get(node->registry, index);
@@ -117,7 +118,7 @@ bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec)
 	if (neap_policy_kind(slot->policy)->is_place)
 		return true; /* the scheduler asks it */
 	if (slot->stats.is_failed || slot->is_elsewhere)
-		return true; /* fail-safe of qos: no new wishes, what was set is held */
+		return true; /* fail-safe of qos: no new wishes, values stay */
 	neap_policy_get_info(slot->policy, &info);
 	verdict =
 		is_plan_spent(slot, &err)
@@ -161,8 +162,8 @@ void neap_ask_shadow(struct neap_node *node, size_t index, int64_t *left_usec)
 			slot->wishes, slot->wish_count, left_usec);
 }
 
-/* One budget for all policies of a tick, shadows last. Whoever was put off for it is
- * first in the next. */
+/* All policies of a tick share one budget; shadows come last. A policy that was put off
+ * is the first of the next tick. */
 void neap_ask_policies(struct neap_node *node)
 {
 	size_t count = neap_registry_count(node->registry), i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Finds the workloads: pods from the scan and configured host applications, each with its
- * groups. When nothing came or went, nothing is looked up by name. */
+ * groups. When no group came or went, no lookup by name is needed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static int note_pod(struct node_observe *observe, const struct neap_scan_pod *po
 		workload->container_count = pod->container_count;
 	}
 	workload->young_until =
-		observe->ticks + 1; /* those that are there are looked at */
+		observe->ticks + 1; /* its present containers are asked once more */
 	for (i = 0; i < pod->container_count; i++) {
 		char dir[NEAP_PATH_MAX * 2];
 
@@ -101,7 +101,7 @@ static int note_host_app(struct node_observe *observe, const struct neap_host_ap
 
 	if (neap_path_host_app(observe->config->host_driver, app, dir, sizeof(dir),
 			       &err) < 0)
-		return 0; /* told at start */
+		return 0; /* logged at start */
 	group = neap_node_group(observe, dir, POD_PARTS);
 	workload = group == NULL ? NULL : workload_of(observe, dir, group);
 	if (workload == NULL)
@@ -156,7 +156,7 @@ int neap_find_workloads(struct node_observe *observe, struct neap_error *err)
 		observe->has_found = false;
 		return neap_error_wrap(err, "look for workloads");
 	}
-	/* Nothing came or went: nothing has to be looked up by name. */
+	/* No group came or went: no lookup by name is needed. */
 	if (rc == 0 && observe->has_found)
 		return 0;
 	observe->has_found = false;

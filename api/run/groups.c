@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Groups of runs (launch.c) and pods (pods.c): the hand creates them, an ordinary plan
- * writes their values, and the requester is told when all of it was answered. */
+ * Groups of runs (launch.c) and pods (pods.c). The hand creates them, an ordinary plan
+ * writes their values, and the requester is called when all answers are there. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ void neap_launch_error(struct neap_error *err, const char *what, const char *dir
 	err->errnum = answer->errnum;
 }
 
-/* --- they come --- */
+/* --- creating --- */
 
 static void over(struct neap_node *node, struct node_launch *launch)
 {
@@ -64,7 +64,7 @@ static void over(struct neap_node *node, struct node_launch *launch)
 
 static void made(struct neap_node *node, void *arg, const struct neap_hand_answer *answer)
 {
-	struct node_launch *launch = arg; /* it stays until all are answered */
+	struct node_launch *launch = arg; /* it lives until all are answered */
 
 	launch->unmade--;
 	if (answer->errnum != 0 && launch->err.code == NEAP_OK)
@@ -112,7 +112,7 @@ int neap_launch_start(struct neap_node *node, struct node_launch *launch,
 	}
 	if (i >= count && i > 0)
 		return 0;
-	/* What the hand was asked for before it will answer, and then this is told. */
+	/* Some requests are sent already: the error is reported after their answers. */
 	launch->err = *err;
 	if (launch->unmade > 0)
 		return 0;
@@ -139,7 +139,7 @@ void neap_launch_refused(struct neap_node *node, const struct node_pending *pend
 	for (i = 0; i < neap_map_count(node->made.launches); i++) {
 		struct node_launch *launch = neap_map_at(node->made.launches, i, NULL);
 
-		/* What policies want besides is theirs to miss. */
+		/* A refused wish of a policy does not fail the launch. */
 		if (!launch->is_strict || launch->step != LAUNCH_WRITING ||
 		    launch->err.code != NEAP_OK ||
 		    strcmp(pending->policy, "neapd") != 0 ||
@@ -151,7 +151,7 @@ void neap_launch_refused(struct neap_node *node, const struct node_pending *pend
 	}
 }
 
-/* The first one in that step; whoever is told may begin and end others. */
+/* The first launch in that step. A callback may begin and end other launches. */
 static struct node_launch *first_in(const struct neap_node *node, enum launch_step step)
 {
 	size_t i;
@@ -165,7 +165,7 @@ static struct node_launch *first_in(const struct neap_node *node, enum launch_st
 	return NULL;
 }
 
-/* Ends those whose values cannot be written now; the others wait on. */
+/* Ends the launches whose values cannot be written now; the others go on waiting. */
 static void give_up(struct neap_node *node)
 {
 	struct node_launch *launch;
@@ -191,7 +191,7 @@ static void find(struct neap_node *node)
 	size_t i;
 	int round;
 
-	/* Where the kernel does not tell of new groups all are looked at. */
+	/* Where the kernel does not report new groups, all groups are examined. */
 	for (round = 0; round < 2; round++) {
 		if (neap_find_workloads(&node->observe, &err) < 0)
 			neap_log_line(&node->config.log, NEAP_LOG_ERROR, "%s", err.msg);
@@ -209,7 +209,7 @@ static void find(struct neap_node *node)
 	}
 }
 
-/* A look while they were made may have found less of them. */
+/* A look during their creation may have found only part of them. */
 static void doubt(const struct neap_node *node, const struct node_launch *launch)
 {
 	const struct node_workload *workload =
@@ -231,8 +231,8 @@ static void values_written(struct neap_node *node)
 		over(node, launch);
 }
 
-/* A plan that holds the values of groups that were just made; what they do not have is
- * refused. */
+/* Plans with the new groups, so that the plan has their values. Launches whose groups are
+ * not in it are refused. */
 static void write_values(struct neap_node *node)
 {
 	size_t i;
@@ -268,7 +268,7 @@ static void write_values(struct neap_node *node)
 
 void neap_launch_go(struct neap_node *node)
 {
-	/* Before the first tick there is nothing to plan with. */
+	/* A plan needs a tick before it. */
 	if (neap_map_count(node->made.launches) == 0 || node->observe.ticks == 0 ||
 	    node->write.plan_inflight > 0)
 		return;
@@ -291,7 +291,7 @@ void neap_launch_free(struct neap_node *node)
 	}
 }
 
-/* --- they go --- */
+/* --- removing --- */
 
 int neap_group_drop(struct neap_node *node, const char *dir,
 		    void (*answered)(struct neap_node *, void *,

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the hand is told of groups before the writes of a plan, so that it can give back
- * what they should have. Own values: neap's own groups have the weights and limits of
- * workloads and the weights above them; a policy may write others over these, and as pods
- * outlive neapd, the hand leaves a pod with its own and not with what a policy wished.
- * They are told once, and again when they change. Narrow births: a v1 group copies the
- * CPU set of its parent when it is made, also one that neap narrowed. It then has what is
- * wanted, nothing is written to it, and the hand would know of nothing to give back; so
- * it is asked to write what is there already, and to note what the parent had at first.
- */
+ * Notes for the hand, sent before the writes of a plan, so that it can restore the right
+ * values.
+ *
+ * Own values: neap's own groups have the weights and limits of their workloads, and the
+ * weights above them. A policy may write other values over these. Pods outlive neapd, so
+ * the hand must leave a pod with its own values and not with a policy's. Own values are
+ * sent once, and again when they change.
+ *
+ * Inherited CPU sets: a v1 group starts with a copy of its parent's CPU set, also if neap
+ * narrowed that. The copy is already the wanted value, so no write follows, and the hand
+ * would not know of anything to restore. So the hand is asked to write the present value
+ * and to note the parent's original one. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +55,7 @@ static int tell_wish(struct node_write *write, size_t index, struct neap_error *
 	(void)neap_cgroup_file(write->cgroup, wish->key, NULL, &v2);
 	if (neap_value_format(wish->key, v2, write->config->curve, &own, text,
 			      sizeof(text)) >= sizeof(text))
-		return 0; /* no number is as long */
+		return 0; /* no number is so long */
 	kept = neap_kept_find(write->plan, wish->group, wish->key);
 	if (kept != NULL && strcmp(kept->own, text) == 0)
 		return 0;
@@ -68,7 +71,7 @@ int neap_own_tell(struct node_write *write, struct neap_error *err)
 		return 0;
 	for (i = 0; rc == 0 && i < neap_plan_wish_count(write->plan->plan); i++)
 		rc = tell_wish(write, i, err);
-	/* What an earlier neapd knew may still be found out. */
+	/* It is not known yet what an earlier neapd set. */
 	for (i = 0; rc == 0 && !neap_observe_is_settling(write->plan->observe) &&
 		    i < neap_map_count(write->plan->kept);
 	     i++) {
@@ -104,10 +107,10 @@ void neap_own_answered(struct node_write *write, const struct node_pending *pend
 		(void)neap_strcopy(kept->own, sizeof(kept->own), answer->new_value);
 }
 
-/* --- born narrow --- */
+/* --- inherited CPU sets --- */
 
-/* The sets that the parent had since the group was made, as far as that can be told: the
- * one it has, and the one before neap's last write. */
+/* Whether the group's set is the parent's present set, or the one before neap's last
+ * write. Older sets of the parent are not known. */
 static bool is_of_parent(struct node_write *write, const struct node_kept *parent,
 			 const struct neap_cpuset *own)
 {
@@ -147,7 +150,7 @@ const char *neap_inherited_found(struct node_write *write, const char *dir,
 	    neap_cpuset_is_empty(&ret_own->cpus) ||
 	    neap_cpuset_is_equal(&ret_own->cpus, &found.cpus))
 		return NULL;
-	/* Nobody else sets what is neap's own. */
+	/* In neap's own groups only neap sets values. */
 	if (!neap_node_is_own(write->config, dir) &&
 	    !is_of_parent(write, kept, &ret_own->cpus))
 		return NULL;
@@ -168,7 +171,7 @@ static void note(struct node_write *write, struct node_group *group)
 	if (neap_observe_read_key(write->plan->observe, group->dir, request.key, &own,
 				  &err) != 1 ||
 	    neap_cpuset_is_empty(&own.cpus))
-		return; /* not all made yet: at the next tick */
+		return; /* not completely made yet: the next tick tries again */
 	request.found = neap_inherited_found(write, group->dir, request.key, &own);
 	group->is_birth_noted = true;
 	text = request.found == NULL ? NULL : neap_alloc(NEAP_CPUSET_TEXT);
@@ -180,13 +183,13 @@ static void note(struct node_write *write, struct node_group *group)
 	(void)neap_strcopy(pending.group, sizeof(pending.group), group->dir);
 	if (!neap_kept_note(write->plan, group->dir, request.key, request.found) ||
 	    neap_node_send(write, &request, &pending, &err) < 0)
-		group->is_birth_noted = false; /* at the next tick */
+		group->is_birth_noted = false; /* the next tick tries again */
 	else
 		write->plan_inflight++;
 }
 
-/* Once for each group, as soon as it can be: later on only neap narrows its parent, and
- * its children with it. */
+/* Examines each group once, as early as possible: later only neap narrows its parent, and
+ * its children too. */
 void neap_inherit_look(struct node_write *write)
 {
 	bool v2 = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Small JSON files. */
+ * Reads and writes small JSON files. */
 #include "api/run/json_file.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kubelet: its groups, if it started after neapd, and its files, read for everyone.
- * Another program renames new files into place: they are checked every second, within
- * limits, plain files only. The hand opens those that the loop's user may not read. When
- * a file cannot be read, the last reading counts. */
+ * The kubelet: its groups, if it started after neapd, and its files. The kubelet replaces
+ * its files by renaming new ones, so they are checked every second. Only plain files of
+ * limited size are read. The hand opens those that the loop's user may not read. When a
+ * file cannot be read, the last reading counts. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +17,8 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
-/* Each tick of a second: what it gave away just now a plan must not take back. */
+/* At each tick of a second: a plan must not take CPUs back that the kubelet just gave to
+ * a pod. */
 #define LOOK_USEC INT64_C(900000)
 
 static int read_all(int fd, const char *name, struct neap_buf *to, struct neap_error *err)
@@ -31,7 +32,7 @@ static int read_all(int fd, const char *name, struct neap_buf *to, struct neap_e
 	return neap_fd_read_rest(fd, name, to, err);
 }
 
-/* Takes the state. On an error the one before counts. */
+/* Takes the state over. On an error the old state stays. */
 static int set_state(struct neap_node *node, json_t *state, struct neap_error *err)
 {
 	struct node_kubelet *kubelet = &node->given.kubelet;
@@ -91,12 +92,12 @@ static int take(struct neap_node *node, enum neap_kubelet_file file, int fd,
 static void is_not_there(struct neap_node *node, enum neap_kubelet_file file)
 {
 	if (file == NEAP_KUBELET_STATE)
-		(void)set_state(node, NULL, NULL); /* takes no memory */
+		(void)set_state(node, NULL, NULL); /* needs no memory */
 	else
 		node->given.kubelet.has_config = false;
 }
 
-/* The first thing that is wrong in a look is told, once until all is well again. */
+/* Logs the first error of a look, and no other until a look has none. */
 static void end_look(struct neap_node *node)
 {
 	struct node_kubelet *kubelet = &node->given.kubelet;
@@ -240,7 +241,7 @@ static void found(struct neap_node *node, void *arg,
 		tree_add(node, answer->new_value);
 }
 
-/* The hand looks by itself, so that no name of a group comes over the wire. */
+/* The hand looks by itself, so that no group name is sent to it. */
 static void group_look(struct neap_node *node)
 {
 	const struct neap_hand_request request = {.op = NEAP_HAND_FIND};
@@ -254,7 +255,7 @@ static void group_look(struct neap_node *node)
 		tree_add(node, tree.root);
 	else
 		(void)neap_node_send(&node->write, &request, &pending,
-				     &err); /* or next time */
+				     &err); /* or the next look */
 }
 
 void neap_kubelet_tick(struct neap_node *node)

@@ -3,8 +3,8 @@
  * Workloads of `neapctl run`. Each is a pod with one container in neap's own groups:
  * ROOT-besteffort/podNAME/main or ROOT/burstable/podNAME/main. The client waits with its
  * connection open while the groups are created and written (groups.c), and the hand moves
- * the client's process in; only then it execs the command. When the group's last process
- * has ended, the group is removed. */
+ * the client's process in. Then the client execs the command. When the group's last
+ * process has ended, the group is removed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #define CONTAINER "main"
 
 struct node_run {
-	struct node_launch launch; /* first; its id is the name */
+	struct node_launch launch; /* must be first; its id is the name */
 	enum neap_qos qos;
 	int peer_fd;
 	neap_node_done *done;
@@ -112,7 +112,7 @@ static void moved(struct neap_node *node, void *arg,
 	if (answer->errnum != 0) {
 		neap_launch_error(&err, "move the process into", launch->dir, answer);
 		run_end(node, run, NULL, &err);
-		return; /* the empty group goes at the next tick */
+		return; /* the next tick removes the empty group */
 	}
 	(void)snprintf(why, sizeof(why), "neapctl run: process %d", answer->pid);
 	neap_node_note(&node->write, "move", launch->dir, "operator", why, 0);
@@ -125,7 +125,7 @@ static void moved(struct neap_node *node, void *arg,
 		NULL);
 }
 
-/* The group is there and has its values. */
+/* The group exists and has its values. */
 static void run_ready(struct neap_node *node, struct node_launch *launch)
 {
 	struct node_run *run = (struct node_run *)launch;
@@ -207,7 +207,7 @@ static void removed(struct neap_node *node, void *arg,
 		if (workload != NULL)
 			neap_workload_forget(node, workload->id);
 	} else if (workload != NULL) {
-		workload->is_removing = false; /* somebody is inside again, or below */
+		workload->is_removing = false; /* a process came, in it or below */
 	}
 	free(arg);
 }

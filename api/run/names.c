@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of pods. neap's own pods have them. A kubelet's groups carry only uids; the
- * kubelet creates a log directory for each pod, named NAMESPACE_NAME_UID, before it
- * starts anything. Reading these names needs no rights or credentials and works without
- * an API server. */
+ * Names of pods. neap's own pods have names. A kubelet's groups have only uids, but the
+ * kubelet creates a log directory NAMESPACE_NAME_UID for each pod before it starts
+ * anything. Reading these names needs no rights or credentials and works without an API
+ * server. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "api/run/pods_priv.h"
 #include "engine/base/mem.h"
 
-#define YOUNG_TICKS 30 /* in which a new pod's folder is looked for at each tick */
-#define OLD_EVERY   60 /* later; one that was made by no kubelet has none */
+#define YOUNG_TICKS 30 /* a new pod's folder is looked for at each tick */
+#define OLD_EVERY   60 /* later; a pod of no kubelet has no folder */
 
 static bool is_unnamed(const struct node_workload *workload)
 {
@@ -36,7 +36,7 @@ static bool is_due(const struct node_observe *observe)
 	return false;
 }
 
-/* Neither a namespace nor a name of a pod has "_" in it. */
+/* Neither a namespace nor a pod's name has "_" in it. */
 static void name_take(struct node_observe *observe, const char *folder)
 {
 	const char *name = strchr(folder, '_');
@@ -54,7 +54,7 @@ static void name_take(struct node_observe *observe, const char *folder)
 			       (int)(name - folder), folder, (int)(uid - name - 1),
 			       name + 1);
 		workload->is_named = true;
-		workload->view = NULL; /* it shows the name before */
+		workload->view = NULL; /* the view has the old name */
 	}
 }
 
@@ -75,8 +75,8 @@ void neap_names_look(struct node_observe *observe)
 	(void)closedir(dir);
 }
 
-/* The group of a pod, not of a container. A pod of neap's own has values before the
- * first look finds its group. */
+/* Matches the group of a pod, not of a container. neap's own pods get values before the
+ * first look finds their group. */
 static bool name_group(const struct node_plan *plan, const char *group, char *buf,
 		       size_t size)
 {

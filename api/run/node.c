@@ -21,7 +21,7 @@ static void made_root(struct neap_node *node, void *arg,
 		      const struct neap_hand_answer *answer)
 {
 	(void)arg;
-	/* EBUSY: frozen; what is there from before is used. */
+	/* EBUSY: frozen; the groups of earlier are used. */
 	if (answer->errnum == 0 || answer->errnum == EBUSY)
 		return;
 	(void)neap_error_set(&node->open_err, NEAP_ESYS, "make %s: %s%s%s", answer->group,
@@ -53,8 +53,8 @@ static void opened(struct neap_node *node, void *arg,
 			      neap_map_count(node->plan.kept));
 }
 
-/* Its own groups, then the values of the journal: the answer to the last question ends
- * the start. */
+/* Asks for neap's own groups, then for the values of the journal. The answer to the last
+ * question ends the start. */
 static int ask_hand(struct neap_node *node, struct neap_error *err)
 {
 	static const enum neap_kube_qos classes[] = {
@@ -296,15 +296,15 @@ static void operated(struct neap_node *node, void *arg,
 		node->is_frozen = false;
 		node->state = NODE_ACTING;
 	}
-	/* Of pods that run, values stay. */
+	/* Values of running pods stay. */
 	if (answer->old_value[0] != '\0' &&
 	    neap_int_parse(answer->old_value, &stays, NULL) < 0)
 		stays = 0;
 	if (operation->verb == OP_RELEASE) {
 		node->plan.is_given_back = true;
 		neap_kept_clear(&node->plan);
-		/* What stays is known still, as at the start; without memory it is
-		 * restored at the end. */
+		/* The values that stay are listed again, as at the start. Without memory
+		 * they are restored at the end. */
 		if (stays > 0)
 			(void)neap_node_send(&node->write, &list, &listed, &err);
 	}
@@ -367,8 +367,8 @@ void neap_node_operate(struct neap_node *node, const char *verb, const char *by,
 		free(operation);
 		return;
 	}
-	/* No plan after this moment may undo it: the state changes before the hand is
-	 * asked. */
+	/* The state changes before the hand is asked, so that no later plan can undo the
+	 * release. */
 	if (i == OP_RELEASE && neap_node_writes(&node->write)) {
 		node->state = NODE_RELEASED;
 		node->plan.is_given_back = false;

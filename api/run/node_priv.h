@@ -259,8 +259,9 @@ struct node_write {
 	uint64_t last_dry_hash;    /* so that a dry run logs each plan once */
 	struct neap_map *failures; /* group and key -> refusal of the last plan */
 	struct node_trouble trouble;
-	uint64_t writes, writes_refused; /* by answers; a vanished group is neither */
-	uint64_t late_plans; /* ticks without a plan because the hand was busy */
+	uint64_t writes,
+		writes_refused; /* answers of the hand; a vanished group is neither */
+	uint64_t late_plans;    /* ticks without a plan because the hand was busy */
 };
 
 /* neap's own groups, which come and go with their workloads. */
@@ -381,7 +382,7 @@ void neap_names_look(struct node_observe *observe);
 void neap_names_pod(const struct node_plan *plan, const char *group, char *buf,
 		    size_t size);
 /* The original value for a group that was made while its parent was narrowed: the
- * parent's original value. *ret_own is the parent's present value. NULL: the parent was
+ * parent's original value. *ret_own is the group's present value. NULL: the parent was
  * not narrowed, and the hand notes what it finds. */
 const char *neap_inherited_found(struct node_write *write, const char *dir,
 				 enum neap_key key, struct neap_value *ret_own);

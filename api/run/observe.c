@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From readings to the sample: reads the groups of the workloads and fills in what
- * policies see. The cost of a tick is here: three or four small files per pod. A pod's
- * counters include its containers, so theirs are not read. */
+ * From readings to the sample: reads the groups of the workloads and fills in the fields
+ * for policies. Most of a tick's cost is here: three or four small files per pod. A pod's
+ * counters include its containers, so those of containers are not read. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ int neap_observe_read_key(void *arg, const char *dir, enum neap_key key,
 	return neap_group_read_key(group->files, key, ret, err);
 }
 
-/* Groups take turns, so that no tick has to read what is slow of all of them. */
+/* Groups take turns, so that each tick reads the slow values of only some. */
 static bool is_slow_turn(const struct node_observe *observe,
 			 const struct node_group *group)
 {
@@ -66,14 +66,15 @@ static void read_group(struct node_observe *observe, struct node_group *group)
 
 	if (is_slow)
 		parts |= NEAP_READ_MEMORY_STAT | NEAP_READ_PRESSURE;
-	/* Rates reach back to the last tick: a reaction in between cuts no span short. */
+	/* Rates use the span since the last tick; a reaction in between does not shorten
+	 * it. */
 	if (!observe->was_reaction) {
 		group->before = group->now;
 		group->has_before = group->has_now;
 	}
 	group->has_now = neap_group_read(group->files, parts, &group->now) == 1;
 	if (has_last && !group->has_now)
-		neap_scan_doubt(observe->scan); /* it may be there again by now */
+		neap_scan_doubt(observe->scan); /* it may exist again by now */
 	if (is_slow || !has_last)
 		return;
 	group->now.memory_working_bytes = last.memory_working_bytes;
@@ -94,7 +95,7 @@ static void read_cpus(const struct node_observe *observe, struct node_group *gro
 }
 
 /* A kubelet's static CPU manager writes the sets of containers and leaves those of pods
- * wide; and it knows nothing of the sandbox, a container like the others here. */
+ * wide. It does not know the sandbox, which is an ordinary container here. */
 static void read_container_cpus(const struct node_observe *observe,
 				struct node_workload *workload,
 				const struct neap_cpuset *exclusive)
@@ -126,7 +127,7 @@ static int64_t read_number(struct node_group *group, enum neap_key key)
 									 : NEAP_MISSING;
 }
 
-/* The directories of a class in all trees as one: uses add up, the narrowest limit
+/* The directories of a class in all trees as one: usage is added up, the lowest limit
  * counts. */
 static int observe_class(struct node_observe *observe, enum neap_kube_qos qos,
 			 double seconds, struct neap_class_sample *ret)
@@ -180,8 +181,7 @@ static int observe_class(struct node_observe *observe, enum neap_kube_qos qos,
 	return 0;
 }
 
-/* A look at a group that was still being made may have found it in some hierarchies only.
- */
+/* A look during the group's creation may have found it in some hierarchies only. */
 static void settle(const struct node_observe *observe,
 		   const struct node_workload *workload, struct node_group *container)
 {
@@ -192,10 +192,10 @@ static void settle(const struct node_observe *observe,
 	container->is_settled = true;
 }
 
-/* Own workloads are counted every time, as their groups go with the last process; of
- * others only the first process matters. An empty container seldom fills up later: after
- * its first ticks it is asked less often, as this file costs an open, and seldom while
- * the whole pod uses no CPU time. */
+/* Own workloads are counted every time, because their groups end with the last process.
+ * For others only the first process matters. An empty container seldom gets a process
+ * later, and this file costs an open. So after its first ticks a container is asked less
+ * often, and seldom while the whole pod uses no CPU time. */
 static void count_processes(const struct node_observe *observe,
 			    struct node_workload *workload)
 {
@@ -207,7 +207,7 @@ static void count_processes(const struct node_observe *observe,
 	size_t i;
 
 	workload->processes = workload->is_own ? 0 : NEAP_MISSING;
-	/* Nobody is to be asked, and nothing has changed. */
+	/* No container is due, and nothing has changed. */
 	if (!workload->is_own && !is_due && workload->container_count > 0 &&
 	    observe->ticks >= workload->young_until)
 		return;
@@ -244,7 +244,7 @@ static double window_value(const struct node_observe *observe,
 		       : NAN;
 }
 
-/* What a workload is called never changes, and its class seldom does. */
+/* A workload's name never changes, and its class seldom does. */
 static void observe_texts(struct node_observe *observe, struct node_workload *workload,
 			  struct neap_workload *view)
 {
@@ -269,8 +269,8 @@ static void observe_texts(struct node_observe *observe, struct node_workload *wo
 	workload->view = view;
 }
 
-/* Fills every field of view. A set of CPUs has room for thousands, so nothing is cleared
- * first. */
+/* Fills every field of view. A CPU set has room for thousands of CPUs, so nothing is
+ * cleared first. */
 static void observe_workload(struct node_observe *observe, struct node_workload *workload,
 			     double seconds, struct neap_workload *view)
 {
@@ -290,8 +290,8 @@ static void observe_workload(struct node_observe *observe, struct node_workload 
 	if (!isnan(view->used_cores) && !observe->is_reaction)
 		neap_window_add(workload->used, observe->mono_usec,
 				(float)view->used_cores);
-	/* A percentile costs as much as reading a file, so most are of the slow turn; the
-	 * 95th is what decisions are made on. */
+	/* A percentile costs as much as reading a file. Only the 95th, which decisions
+	 * use, is computed every time; the others are slow values. */
 	if (is_slow_turn(observe, group) || observe->ticks - group->born < 2) {
 		workload->used_p50_cores =
 			window_value(observe, workload->used, NEAP_AGG_P50);
@@ -317,10 +317,10 @@ static void observe_workload(struct node_observe *observe, struct node_workload 
 	view->processes = workload->processes;
 }
 
-/* So that what a tick needs of a workload has come from memory when its turn is there:
- * else it waits longer for that than for all that it computes. Each thing is named by one
- * that has to be there first, so it takes three turns; and a CPU asks for some ten lines
- * at a time, so a turn does it in two halves: these while the kernel reads, */
+/* Prefetches a workload's memory, because a tick waits longer for that than it computes.
+ * Each address is in memory that must be there first, so it takes three turns. A CPU
+ * fetches about ten lines at a time, so each turn has two halves: this one runs while the
+ * kernel reads, */
 static void fetch_next(const struct node_observe *observe, size_t next)
 {
 	const struct node_workload *workload;
@@ -332,7 +332,7 @@ static void fetch_next(const struct node_observe *observe, size_t next)
 	neap_window_prefetch(workload->used);
 }
 
-/* and these after it. */
+/* and this one after it. */
 static void fetch_later(const struct node_observe *observe, size_t later, size_t shown)
 {
 	const struct node_workload *workload;
@@ -353,9 +353,9 @@ static void fetch_later(const struct node_observe *observe, size_t later, size_t
 	neap_prefetch(&observe->views[shown].exclusive_cpus, 1);
 }
 
-/* The files that every tick reads of groups that just came are opened one after the
- * other: the kernel then has what it keeps of them side by side, and not between files
- * that are seldom read. That makes each later tick faster by some percent. */
+/* Opens the files that every tick reads, for all new groups one after the other. The
+ * kernel then has its data of them side by side, and not between files that are seldom
+ * read. That makes each later tick some percent faster. */
 static void open_new(const struct node_observe *observe)
 {
 	struct neap_reading ignored;
@@ -396,7 +396,7 @@ static int observe_workloads(struct node_observe *observe, double seconds,
 		fetch_later(observe, i + 2, shown + 2);
 		if (!workload->group->has_now) {
 			workload->view = NULL;
-			continue; /* not started, or gone since the look */
+			continue; /* not read yet, or removed since the look */
 		}
 		observe_workload(observe, workload, seconds, &observe->views[shown++]);
 	}
@@ -434,8 +434,8 @@ static void fill_node(struct node_observe *observe, double seconds)
 	sample->used_p99_cores = window_value(observe, observe->node_used, NEAP_AGG_P99);
 }
 
-/* Those that have no workload any more and whose values nobody asked for in the tick
- * before. Looked for when something came or went, and now and then. */
+/* Drops the groups that have no workload any more and whose values the last tick did not
+ * need. Runs when a workload came or went, and now and then. */
 static void drop_unseen_groups(struct node_observe *observe)
 {
 	size_t i, j;
@@ -461,7 +461,7 @@ static void drop_unseen_groups(struct node_observe *observe)
 	}
 }
 
-/* CPUs and caches are looked at again when CPUs go or come. */
+/* Reads CPUs and caches again when CPUs come or go. */
 int neap_observe_topology(struct node_observe *observe, struct neap_error *err)
 {
 	struct neap_topology *topology = NULL;
@@ -475,8 +475,8 @@ int neap_observe_topology(struct node_observe *observe, struct neap_error *err)
 		if (!is_changed && !observe->is_topology_young)
 			return 0;
 	}
-	/* A CPU counts as online before its caches are shown, so a changed machine is
-	 * looked at once more a tick later. */
+	/* A CPU is online before its caches are shown, so a changed machine is read once
+	 * more a tick later. */
 	observe->is_topology_young = is_changed;
 	if (observe->config->sys_root[0] != '\0')
 		rc = neap_topology_discover_root(observe->config->sys_root, &topology,

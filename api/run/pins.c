@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPU sets from assigned CPUs. Every plan includes them as neap's own wishes; policies'
- * wishes for the same CPUs are cut to them first, so that no policy takes a pod
- * beyond. */
+ * CPU sets from assigned CPUs. Every plan includes them as neap's own wishes. Before
+ * that, policies' wishes for the same CPUs are cut to them, so that no policy gives a pod
+ * other CPUs. */
 #include "api/run/pins.h"
 
 #include <stdlib.h>
@@ -13,20 +13,20 @@
 
 struct node_pin {
 	struct neap_cpu_said said;
-	struct neap_cpuset told; /* CPUs that are missing, as was told */
+	struct neap_cpuset told; /* missing CPUs that were reported */
 };
 
 struct node_pins {
 	neap_node_pin_told *told;
 	void *arg;
 	struct neap_map *map; /* uid -> struct node_pin */
-	/* Of the node, or the configuration. */
+	/* From the node, or from the configuration. */
 	struct neap_cpuset reserved, system, kubelet;
 	bool is_system_shared, is_kubelet_static;
-	/* Room for all pins, so that a plan needs no memory. */
+	/* Has room for all pins, so that a plan needs no memory. */
 	struct neap_cpu_pool_pod *list;
 	size_t room;
-	struct neap_topology *topology; /* of rooms; NULL: not made yet */
+	struct neap_topology *topology; /* the topology of rooms; NULL: not made yet */
 	struct neap_cpu_rooms rooms;
 };
 
@@ -141,8 +141,8 @@ static const struct node_pin *pin_find(const struct node_given *given, const cha
 	return given->pins == NULL ? NULL : neap_map_find(given->pins->map, uid);
 }
 
-/* Told by its own file. Until that was read, or where it is another machine's, what the
- * objects tell of it counts. */
+/* The kubelet's own file says what it gave. Until that was read, or if it is from another
+ * machine, the objects say it. */
 static void look_given(struct node_given *given)
 {
 	const struct neap_kubelet_facts *facts = &given->kubelet.facts;
@@ -164,7 +164,7 @@ static int compare_uid(const void *uid, const void *pod)
 	return strcmp(uid, ((const struct neap_kubelet_pod *)pod)->uid);
 }
 
-/* NULL: the workload is none of the pods that a kubelet gave CPUs. */
+/* NULL: the kubelet gave this workload no CPUs. */
 static const struct neap_kubelet_pod *kubelet_pod(const struct node_given *given,
 						  const struct node_workload *workload)
 {
@@ -239,9 +239,9 @@ static bool is_kubelet_static(const struct node_given *given)
 	       strcmp(given->kubelet_cpu_policy, "static") == 0;
 }
 
-/* A kubelet with the static manager gives CPUs to Guaranteed pods, and to those without a
- * word of the scheduler it writes the rest itself. Of pods that nobody told of nothing is
- * known. */
+/* A kubelet with the static manager gives CPUs to Guaranteed pods, and writes the rest to
+ * pods that have none from the scheduler. Pods without a pin are unknown and left
+ * alone. */
 static bool is_left_alone(const struct node_given *given,
 			  const struct node_workload *workload,
 			  const struct node_pin *pin)
@@ -287,7 +287,7 @@ bool neap_node_pins_has_own(const struct node_given *given,
 	       neap_cpuset_intersects(&pin->said.cpus, &given->pins->topology->online);
 }
 
-/* The set of its class directory does not count for it. */
+/* The set of its class directory does not apply to it. */
 static bool is_apart(const struct node_workload *workload,
 		     const struct neap_cpu_given *given)
 {
@@ -348,8 +348,7 @@ static void cut(struct neap_cpuset *cpus, const struct neap_cpuset *to)
 		neap_cpuset_copy(cpus, to);
 }
 
-/* Where the wish lies wholly in what was given away, the whole rest is what comes
- * nearest. */
+/* If the kubelet gave away every CPU of the wish, the wish becomes all the rest. */
 static bool cut_given(const struct node_plan *plan, struct neap_cpuset *cpus)
 {
 	struct neap_cpuset rest;
@@ -385,13 +384,13 @@ bool neap_node_pins_cut_back(const struct node_plan *plan, const char *dir,
 		const struct node_workload *workload =
 			neap_map_at(plan->observe->workloads, i, NULL);
 
-		/* A directory stays wide, as the kubelet writes below it. */
+		/* A pod's directory stays wide, because the kubelet writes below it. */
 		if (strcmp(dir, workload->group->dir) != 0 &&
 		    neap_path_is_below(dir, workload->group->dir))
 			return kubelet_pod(plan->given, workload) != NULL ||
 			       cut_given(plan, cpus);
 	}
-	/* The node does not list the pod yet, or does not list it any more. */
+	/* The node does not list the pod yet, or no longer. */
 	for (int i = 0; i < plan->config->tree_count; i++)
 		if (neap_path_is_container(plan->config->trees[i].root, dir))
 			return cut_given(plan, cpus);
@@ -411,8 +410,8 @@ bool neap_node_pins_cut_class(const struct node_plan *plan, enum neap_kube_qos q
 
 /* --- wishes --- */
 
-/* Where a kubelet writes the sets of containers itself, and this kernel refuses what a
- * directory above does not have, its directories stay as they are. */
+/* A kubelet that writes the sets of containers needs wide directories on a kernel that
+ * refuses CPUs which the parent lacks. There they stay as they are. */
 bool neap_node_pins_may_narrow(const struct node_plan *plan, int tree)
 {
 	bool v2 = false;
@@ -425,7 +424,7 @@ static void wish_for(struct node_plan *plan, const struct node_workload *workloa
 		     const struct neap_cpu_given *given)
 {
 	const char *why = neap_cpu_kind_text(given->kind);
-	/* A quota beside CPUs of its own would only slow it down. */
+	/* Beside exclusive CPUs a quota would only slow it down. */
 	bool is_free = given->kind == NEAP_CPUS_OWN && !workload->is_own;
 	size_t i;
 
@@ -437,7 +436,7 @@ static void wish_for(struct node_plan *plan, const struct node_workload *workloa
 	for (i = 0; i < workload->container_count; i++) {
 		const struct node_group *container = workload->containers[i];
 
-		/* One that a runtime is still making gets its set from it, and then from
+		/* A container in creation gets its set from its runtime, and later from
 		 * here. */
 		if (!workload->is_own && !container->is_settled)
 			continue;
@@ -470,7 +469,7 @@ void neap_node_pins_wish(struct node_plan *plan)
 		given_to(plan->given, workload, &given);
 		if (given.kind == NEAP_CPUS_ANY)
 			continue;
-		/* The directory holds it. */
+		/* Its directory has the set. */
 		if (given.kind == NEAP_CPUS_BE &&
 		    workload->kube_qos == NEAP_KUBE_BESTEFFORT &&
 		    neap_node_pins_may_narrow(plan,

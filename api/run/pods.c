@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * neap's own pods: added, filled with processes, removed. Their groups are created and
- * written like those of `neapctl run` (groups.c); but a pod has several containers, its
+ * written like those of `neapctl run` (groups.c). But a pod has several containers, its
  * values must be in force before anything runs, and its groups stay until it is removed,
  * empty or not. */
 #include "api/run/pods.h"
@@ -15,7 +15,7 @@
 #include "api/run/pods_priv.h"
 #include "engine/base/mem.h"
 
-/* How long after the start empty groups wait for their pod to be added again. */
+/* Time after the start in which empty groups wait for their pod to be added again. */
 #define GRACE_USEC 60000000
 
 static struct node_workload *workload_of(const struct neap_node *node,
@@ -24,7 +24,7 @@ static struct node_workload *workload_of(const struct neap_node *node,
 	return neap_map_find(node->observe.workloads, pod->launch.dir);
 }
 
-/* Whoever still waits is told when neapd ends. */
+/* Callers that still wait are answered when neapd ends. */
 static void tell_end(neap_node_pod_done *done, void *arg)
 {
 	struct neap_error err;
@@ -90,7 +90,7 @@ void neap_pod_wish(struct node_plan *plan, const struct node_workload *workload)
 
 		if (snprintf(dir, sizeof(dir), "%s/%s", pod->launch.dir,
 			     neap_pod_container_dir(container)) >= (int)sizeof(dir))
-			continue; /* could not be made either */
+			continue; /* it could not be made before, either */
 		neap_wish_number(plan, dir, NEAP_KEY_CPU_SHARES,
 				 neap_milli_to_shares(container->cpu_request_milli),
 				 "weight of the container's CPU request");
@@ -141,7 +141,7 @@ static void pod_end(struct neap_node *node, struct node_pod *pod)
 
 static void gone(struct neap_node *node, void *arg, const struct neap_hand_answer *answer)
 {
-	struct node_pod *pod = arg; /* it ends here only */
+	struct node_pod *pod = arg; /* only this function ends it */
 	struct node_workload *workload = workload_of(node, pod);
 
 	pod->is_removing = false;
@@ -154,7 +154,7 @@ static void gone(struct neap_node *node, void *arg, const struct neap_hand_answe
 		return;
 	}
 	if (workload != NULL)
-		workload->is_removing = false; /* somebody is inside again, or below */
+		workload->is_removing = false; /* a process came, in it or below */
 	if (answer->errnum != EBUSY && !pod->is_stuck_told) {
 		neap_log_line(&node->config.log, NEAP_LOG_WARN,
 			      "pod %s: %s cannot be removed: %s%s%s", pod->spec->uid,
@@ -162,7 +162,7 @@ static void gone(struct neap_node *node, void *arg, const struct neap_hand_answe
 			      answer->text[0] != '\0' ? ": " : "", answer->text);
 		pod->is_stuck_told = true;
 	}
-	/* What came to be of a pod that failed is nobody's, and is collected as such. */
+	/* The groups of a failed pod have no owner and are collected. */
 	if (pod->failed.code != NEAP_OK)
 		pod_end(node, pod);
 }
@@ -177,7 +177,7 @@ static bool has_process(const struct node_workload *workload)
 	return false;
 }
 
-/* Asks for its groups to be removed. False when that has to wait. */
+/* Asks for the removal of its groups. False when that must wait. */
 static bool pod_go(struct neap_node *node, struct node_pod *pod)
 {
 	struct node_workload *workload = workload_of(node, pod);
@@ -192,7 +192,7 @@ static bool pod_go(struct neap_node *node, struct node_pod *pod)
 	for (i = 0; workload != NULL && i < workload->container_count; i++)
 		(void)neap_group_drop(node, workload->containers[i]->dir, NULL, NULL,
 				      false);
-	/* Those that no look has seen yet; there is no harm in asking twice. */
+	/* Groups that no look has seen yet; asking twice does no harm. */
 	for (i = 0; i < pod->spec->count; i++) {
 		if (snprintf(dir, sizeof(dir), "%s/%s", pod->launch.dir,
 			     neap_pod_container_dir(&pod->spec->containers[i])) <
@@ -281,7 +281,7 @@ void neap_pods_free(struct neap_node *node)
 
 /* --- a pod comes --- */
 
-/* Its groups are there, with their values, or something failed. */
+/* Its groups exist and have their values, or something failed. */
 static void pod_ready(struct neap_node *node, struct node_launch *launch)
 {
 	struct node_pod *pod = (struct node_pod *)launch;
@@ -305,7 +305,7 @@ static void pod_ready(struct neap_node *node, struct node_launch *launch)
 		       err.errnum);
 	pod->is_going = pod->is_going || !pod->was_there;
 	if (pod->is_going && pod_go(node, pod)) {
-		pod->failed = err; /* told when the groups are gone */
+		pod->failed = err; /* reported when the groups are gone */
 		return;
 	}
 	pod->done = NULL;
@@ -359,7 +359,7 @@ static int check_state(const struct neap_node *node, struct neap_error *err)
 	return 0;
 }
 
-/* The one of that uid must be free for another order, and its group that of no run. */
+/* A pod of the same uid must be ready for another request, and no run may have its id. */
 static int check_present(const struct neap_node *node, const struct node_pod *pod,
 			 const struct pod_spec *spec, const char *dir,
 			 struct neap_error *err)
@@ -426,7 +426,7 @@ static int pod_start(struct neap_node *node, struct node_pod *pod, struct neap_e
 	if (workload != NULL) {
 		neap_pod_apply(pod, workload);
 		workload->is_removing = false;
-		workload->view = NULL; /* its name may be another one now */
+		workload->view = NULL; /* its name may have changed */
 	}
 	tell_of_pids(node, pod->spec);
 	return 0;

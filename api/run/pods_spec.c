@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A pod's requests: checked, stored, recorded, and summed. */
+ * A pod's requests: checked, stored, recorded and summed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* --- input --- */
 
-/* Of letters, digits and what is in more; begins with a letter or digit. */
+/* Letters, digits and the characters of more; the first is a letter or digit. */
 static bool is_name(const char *text, size_t max, const char *more)
 {
 	size_t i;
@@ -33,7 +33,7 @@ static bool is_uid(const char *text)
 	return is_name(text, NEAP_NODE_UID_MAX, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-._");
 }
 
-/* From low on it counts, up to what the key takes. */
+/* Below low an amount is missing; else it is limited to least and the key's maximum. */
 static int64_t bounded(int64_t amount, int64_t low, int64_t least, enum neap_key key)
 {
 	const struct neap_key_info *info = neap_key_get(key);
@@ -61,7 +61,8 @@ static void fill(struct pod_container *to, const struct neap_node_container *fro
 static void fill_container(struct pod_container *to,
 			   const struct neap_node_container *from)
 {
-	(void)neap_strcopy(to->name, sizeof(to->name), from->name); /* checked */
+	/* length is checked */
+	(void)neap_strcopy(to->name, sizeof(to->name), from->name);
 	to->is_init = from->is_init;
 	fill(to, from);
 }
@@ -131,8 +132,8 @@ struct pod_spec *neap_pod_spec_new(const struct neap_node_pod *pod,
 	return spec;
 }
 
-/* A name of a container has no dot, and of the files without one that the kernel puts
- * into a group (v1) it can only be this. No name ends in "-". */
+/* A container's name has no dot. The one kernel file in a v1 group without a dot is this
+ * one. No name ends in "-". */
 const char *neap_pod_container_dir(const struct pod_container *container)
 {
 	return strcmp(container->name, "tasks") == 0 ? "tasks-" : container->name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reactions between ticks: a pressure trigger fires, its policy is asked and its wishes
- * are written at once. All other policies keep theirs. */
+ * Reactions between ticks: when a pressure trigger fires, its policy is asked and its
+ * wishes are written at once. The wishes of all other policies stay. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,15 +11,15 @@
 #include "api/run/triggers.h"
 #include "engine/base/clock.h"
 
-/* At most 20 reactions in any second, as a machine in trouble is not helped by one that
- * looks all the time: four at once, and 16 a second on the whole. */
+/* At most 20 reactions in any second: four at once, and 16 a second on average. More
+ * looks would not help a machine in trouble. */
 #define SPACING_USEC 62500
 #define BURST        4
-/* A sample so young is used again. It also is the shortest span for rates: CPU time over
+/* A younger sample is used again. This is also the shortest span for rates: CPU time over
  * less says more about the scheduler's slices than about the load. */
 #define REUSE_USEC 50000
 
-/* --- which triggers there are --- */
+/* --- triggers --- */
 
 static void opened(struct neap_node *node, void *arg,
 		   const struct neap_hand_answer *answer)
@@ -39,8 +39,7 @@ static int open_trigger(void *arg, uint64_t id, const char *group, const char *v
 	return neap_node_send(&node->write, &request, &pending, err);
 }
 
-/* How long the bound on their rate puts the next reaction off; not above 0: it may be
- * now. */
+/* Time until the rate limit allows the next reaction; 0 or less: now. */
 static int64_t time_left(const struct neap_node *node, int64_t now_usec)
 {
 	return node->react.paced_usec - (BURST - 1) * SPACING_USEC - now_usec;
@@ -110,7 +109,7 @@ void neap_react_sync(struct neap_node *node)
 	if (node->react.triggers == NULL)
 		return;
 	neap_triggers_begin(node->react.triggers);
-	/* Who is not asked needs no events. */
+	/* Policies that are not asked need no events. */
 	for (i = 0;
 	     node->state != NODE_RELEASED && i < neap_registry_count(node->registry);
 	     i++) {
@@ -132,7 +131,7 @@ void neap_react_sync(struct neap_node *node)
 
 /* --- one reaction --- */
 
-/* Asks the policies whose triggers fired, once for each; the first wake-up goes to
+/* Asks the policies whose triggers fired, once each. The first wake-up is put into
  * node->react.waked_usec. */
 static void ask_fired(struct neap_node *node)
 {
@@ -199,13 +198,13 @@ void neap_node_react(struct neap_node *node, int64_t mono_usec, int64_t unix_use
 		node->is_frozen = access(node->config.freeze_file, F_OK) == 0;
 	if (look(node, &err) < 0)
 		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "reaction: %s", err.msg);
-	/* Asked also then: events must not wait, and what a policy needs and misses skips
-	 * it. */
+	/* Policies are asked also after a failed look: events must not wait, and a policy
+	 * whose needs are missing is skipped. */
 	ask_fired(node);
 	node->react.is_plan_owed = node->write.plan_inflight > 0;
 	neap_plan_and_write(node);
 	if (node->write.plan_inflight == 0)
-		node->react.waked_usec = 0; /* nothing was to be written */
+		node->react.waked_usec = 0; /* there was nothing to write */
 	neap_node_flush(&node->write);
 }
 
@@ -218,8 +217,8 @@ static void note_time(struct node_reactions *reactions, int64_t usec)
 		usec < INT32_MAX ? (int32_t)usec : INT32_MAX;
 }
 
-/* The hand has done all that it was asked for: the end of a reaction, or its begin when
- * the hand was busy with an earlier plan. */
+/* The hand has done all requests: a reaction ends, or starts if the hand was busy with an
+ * earlier plan. */
 void neap_react_written(struct neap_node *node)
 {
 	if (node->write.plan_inflight > 0)

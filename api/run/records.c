@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records of running workloads, from which a later neapd learns their requests: a small
- * file each, RECORD_DIR/ID.json. For a run the client's input, for a pod an object with a
- * member "pod". */
+ * Records of running workloads, from which a later neapd learns their requests: one small
+ * file each, RECORD_DIR/ID.json. A run's record is the client's input, a pod's is an
+ * object with a member "pod". */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ void neap_workload_forget(struct neap_node *node, const char *id)
 	char path[NEAP_PATH_MAX];
 
 	if (record_path(node, id, path, sizeof(path)))
-		(void)unlink(path); /* already gone is fine */
+		(void)unlink(path); /* a missing file is fine */
 }
 
 static json_t *record_read(struct neap_node *node, const char *id)
@@ -99,7 +99,7 @@ static bool is_known(const struct neap_node *node, const char *id)
 	return neap_map_find(node->made.pods, id) != NULL || neap_launch_has_id(node, id);
 }
 
-/* Records of pods that went while no neapd was there, with the machine for example. */
+/* Removes records of pods that ended while no neapd ran, for example at a reboot. */
 void neap_workload_sweep(struct neap_node *node)
 {
 	DIR *dir = node->config.record_dir[0] == '\0' ? NULL
@@ -124,5 +124,5 @@ void neap_workload_sweep(struct neap_node *node)
 		json_decref(record);
 	}
 	if (dir != NULL)
-		(void)closedir(dir); /* only read */
+		(void)closedir(dir); /* it was only read */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reports of the node role: status, workloads, policies, as JSON. Unknown members are
+ * Reports of the node role as JSON: status, workloads, policies. Unknown members are
  * omitted. */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static void set_milli(json_t *object, const char *name, double cores)
 		neap_json_set_int(object, name, (int64_t)(cores * 1000));
 }
 
-/* Left out where there are none. */
+/* Omitted when there are none. */
 static void set_cpus(json_t *object, const char *name, const struct neap_cpuset *cpus)
 {
 	char text[256];
@@ -28,8 +28,8 @@ static void set_cpus(json_t *object, const char *name, const struct neap_cpuset 
 	neap_json_set_text(object, name, text);
 }
 
-/* A group may be held back by the quota of its class's directory, which the kernel counts
- * there. */
+/* The quota of its class's directory may throttle a group; the kernel counts that in the
+ * directory. */
 static double throttled_ratio(const struct neap_node *node,
 			      const struct neap_workload *view)
 {
@@ -167,15 +167,15 @@ json_t *neap_node_status(struct neap_node *node)
 
 /* --- workloads --- */
 
-/* Does a value that neap holds on kept's group act on a workload in dir? */
+/* Whether a value that neap holds on kept's group acts on a workload in dir. */
 static bool acts_on(const struct node_kept *kept, const char *dir)
 {
 	return neap_path_is_below(dir, kept->group) ||
 	       neap_path_is_below(kept->group, dir);
 }
 
-/* What limits it and why: the keys that policies hold on its own group or on one above or
- * below. */
+/* Reports the limits and their reasons: the keys that policies hold on its own group or
+ * on one above or below. */
 static void report_limits(const struct neap_node *node, const char *dir, json_t *row)
 {
 	bool has[NEAP_KEY_COUNT] = {false};
@@ -192,7 +192,8 @@ static void report_limits(const struct neap_node *node, const char *dir, json_t 
 		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
 			       text[0] != '\0' ? ", " : "",
 			       neap_key_get(kept->key)->name);
-		/* The reason of a CPU set or quota says more than that of a weight. */
+		/* The reason of a CPU set or quota says more than the reason of a
+		 * weight. */
 		if (why[0] == '\0' || kept->key == NEAP_KEY_CPUSET_CPUS ||
 		    kept->key == NEAP_KEY_CPU_MAX_MILLI)
 			(void)snprintf(why, sizeof(why), "%s", kept->why);

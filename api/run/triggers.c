@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See triggers.h. Each open trigger has an epoll of its own around it, for two reasons:
- * the kernel reports a trigger as EPOLLPRI (it is always readable), which event libraries
- * do not offer; and it tells each event to the first poll only. An epoll around many
- * would ask all of them to find out whether it is readable itself, and by the time it is
- * asked which one it was, the event is gone. So the descriptor that wakes the loop must
- * name the trigger by itself. */
+ * See triggers.h. Each open trigger has its own epoll, for two reasons. The kernel
+ * reports a trigger as EPOLLPRI (it is always readable), which event libraries do not
+ * offer. And it reports each event to the first poll only: an epoll with many triggers
+ * would poll all of them to find out whether it is readable, and the event would be gone
+ * before the question which one it was. So the descriptor that wakes the loop must
+ * identify the trigger. */
 #include "api/run/triggers.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "engine/base/file.h"
 #include "engine/base/mem.h"
 
-/* A refused trigger is tried again after so many rounds. */
+/* Rounds until a refused trigger is tried again. */
 #define RETRY_ROUNDS 60
 
 struct spec;
@@ -34,7 +34,7 @@ struct arm {
 	uint64_t retry_round; /* REFUSED */
 	enum state state;
 	char why[96];
-	int fd, leaf; /* the trigger, and the epoll around it; -1 */
+	int fd, leaf; /* the trigger, and the epoll around it; -1: closed */
 	void *watch;
 };
 
@@ -45,10 +45,10 @@ struct spec {
 	struct neap_policy_trigger trigger;
 	struct arm **arms;
 	size_t count, size;
-	size_t at; /* in this round: where the next one was the last time */
+	size_t at; /* in this round: where the last one was found */
 	uint64_t round, fired;
 	size_t left_out; /* groups over the limit, in this round */
-	size_t met;      /* arms whose group was wanted in this round */
+	size_t met;      /* arms with a wanted group, in this round */
 	bool is_fired;
 	int64_t fired_usec, told_usec;
 };
@@ -57,7 +57,7 @@ struct neap_triggers {
 	struct neap_triggers_config config;
 	struct spec **specs;
 	size_t count, size;
-	size_t at, open; /* open: arms in all */
+	size_t at, open; /* open: number of open arms */
 	uint64_t round, next_id;
 };
 
@@ -100,8 +100,9 @@ static void arm_free(struct arm *arm)
 	free(arm);
 }
 
-/* The loop says that the epoll is readable: the question itself has taken the event off,
- * so what is still there is either another event or the end of the group, which stays. */
+/* The loop says that the epoll is readable. That poll has taken the event, so a poll that
+ * still reports one sees another event, or the end of the group, which is reported
+ * forever. */
 static void arm_ready(void *arg)
 {
 	struct arm *arm = arg;
@@ -193,8 +194,8 @@ static struct arm *arm_of(struct spec *spec, const char *group)
 	struct arm *arm;
 	size_t i;
 
-	/* On a machine of many pods most are left out: none is compared with arms that
-	 * all have their group. */
+	/* On a machine with many pods most groups are left out. They are not compared
+	 * when every arm has found its group. */
 	for (i = 0; i < spec->count && !(is_full && spec->met == spec->count); i++) {
 		arm = spec->arms[(spec->at + i) % spec->count];
 		if (strcmp(arm->group, group) != 0)
@@ -214,7 +215,7 @@ static struct arm *arm_of(struct spec *spec, const char *group)
 	}
 	arm->spec = spec;
 	arm->fd = arm->leaf = -1;
-	arm->state = REFUSED; /* not asked for yet */
+	arm->state = REFUSED; /* not requested yet */
 	(void)neap_strcopy(arm->group, sizeof(arm->group), group);
 	spec->arms[spec->count++] = arm;
 	spec->set->open++;
@@ -236,7 +237,7 @@ void neap_triggers_want(struct neap_triggers *set, const char *policy,
 	struct arm *arm;
 
 	if (spec == NULL)
-		return; /* no memory: the next round tries again */
+		return; /* without memory the next round tries again */
 	if (spec->round != set->round) {
 		spec->round = set->round;
 		spec->at = 0;
@@ -289,7 +290,7 @@ void neap_triggers_free(struct neap_triggers *set)
 	free(set);
 }
 
-/* --- what comes in --- */
+/* --- answers --- */
 
 static struct arm *find_asked(const struct neap_triggers *set, uint64_t id)
 {
@@ -327,7 +328,7 @@ void neap_triggers_opened(struct neap_triggers *set, uint64_t id, int fd, int er
 
 	if (arm == NULL || errnum != 0 || fd < 0) {
 		if (fd >= 0)
-			(void)close(fd); /* nobody wants it any more */
+			(void)close(fd); /* no longer wanted */
 		if (arm != NULL)
 			arm_refuse(arm, text[0] != '\0' ? text : strerror(errnum));
 		return;
@@ -372,8 +373,7 @@ bool neap_triggers_has_fired(const struct neap_triggers *set)
 
 /* --- report --- */
 
-/* The state of the whole: what is wrong with one of its groups counts more than what is
- * right. */
+/* The state of the whole trigger: the worst state of its groups. */
 static const char *spec_state(const struct spec *spec)
 {
 	static const char *const names[] = {"opening", "armed", "coarse", ""};

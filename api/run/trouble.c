@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reports failures in few lines, and their end too: writes that the kernel or the hand
+ * Logs failures in few lines, and their end too: writes that the kernel or the hand
  * refuses tick after tick, and a hand that does not answer. The audit has every distinct
  * refusal once; the log has the first ones and a count of the rest. */
 #include <stdint.h>
@@ -9,14 +9,15 @@
 
 #include "api/run/node_priv.h"
 
-/* Files whose refusal is remembered; more are counted and not told one by one. */
+/* Number of files whose refusal is remembered; more are only counted. */
 #define FAILURES_MAX 1024
-/* Lines about refused writes in this time; then one with the number of the others. */
+/* Log lines about refused writes in this time; then one line with the number of the
+ * others. */
 #define LINES       3
 #define SPAN_USEC   10000000
 #define SILENT_USEC 3000000
-/* An entry of node->write.failures is no pointer: the errno, and above it the plan of the
- * last refusal. */
+/* An entry of node->write.failures is not a pointer: it has the errno, and above it the
+ * plan of the last refusal. */
 #define ERRNO_BITS 12
 
 static void failure_name(const struct node_pending *pending, char *buf, size_t size)
@@ -52,7 +53,7 @@ bool neap_trouble_may_tell(struct node_write *write, int errnum)
 {
 	struct node_trouble *trouble = &write->trouble;
 
-	if (errnum != trouble->errnum) { /* another reason is news */
+	if (errnum != trouble->errnum) { /* a new reason is logged */
 		trouble->errnum = errnum;
 		trouble->told = 0;
 		trouble->is_summed = false;
@@ -72,8 +73,8 @@ void neap_trouble_plan_start(struct node_write *write)
 	write->trouble.plans++;
 }
 
-/* A plan asks for all that is not as wanted, so what it did not meet again is over:
- * written, gone, or wanted no more. */
+/* A plan writes all values that differ, so a failure that it did not meet again is over:
+ * written, gone, or no longer wanted. */
 void neap_trouble_plan_end(struct node_write *write)
 {
 	size_t i;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The wishes of a tick as one plan: those of every policy, neap's base values for its
- * groups (weights by request as a kubelet sets them, limits of `neapctl run` or a pod),
- * what a v1 kernel needs below a narrowed group, and original values for keys that nobody
- * wants any more. */
+ * Merges the wishes of a tick into one plan: those of every policy, neap's base values
+ * for its groups (weights by request as a kubelet sets them, limits of `neapctl run` or a
+ * pod), what a v1 kernel needs below a narrowed group, and original values for keys that
+ * no wish asks for any more. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,20 +13,20 @@
 #include "engine/machine/target.h"
 #include "lua/vm/budget.h"
 
-/* Order of equal claims: CPUs that were given out, policies by the configuration, then
+/* Order of equal claims: assigned CPUs, policies in the order of the configuration, then
  * neap's own base values. */
 #define RANK_PIN     (-1)
 #define RANK_BASE    1000
 #define RANK_IMPLIED 2000
-/* How long what an earlier neapd set stays though nobody asks for it: policies that were
- * just loaded have no rates and remember nothing, and nothing may be let loose until they
- * know. Ticks, or fewer of them where they are long. */
+/* How long values of an earlier neapd stay though no wish asks for them. Policies that
+ * were just loaded have no rates and no memo, and nothing may be loosened until they
+ * have. The unit is ticks; fewer count if ticks are long. */
 #define SETTLE_TICKS     10
 #define SETTLE_TICKS_MIN 3
 #define SETTLE_USEC      20000000
 
-/* All but group and value. The value's CPU set is a kilobyte, of which only the used
- * words count: it is not cleared as a whole. */
+/* Sets all fields except group and value. The value's CPU set is a kilobyte, of which
+ * only the used words count, so it is not cleared. */
 static void wish_start(struct neap_wish *wish, enum neap_key key, const char *policy,
 		       const char *why, int rank)
 {
@@ -47,7 +47,7 @@ static void wish_add(struct node_plan *plan, struct neap_wish *wish)
 	struct neap_error err;
 
 	if ((plan->cgroup->supports & (1u << wish->key)) == 0)
-		return; /* neapctl status names what this kernel lacks */
+		return; /* neapctl status names the keys that this kernel lacks */
 	if (kept != NULL) {
 		kept->wished_tick = plan->observe->ticks;
 		if (wish->is_own)
@@ -86,8 +86,8 @@ void neap_wish_cpus(struct node_plan *plan, const char *group,
 
 /* --- below a narrowed group --- */
 
-/* A v1 kernel refuses a CPU set or quota of a parent that a child exceeds, so children
- * follow: each gets what it had at first, cut to what the parent gets. */
+/* A v1 kernel refuses a CPU set or quota of a parent that a child exceeds. So children
+ * follow: each gets its original value, cut to its parent's. */
 static void imply_for(struct node_plan *plan, const struct neap_wish *parent,
 		      const char *dir)
 {
@@ -110,8 +110,7 @@ static void imply_for(struct node_plan *plan, const struct neap_wish *parent,
 		return;
 	}
 	if (wish.value.form == NEAP_FORM_CPUSET) {
-		/* A v1 group that has no CPUs yet is still being made, and stands in
-		 * nobody's way. */
+		/* A v1 group without CPUs is still being made and blocks no write. */
 		if (kept == NULL && !v2 && neap_cpuset_is_empty(&wish.value.cpus))
 			return;
 		neap_cpuset_and(&wish.value.cpus, &wish.value.cpus, &parent->value.cpus);
@@ -122,7 +121,7 @@ static void imply_for(struct node_plan *plan, const struct neap_wish *parent,
 		   wish.value.number > parent->value.number) {
 		wish.value.number = parent->value.number;
 	} else if (kept == NULL) {
-		return; /* it fits as it is */
+		return; /* it fits already */
 	}
 	wish_add(plan, &wish);
 }
@@ -149,8 +148,8 @@ static void imply_for_workload(struct node_plan *plan, const struct neap_wish *p
 
 /* --- targets --- */
 
-/* A pod that a kubelet is still making is left alone: the write of its weight, which
- * comes after the group, would fail on an idle one (spec decisions 20). */
+/* A pod in creation is left alone: the kubelet writes its weight after the group, and
+ * that write fails on an idle group (spec decisions 20). */
 static void wish_for_workload(struct node_plan *plan, const struct neap_wish *from,
 			      const struct node_workload *workload, enum neap_scope scope)
 {
@@ -195,8 +194,8 @@ static void wish_for_members(struct node_plan *plan, const struct neap_wish *wis
 	}
 }
 
-/* Whoever has CPUs apart from its class keeps them: the directory has them too, and then
- * each of the others is narrowed by itself, also where the kernel would see to that. */
+/* A workload with CPUs apart from its class keeps them. The directory must include them,
+ * so each other workload is narrowed by itself, even if the kernel would do it. */
 static void wish_for_class_cpus(struct node_plan *plan, const struct neap_wish *wish)
 {
 	bool is_v1 = must_imply(plan, wish->key), is_any_apart;
@@ -220,7 +219,7 @@ static void wish_for_class_cpus(struct node_plan *plan, const struct neap_wish *
 	}
 }
 
-/* Where the directory has to stay wide the containers alone are narrowed. */
+/* Where the directory must stay wide, only the containers are narrowed. */
 static void wish_below_class(struct node_plan *plan, const struct neap_wish *wish,
 			     const char *dir)
 {
@@ -285,8 +284,8 @@ void neap_wish_besteffort_cpus(struct node_plan *plan, const struct neap_cpuset 
 	}
 }
 
-/* Workloads by their id, borrowed; an id that two have is the first one's. NULL without
- * memory. */
+/* Maps ids to workloads, which are borrowed; of two with the same id it has the first.
+ * NULL without memory. */
 static struct neap_map *map_ids(const struct node_plan *plan)
 {
 	struct neap_map *ids = neap_map_new();
@@ -305,13 +304,13 @@ static struct neap_map *map_ids(const struct node_plan *plan)
 	return ids;
 }
 
-/* Without memory nothing is added for workloads by their id, and what they have stays. */
+/* Without memory, wishes for workloads by id are left out, and their values stay. */
 static void wish_for_target(struct node_plan *plan, struct neap_wish *wish,
 			    const char *text, struct neap_map **ids)
 {
 	const struct node_workload *workload;
 	struct neap_target target;
-	struct neap_error ignored; /* it was refused when the result was read */
+	struct neap_error ignored; /* refused already when the result was read */
 
 	if (!neap_target_parse(text, &target, &ignored))
 		return;
@@ -327,7 +326,8 @@ static void wish_for_target(struct node_plan *plan, struct neap_wish *wish,
 		if (*ids == NULL)
 			*ids = map_ids(plan);
 		workload = *ids != NULL ? neap_map_find(*ids, target.id) : NULL;
-		if (workload != NULL) /* else it ended since the policy looked: normal */
+		/* else it ended after the policy looked, which is normal */
+		if (workload != NULL)
 			wish_for_workload(plan, wish, workload, NEAP_SCOPE_WORKLOAD);
 	}
 }
@@ -352,7 +352,7 @@ static void charge(struct neap_registry_slot *slot, int64_t cpu_usec)
 	slot->stats.cpu_usec += cpu_usec;
 }
 
-/* What making the plan costs is of those whose wishes it is made of. */
+/* The cost of planning is charged to the policies whose wishes are in the plan. */
 static void wish_for_policies(struct node_plan *plan)
 {
 	struct neap_map *ids = NULL;
@@ -430,8 +430,7 @@ static void wish_base(struct node_plan *plan)
 		if (neap_tree_class_dir(&own[i], NEAP_KUBE_BESTEFFORT, dir, sizeof(dir)))
 			neap_wish_number(plan, dir, NEAP_KEY_CPU_SHARES, 2,
 					 "lowest weight for best-effort work");
-	/* Never less than the kernel's own default: a service that named no request still
-	 * counts. */
+	/* At least the kernel's default, because services without a request count too. */
 	if (neap_tree_class_dir(own, NEAP_KUBE_BURSTABLE, dir, sizeof(dir)))
 		neap_wish_number(plan, dir, NEAP_KEY_CPU_SHARES,
 				 neap_milli_to_shares(
@@ -439,10 +438,10 @@ static void wish_base(struct node_plan *plan)
 				 "weight of all CPU requests of the class");
 }
 
-/* --- what nobody wants any more --- */
+/* --- values that no wish asks for --- */
 
-/* The value to give back; false when the text of the kernel has no value form (an empty
- * CPU set) and the hand must put the very text back. */
+/* The value to restore. False when the kernel's text is not a value (an empty CPU set),
+ * and the hand must restore that exact text. */
 static bool kept_value(const struct node_plan *plan, const struct node_kept *kept,
 		       struct neap_value *ret)
 {
@@ -462,15 +461,16 @@ bool neap_observe_is_settling(const struct node_observe *observe)
 		observe->mono_usec - observe->started_mono_usec < SETTLE_USEC);
 }
 
-/* The hand is to put it back and to forget it. */
+/* Asks the hand to restore it and forget it. */
 static void restore(struct node_plan *plan, struct node_kept *kept)
 {
 	kept->is_restore_due = true;
 	plan->restores_due++;
 }
 
-/* Wishes for the values found at first, so that the plan orders their way back; what is
- * already back (or has no value form) the hand is asked to restore and forget. */
+/* Wishes for original values, so that the plan orders the writes. Values that are
+ * restored already, or are not a value, are left to the hand: it restores and forgets
+ * them. */
 static void wish_back(struct node_plan *plan)
 {
 	size_t i;
@@ -485,14 +485,14 @@ static void wish_back(struct node_plan *plan)
 			continue;
 		if (kept->is_taken_over && neap_observe_is_settling(plan->observe))
 			continue;
-		/* The hand alone knows whether a pod runs in it still. */
+		/* Only the hand knows whether a pod still runs in it. */
 		if (kept->own[0] != '\0' && plan->is_released)
 			continue;
 		wish_start(&wish, kept->key, "neapd",
 			   "no longer wanted: as it was before", RANK_BASE);
 		(void)neap_strcopy(wish.group, sizeof(wish.group), kept->group);
 		wish.is_restore = true;
-		/* Whoever releases wants it as it was found, whatever happened since. */
+		/* A release restores the original set, whatever happened since. */
 		if (!plan->is_released && kept->key == NEAP_KEY_CPUSET_CPUS &&
 		    kept_value(plan, kept, &wish.value)) {
 			struct neap_cpuset found;
@@ -500,7 +500,7 @@ static void wish_back(struct node_plan *plan)
 			neap_cpuset_copy(&found, &wish.value.cpus);
 			if (!neap_node_pins_cut_back(plan, kept->group, &wish.value.cpus))
 				continue;
-			/* Not yet all of it: kept until it is. */
+			/* Only part of it can be restored now, so it stays kept. */
 			if (!neap_cpuset_is_equal(&found, &wish.value.cpus)) {
 				(void)neap_plan_add(plan->plan, &wish, &err);
 				continue;
@@ -527,7 +527,7 @@ void neap_gather_wishes(struct node_plan *plan)
 		wish_for_policies(plan);
 		wish_base(plan);
 	}
-	/* What the hand left of a release stays, as pods run with it. */
+	/* Values that the hand kept in a release stay, because pods run with them. */
 	if (!plan->is_released || !plan->is_given_back)
 		wish_back(plan);
 }

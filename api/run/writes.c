@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From the plan to the hand, and from its answers to the audit. One plan at a time: while
- * the hand is busy (a memory limit can take a fifth of a second), ticks go on reading and
- * asking, and the next plan starts from the state it finds. */
+ * From the plan to the hand, and from the hand's answers to the audit. There is one plan
+ * at a time: while the hand is busy (a memory limit can take a fifth of a second), ticks
+ * go on reading and asking, and the next plan starts from the state that it finds. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,12 +118,12 @@ void neap_node_flush(struct node_write *write)
 {
 	struct neap_error err;
 
-	/* A hand that died is noticed where its answers are read. */
+	/* The death of the hand is noticed where its answers are read. */
 	if (write->hand != NULL)
 		write->wants_write = neap_hand_flush(write->hand, &err) == 0;
 }
 
-/* What the plan found to be back already, or has no value for. */
+/* Sends the values that the plan found restored already, or that are not a value. */
 static void send_restores(struct node_write *write)
 {
 	struct node_plan *plan = write->plan;
@@ -149,7 +149,7 @@ static void send_restores(struct node_write *write)
 	}
 }
 
-/* The kernel's text in the unit of its key: a quota of 50000 us is 500 milli. */
+/* Shows the kernel's text in the unit of its key: a quota of 50000 us is 500 milli. */
 static void value_show(const struct node_write *write, enum neap_key key,
 		       const char *text, char *buf, size_t size)
 {
@@ -196,7 +196,7 @@ static void dry_note(struct node_write *write, const struct neap_write *one,
 		      entry.old_value, entry.new_value, entry.policy, entry.why);
 }
 
-/* A dry run would repeat the same plan every tick: it is told when it changes. */
+/* A dry run makes the same plan every tick: it logs a plan only when it changes. */
 static uint64_t plan_hash(const struct neap_plan *plan)
 {
 	uint64_t hash = 14695981039346656037ULL;
@@ -281,7 +281,8 @@ bool neap_plan_and_write(struct neap_node *node)
 
 	if (node->state == NODE_WATCHING)
 		return false;
-	/* What a kubelet gave away must be known before anything is given to others. */
+	/* CPUs must not be given to others before it is known which ones the kubelet gave
+	 * away. */
 	if (!node->given.kubelet.is_known)
 		return false;
 	if (write->plan_inflight > 0 || node->is_frozen) {
@@ -360,13 +361,13 @@ void neap_audit_write(struct node_write *write, const struct node_pending *pendi
 		write->writes++;
 	else if (answer->errnum != ENOENT)
 		write->writes_refused++;
-	/* A group that ended meanwhile is no news, and neither is a value that was
-	 * already back. */
+	/* A group that ended meanwhile is not worth a line, and neither is a value that
+	 * was already restored. */
 	if (answer->errnum == ENOENT ||
 	    (pending->op == NEAP_HAND_RESTORE && answer->errnum == 0 &&
 	     strcmp(answer->old_value, answer->new_value) == 0))
 		return;
-	/* The same refusal of the same file every second is told once. */
+	/* The same refusal of the same file every second is logged once. */
 	if (answer->errnum != 0 && !neap_trouble_is_new(write, pending, answer->errnum))
 		return;
 	entry.unix_usec = write->plan->observe->unix_usec;
