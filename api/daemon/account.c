@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who the loop runs as, and how it gets there. */
+ * The loop's account, and how the process changes to it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -106,7 +106,8 @@ int neap_account_become(const struct neap_account *account, enum neap_jail_kind 
 		*err = why;
 		return -(int)err->code;
 	}
-	/* Everything else works without it, and a machine without neap is no safer. */
+	/* Everything else works without the filter, and the machine is not safer without
+	 * neap. */
 	neap_log_line(
 		log, NEAP_LOG_WARN,
 		"no filter of system calls: this kernel or container lets none be set "
@@ -116,8 +117,8 @@ int neap_account_become(const struct neap_account *account, enum neap_jail_kind 
 }
 
 /* Where the kernel groups processes by session (autogroup), a nice value counts only
- * inside the session: a build in the same session kept the loop waiting for up to 66 ms,
- * against 10 ms in its own. A terminal's session is kept, for its Ctrl-C. */
+ * inside the session. In the session of a build the loop waited up to 66 ms, in its own
+ * 10 ms. A terminal's session is kept, for its Ctrl-C. */
 static void session_own(const struct neap_log *log)
 {
 	neap_auto_fd int tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -134,12 +135,12 @@ void neap_account_favour(const struct neap_log *log)
 {
 	neap_auto_fd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
-	/* A container may lack the capability: neapd works without. */
+	/* A container may lack the capability; neapd works without it. */
 	if (fd < 0 || write(fd, "-900", 4) < 0)
 		neap_log_line(log, NEAP_LOG_DEBUG, "oom_score_adj -900: %s",
 			      strerror(errno));
-	/* Nine times the weight of an ordinary process: enough to be heard beside
-	 * burners. */
+	/* Nine times the weight of an ordinary process: enough to run beside busy
+	 * ones. */
 	if (setpriority(PRIO_PROCESS, 0, -10) < 0)
 		neap_log_line(log, NEAP_LOG_DEBUG, "nice -10: %s", strerror(errno));
 	session_own(log);

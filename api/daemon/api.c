@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The role api of a running neapd: the store, the kinds, and what serves and keeps the
- * objects. */
+ * The role api of a running neapd: the store, the kinds, the server, and the loops over
+ * the objects. */
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,8 +79,8 @@ static int store_open(struct neap_daemon_api *api,
 
 	(void)snprintf(file, sizeof(file), "%s/neap.db", dir);
 	(void)snprintf(marker, sizeof(marker), "%s/store", dir);
-	/* It is written when there is a store, also by neapds of before there was a
-	 * marker. */
+	/* Every neapd with a store writes this file, also one from before the marker
+	 * existed. */
 	(void)snprintf(kubeconfig, sizeof(kubeconfig), "%s/kubeconfig", dir);
 	store.is_used = access(kubeconfig, F_OK) == 0;
 	if (neap_store_sqlite_open(&store, &api->store, err) < 0)
@@ -118,14 +118,14 @@ static int control_start(struct neap_daemon_api *api,
 	return 0;
 }
 
-/* The server's own loops, and nothing else: controllers are roles of their own. */
+/* Starts only the server's own loops: controllers are separate roles. */
 static int embedded_start(struct neap_daemon_api *api,
 			  const struct neap_daemon_api_config *config,
 			  struct neap_error *err)
 {
 	const struct neap_kube_embedded_config embedded = {
 		.kube = api->kube,
-		/* Part of a second counts as one. */
+		/* Rounded up to seconds. */
 		.event_ttl_s = (config->config->event_ttl_usec + 999999) / 1000000,
 		.folder = config->crds,
 		.log = api->log};

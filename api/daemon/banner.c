@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What neapd says at its start: what it found, what it does, where to look. */
+ * Messages at the start: what was found, what neapd does, where to look. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -82,8 +82,8 @@ static void print_policies(FILE *out, struct neap_live *live)
 	json_decref(policies);
 }
 
-/* How to call neapctl for this neapd from a shell: by the path beside this program,
- * unless that is installed, and with the socket when it is not the usual one. */
+/* How to call neapctl for this neapd from a shell: with the path beside this program if
+ * that is not installed, and with the socket if it is not the default. */
 static void name_neapctl(const struct neap_config *config, struct neap_buf *ret)
 {
 	char program[PATH_MAX];

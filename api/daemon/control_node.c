@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the control API asks of the daemon, as tables of functions: the node, the token,
- * and, for its look, the scheduler of this neapd and the store. */
+ * What the control API needs from the daemon, as tables of functions: the node, the token
+ * and, for the cluster view, the scheduler of this neapd and the store. */
 #include "api/daemon/control_node.h"
 
 #include "api/control/audit.h"
@@ -56,7 +56,7 @@ static bool control_is_ready(void *arg, const char **ret_why_not)
 	return node->node != NULL && neap_node_is_ready(node->node, ret_why_not);
 }
 
-/* Without the role node there is nothing to wait for but the policies. */
+/* Without the node role only the policies must be ready. */
 static bool control_is_started(void *arg, const char **ret_why_not)
 {
 	const struct neap_role_node *node = node_of(arg);
@@ -90,7 +90,7 @@ static void control_run(void *arg, json_t *input, int peer_fd,
 {
 	struct neap_role_control *role = arg;
 
-	(void)peer; /* the hand asks the socket itself whom to move */
+	(void)peer; /* the hand reads the peer from the socket itself */
 	neap_node_run(role->node->node, input, peer_fd, done, done_arg);
 	neap_role_node_watch_hand(role->node);
 }

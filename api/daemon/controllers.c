@@ -17,8 +17,8 @@ struct neap_daemon_controllers {
 	struct neap_scheduler *scheduler;
 };
 
-/* Pods with these names in spec.schedulerName; the last one only while nobody else has
- * it. */
+/* Pods with these names in spec.schedulerName; the last name only while no other
+ * scheduler has it. */
 static const char *const names[] = {"koord-scheduler", "neap-scheduler",
 				    "default-scheduler", NULL};
 static const char *const own_names[] = {"koord-scheduler", "neap-scheduler", NULL};

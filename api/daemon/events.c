@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What makes the daemon go: the tick, the hand, signals. */
+ * The events that drive the daemon: the tick, the hand, signals. */
 #include <event2/event.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void end(struct neap_daemon *daemon, int exit_status)
 	(void)event_base_loopbreak(daemon->process.base);
 }
 
-/* The node can work: reports what was found and starts ticking. */
+/* The node is ready: reports what was found and starts to tick. */
 static void go_up(struct neap_daemon *daemon)
 {
 	static const struct timeval now = {0, 0};
@@ -36,7 +36,7 @@ static void go_up(struct neap_daemon *daemon)
 	(void)event_add(daemon->ticks.timer, &now);
 }
 
-/* The hand is gone. */
+/* The hand has ended. */
 static void hand_lost(void *arg, const struct neap_error *err)
 {
 	struct neap_daemon *daemon = arg;
@@ -73,8 +73,8 @@ static void tell_clocks(struct neap_ticks *ticks, const struct neap_clocks *now,
 		neap_log_line(log, (enum neap_log_level)level, "%s", text);
 }
 
-/* Ticks follow a grid of the monotonic clock. A missed one (a stopped process, a starved
- * machine) is skipped, never made up for, and the grid starts again. */
+/* Ticks follow a grid of the monotonic clock. A missed tick (a stopped process, a starved
+ * machine) is skipped, and the grid starts again. */
 static void tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct neap_daemon *daemon = arg;

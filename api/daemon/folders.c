@@ -34,8 +34,8 @@ static int check_folder(const char *path, uid_t owner, const char *option,
 	return 0;
 }
 
-/* Never what a link leads to, nor a file in the folder's place: then something else were
- * given away. */
+/* Never follows a link and never takes a file for the folder: else something else would
+ * be given away. */
 static int give_folder(const char *path, const struct neap_account *account,
 		       struct neap_error *err)
 {
@@ -129,7 +129,7 @@ static int token_make(const char *path, const struct neap_account *account, char
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return neap_error_sys(err, "make %s", path);
-	/* Not synced: a token lost in a power cut is simply made again. */
+	/* Not synced: a token lost in a power cut is made again. */
 	if (write(fd, buf, strlen(buf)) < 0 || write(fd, "\n", 1) < 0 ||
 	    (geteuid() == 0 && fchown(fd, account->uid, account->gid) < 0)) {
 		(void)neap_error_sys(err, "write %s", path);
@@ -162,7 +162,7 @@ int neap_token_load(const struct neap_config *config, const struct neap_account 
 	len = neap_fd_read_text(fd, buf, size);
 	if (len < 0)
 		return neap_error_sys(err, "read %s", path);
-	/* What was cut here would never be what clients send. */
+	/* A cut token would never match what clients send. */
 	if ((size_t)len == size - 1 && strcspn(buf, "\r\n") == (size_t)len)
 		return neap_error_set(
 			err, NEAP_EINVAL,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading, judging and writing DATA_DIR/format. */
+ * Reads, checks and writes DATA_DIR/format. */
 #include "api/daemon/format.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 #define HEAD       "neap data "
 #define WRITER     "written by "
 #define FRESH      ".format.new"
-#define FILE_BYTES 512 /* a file of ours has some fifty */
-#define SHOWN      24  /* bytes of a wrong line that are shown */
+#define FILE_BYTES 512 /* neapd's file has some fifty */
+#define SHOWN      24  /* bytes of a wrong line in the message */
 
 static int damaged(const char *data_dir, const char *line, struct neap_error *err)
 {
@@ -38,7 +38,7 @@ static int damaged(const char *data_dir, const char *line, struct neap_error *er
 		data_dir, shown);
 }
 
-/* "neap data 1" of 1 to 9 digits; 0 when it is none. */
+/* Returns N of "neap data N" with 1 to 9 digits, else 0. */
 static int head_parse(const char *line)
 {
 	const char *digits = line + strlen(HEAD);
@@ -85,7 +85,7 @@ int neap_format_read(const char *data_dir, struct neap_format *ret,
 	if (neap_fd_read_text(fd, text, sizeof(text)) < 0)
 		return neap_error_sys(err, "read %s", path);
 	second = strchr(text, '\n');
-	/* Without its end the number may be cut: "neap data 1" of "neap data 12". */
+	/* Without a line end the number may be cut: "neap data 1" of "neap data 12". */
 	if (second == NULL)
 		return damaged(data_dir, text, err);
 	*second++ = '\0';
@@ -135,7 +135,7 @@ int neap_format_raise(const char *data_dir, struct neap_error *err)
 		return -(int)err->code;
 	if (format.version >= NEAP_DATA_FORMAT)
 		return 0;
-	/* From no number to 1 nothing but the number changes. */
+	/* The step from no number to 1 changes only the number. */
 	dir_fd = open(data_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir_fd < 0)
 		return neap_error_sys(err, "open %s", data_dir);

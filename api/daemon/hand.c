@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the hand may touch, by the configuration; and giving back without a daemon. */
+ * What the hand may write, by the configuration; and restoring without a daemon. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,10 +104,10 @@ int neap_hand_config_fill(const struct neap_config *config,
 	return 0;
 }
 
-/* A count, or -code. */
+/* Returns a count, or -code. */
 typedef int without_daemon(const struct neap_hand_config *hand, struct neap_error *err);
 
-/* Returns the count, or -1 after reporting why it failed. */
+/* Returns the count, or -1 after it reported the failure. */
 static int without_daemon_do(const struct neap_config *config, const struct neap_log *log,
 			     const char *option, without_daemon *what)
 {

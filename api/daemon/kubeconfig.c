@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * DATA_DIR/kubeconfig: what kubectl needs to be let in as admin. It holds the token, and
- * the certificate as the CA, so that it is made anew whenever one of the two changes.
- * kubectl sends no token without TLS, so that there is TLS even where nobody asked for
- * it, with a certificate of neapd's own. */
+ * DATA_DIR/kubeconfig: lets kubectl in as admin. It has the token, and the certificate as
+ * the CA, so it is written again when one of them changes. kubectl sends no token without
+ * TLS. So neapd uses TLS even if no option asks for it, with its own certificate. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -20,8 +19,8 @@
 
 #define TEXT_MAX ((size_t)256 * 1024)
 
-/* The address to reach the server from here: one that listens on every address does so on
- * the loopback. */
+/* The server's address from this machine: a server that listens on every address is
+ * reached on the loopback. */
 static int add_server(const struct neap_role_server *server, struct neap_buf *out)
 {
 	struct sockaddr_storage addr = {0};
@@ -54,7 +53,7 @@ static int add_server(const struct neap_role_server *server, struct neap_buf *ou
 	return 0;
 }
 
-/* The certificate itself is trusted, whoever signed it. */
+/* The certificate itself is trusted, whatever CA signed it. */
 static int add_authority(const struct neap_role_server *server, struct neap_buf *out,
 			 struct neap_error *err)
 {
@@ -107,7 +106,8 @@ int neap_kubeconfig_write(const struct neap_role_server *server, struct neap_err
 		       server->process->config.data_dir);
 	(void)snprintf(fresh, sizeof(fresh), "%s.new", path);
 	if (server->api == NULL || server->tls_fd < 0) {
-		/* One of an earlier start would lead to nothing, or to somebody else. */
+		/* A file of an earlier start would lead to no server, or to a foreign
+		 * one. */
 		if (unlink(path) < 0 && errno != ENOENT)
 			return neap_error_sys(err, "remove %s", path);
 		return 0;
@@ -136,11 +136,11 @@ int neap_kubeconfig_write(const struct neap_role_server *server, struct neap_err
 		      server->token);
 	if (neap_buf_failed(&out))
 		return neap_error_nomem(err);
-	/* Not synced: it is made anew at each start. */
+	/* Not synced: each start writes it again. */
 	return neap_file_put(AT_FDCWD, fresh, path, out.data, out.len, 0, err);
 }
 
-/* A full disk keeps nobody from using what was there before. */
+/* On a full disk the old file stays usable. */
 void neap_kubeconfig_renew(const struct neap_role_server *server)
 {
 	struct neap_error err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See loop.h. Nothing but the joint between two interfaces. */
+ * See loop.h. This file only joins two interfaces. */
 #include "api/daemon/loop.h"
 
 #include <event2/event.h>
@@ -65,7 +65,7 @@ static void wake_after(void *arg, int64_t after_usec)
 	struct timeval wait = {after_usec / 1000000, after_usec % 1000000};
 
 	(void)event_add(loop->timer,
-			&wait); /* without memory the next tick comes all the same */
+			&wait); /* without memory the next tick comes anyway */
 }
 
 static void timer_ended(evutil_socket_t fd, short what, void *arg)

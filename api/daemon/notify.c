@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * sd_notify(3) in our own words: the protocol is stable, and libsystemd would be linked
+ * sd_notify(3), implemented here: the protocol is stable, and libsystemd would be linked
  * for one send. */
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #include "engine/base/quantity.h"
 
 #define TRIES        3
-#define MUST_WAIT_MS 1000 /* between the first try and the last */
+#define MUST_WAIT_MS 1000 /* between the first try and the last one */
 
 static int address_set(struct neap_notify *notify, const char *path,
 		       struct neap_error *err)
@@ -36,7 +36,7 @@ static int address_set(struct neap_notify *notify, const char *path,
 	notify->address_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
 	if (path[0] == '@')
 		to->sun_path[0] =
-			'\0'; /* the abstract name space, where every byte counts */
+			'\0'; /* the abstract namespace, where every byte counts */
 	else
 		notify->address_len++;
 	return 0;
@@ -58,7 +58,7 @@ static int connect_to(struct neap_notify *notify, const char *path,
 	return -(int)err->code;
 }
 
-/* Set for somebody else (WATCHDOG_PID), it is none of our business. */
+/* A watchdog for another process (WATCHDOG_PID) is ignored. */
 static int watchdog_set(struct neap_notify *notify, const char *usec, const char *pid,
 			struct neap_error *err)
 {
@@ -101,8 +101,7 @@ void neap_notify_close(struct neap_notify *notify)
 	neap_fd_close(&notify->fd);
 }
 
-/* False: not sent. A message that must go waits for a manager that is slow to read, but
- * not for ever. */
+/* False: not sent. A message with must waits for a slow manager, but not forever. */
 static bool tell(struct neap_notify *notify, bool must, const char *text)
 {
 	struct pollfd writable = {.fd = notify->fd, .events = POLLOUT};
@@ -115,7 +114,7 @@ static bool tell(struct neap_notify *notify, bool must, const char *text)
 		if (errno == EAGAIN && must && tries < TRIES - 1)
 			(void)poll(&writable, 1, MUST_WAIT_MS / (TRIES - 1));
 		else if (errno == ECONNREFUSED || errno == ENOTCONN ||
-			 errno == ECONNRESET) /* another manager took its place */
+			 errno == ECONNRESET) /* another manager has replaced it */
 			(void)connect(notify->fd,
 				      (const struct sockaddr *)&notify->address,
 				      notify->address_len);
@@ -125,7 +124,7 @@ static bool tell(struct neap_notify *notify, bool must, const char *text)
 	return false;
 }
 
-/* "head" and a status of one line; a line end in it would be read as another message. */
+/* Sends "head" and a status of one line; a line end in it would start another message. */
 static bool tell_status(struct neap_notify *notify, bool must, const char *head,
 			const char *status)
 {

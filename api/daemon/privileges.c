@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What loop and hand run with, for operators: not what was meant, but what the kernel
- * says of them. */
+ * The privileges of loop and hand, for operators: not the intended ones, but those that
+ * the kernel reports. */
 #include "api/daemon/start.h"
 #include "engine/json/json.h"
 
@@ -22,7 +22,7 @@ static json_t *cap_names(uint64_t caps)
 	return out;
 }
 
-/* The kernel does not tell the mode of a filter. */
+/* The kernel does not report the mode of a filter. */
 static const char *filter_name(const struct neap_jail_state *state,
 			       enum neap_jail_mode mode)
 {
@@ -31,7 +31,7 @@ static const char *filter_name(const struct neap_jail_state *state,
 	return mode == NEAP_JAIL_LOG ? "log" : "on";
 }
 
-/* NULL when it cannot be seen. */
+/* NULL when the process cannot be seen. */
 static json_t *process_report(int pid, enum neap_jail_mode mode)
 {
 	struct neap_jail_state state;

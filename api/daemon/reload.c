@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * SIGHUP. The command line and the file are read anew; of what differs, some can be taken
- * over by a running daemon, and the rest is named, so that nobody believes in a setting
- * that does not act. */
+ * SIGHUP: reads the command line and the file again. A running daemon takes over some of
+ * the changed options. It names the others, so that operators do not expect them to
+ * work. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "api/daemon/start.h"
 #include "engine/base/mem.h"
 
-/* Options that act at once. */
+/* Options that take effect at once. */
 static const char *const live_options[] = {"policy",       "log-level", "log-format",
 					   "open-metrics", "grant",     "token-file"};
 
@@ -40,7 +40,7 @@ static bool differs(const struct neap_config *a, const struct neap_config *b,
 		      option->size) != 0;
 }
 
-/* Names what has to wait for a restart. */
+/* Names the options that need a restart. */
 static void name_the_rest(const struct neap_config *now, const struct neap_config *wanted,
 			  const struct neap_log *log)
 {
@@ -57,7 +57,8 @@ static void name_the_rest(const struct neap_config *now, const struct neap_confi
 	}
 }
 
-/* Why nothing changes. A file that root read at the start may be closed to the loop. */
+/* Logs why nothing changes. The loop may lack access to a file that root read at the
+ * start. */
 static void refuse(const struct neap_log *log, const struct neap_error *err)
 {
 	if (err->errnum == EACCES)
@@ -89,7 +90,7 @@ void neap_reload(struct neap_process *process, struct neap_live *live)
 		refuse(log, &err);
 		return;
 	}
-	/* The file that nobody has to name. */
+	/* The default file, which no option names. */
 	if (config->config_file[0] != '\0' && wanted->config_file[0] == '\0') {
 		(void)neap_error_set(&err, NEAP_ENOTFOUND,
 				     "%s is gone or cannot be reached any more: to go on "

@@ -10,7 +10,7 @@
 #include "api/http/server.h"
 #include "engine/base/mem.h"
 
-/* The extender serves a few schedulers only, so that descriptors are left for the API. */
+/* The extender serves only a few schedulers, so the API gets the other descriptors. */
 #define CONNECTIONS_MAX 64
 
 struct neap_daemon_extender {
@@ -40,7 +40,7 @@ int neap_daemon_extender_open(const struct neap_config *config,
 	return 0;
 }
 
-/* With the port that the kernel chose where none was named. */
+/* Logs the address, with the port that the kernel chose if the option has none. */
 static void tell(const struct neap_daemon_extender *extender,
 		 const struct neap_process *process, bool is_plain)
 {
@@ -67,7 +67,7 @@ int neap_daemon_extender_start(struct neap_daemon_extender *extender,
 {
 	const struct neap_config *options = &process->config;
 	bool is_plain = options->extender_plain;
-	/* No tokens: a kube-scheduler shows a certificate, or nothing. */
+	/* No tokens: a kube-scheduler sends a certificate, or nothing. */
 	struct neap_http_config http = {
 		.listen_fd_name = options->extender_listen,
 		.tcp_fd = -1,
@@ -78,7 +78,7 @@ int neap_daemon_extender_start(struct neap_daemon_extender *extender,
 		.host_names = options->host_names,
 	};
 	struct neap_extender_config config = {
-		/* As of pods/binding (rights.h). */
+		/* The rights of pods/binding (rights.h). */
 		.bind_role = is_plain            ? NEAP_HTTP_UNSET
 			     : options->run_pods ? NEAP_HTTP_ADMIN
 						 : NEAP_HTTP_EDITOR,

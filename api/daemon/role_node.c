@@ -155,7 +155,7 @@ void neap_role_node_watch_hand(struct neap_role_node *role)
 				     hand_ready, role);
 	if (role->hand_event == NULL || event_add(role->hand_event, NULL) == 0)
 		return;
-	event_free(role->hand_event); /* no memory: the next tick tries again */
+	event_free(role->hand_event); /* without memory the next tick tries again */
 	role->hand_event = NULL;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Policies of the configuration: shipped ones by kind and name, others by file. They are
- * read while neapd still is root (a source tree may lie where nobody else can look) and
- * run only after root was given up. */
+ * Policies of the configuration: shipped ones by kind and name, others by file. neapd
+ * reads them while it is still root (a source tree may be closed to others), and runs
+ * them only after it gave up root. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "api/daemon/start.h"
 #include "engine/base/file.h"
 
-/* The file of a choice: as given, or a shipped one by kind and name. */
+/* The file of a configured policy: as given, or a shipped one by kind and name. */
 static void file_of(const struct neap_config *config,
 		    const struct neap_policy_choice *choice, char *buf, size_t size)
 {
@@ -71,7 +71,7 @@ int neap_role_policies_read(struct neap_role_policies *role,
 	return texts_read(&role->texts, config, err);
 }
 
-/* As sources for the live policies; everything is borrowed. */
+/* Makes the sources for the live policies; everything is borrowed. */
 static void sources_fill(const struct neap_config *config,
 			 const struct neap_policy_texts *texts,
 			 struct neap_live_source *sources)
@@ -104,7 +104,8 @@ json_t *neap_config_labels(const struct neap_config *config)
 		if (json_object_set_new(labels, config->node_labels[i].key,
 					json_string(config->node_labels[i].value)) == 0)
 			continue;
-		json_decref(labels); /* a policy would run where it must not */
+		/* with labels missing a policy would run on the wrong nodes */
+		json_decref(labels);
 		return NULL;
 	}
 	return labels;

@@ -17,7 +17,8 @@ void neap_role_server_init(struct neap_role_server *server,
 	server->tcp_fd = server->tls_fd = server->unix_fd = -1;
 }
 
-/* An address that nobody chose may be taken: the machine is governed all the same. */
+/* The default address may be taken by another program: the node is managed all the
+ * same. */
 static int tls_open(struct neap_role_server *server, struct neap_error *err)
 {
 	const struct neap_config *config = &server->process->config;
@@ -64,7 +65,7 @@ static int tokens_load(struct neap_role_server *server, struct neap_error *err)
 			     : 0;
 }
 
-/* Logs their number, and that a changed file could not be read. */
+/* Logs the number of tokens, and an error if a changed file could not be read. */
 static void tokens_tell(const struct neap_role_server *server)
 {
 	const struct neap_process *process = server->process;
@@ -115,8 +116,8 @@ int neap_role_server_rotate(struct neap_role_server *server, const char *by,
 
 /* --- start, reload, stop --- */
 
-/* A connection is a descriptor: watchers may be thousands, and have half of them. What
- * the limit stays at is what the server makes do with. */
+/* Each connection needs a descriptor. There may be thousands of watches, which may use
+ * half of them. The server works with whatever limit results. */
 static void descriptors_allow(void)
 {
 	const rlim_t enough =

@@ -64,14 +64,14 @@ void neap_service_reload_start(struct neap_service *service)
 	neap_notify_reloading(&service->notify, neap_clock_usec(CLOCK_MONOTONIC));
 }
 
-/* Reports the end of a reload as its start was reported. */
+/* Reports the end of a reload, if its start was reported. */
 void neap_service_reload_end(struct neap_service *service)
 {
 	service->is_told = false;
 	neap_service_tell(service);
 }
 
-/* The loop turns, as it came here. That is not enough: ticks must come too. */
+/* The loop turns, because it called this. That is not enough: ticks must come too. */
 static void alive(evutil_socket_t fd, short what, void *arg)
 {
 	struct neap_service *service = arg;

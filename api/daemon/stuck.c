@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The file DATA_DIR/stuck-policies: a line for each version that a neapd was stuck in,
- * written by the last watchdog (lua/vm/budget.h) of the one that ended for it, read by
- * the next. It stays until somebody removes it, as the same text would be stuck again. */
+ * The file DATA_DIR/stuck-policies has a line for each version that a neapd was stuck in.
+ * The last watchdog (lua/vm/budget.h) writes it and ends its neapd; the next neapd reads
+ * it. The line stays until an operator removes it, because the same text would be stuck
+ * again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "engine/base/mem.h"
 #include "lua/vm/budget.h"
 
-#define FILE_BYTES  (16 * 1024) /* how much of the end of the file is read */
+#define FILE_BYTES  (16 * 1024) /* how much of the file's end is read */
 #define LABEL_BYTES 80
 
 /* For the signal handler; set before any script runs. */
@@ -41,24 +42,24 @@ void neap_stuck_note(const char *label)
 
 	memcpy(line, label, len);
 	line[len] = '\n';
-	/* Removed by an operator meanwhile: its descriptor gives the place for
-	 * another. */
+	/* An operator has removed the file; its descriptor still gives the path for a new
+	 * one. */
 	if (fstat(stuck_fd, &st) == 0 && st.st_nlink == 0) {
 		(void)close(stuck_fd);
 		stuck_fd = open_file();
 	}
 	if (write(stuck_fd, line, len + 1) < 0)
-		(void)0; /* neapd must end all the same */
+		(void)0; /* neapd must end anyway */
 	memcpy(line, before, at = sizeof(before) - 1);
 	memcpy(line + at, label, len);
 	memcpy(line + at + len, after, sizeof(after) - 1);
 	from = neap_log_is_journal() ? 0 : 3;
 	if (write(STDERR_FILENO, line + from, at + len + sizeof(after) - 1 - from) < 0)
-		(void)0; /* nor is there anybody to report it to */
+		(void)0; /* and it cannot be reported */
 }
 
-/* "qos/cpu-share@3f2a91c0", or "@3f2a91c0" for one that got stuck before it gave its
- * name. */
+/* "qos/cpu-share@3f2a91c0", or "@3f2a91c0" for a version that was stuck before it gave
+ * its name. */
 static bool is_label(const char *text)
 {
 	const char *at = strchr(text, '@');
@@ -112,7 +113,7 @@ int neap_stuck_start(const struct neap_config *config, struct neap_live *live,
 			"%s must belong to neapd's user and not be writable by others: "
 			"remove it, or chown and chmod 600 it",
 			stuck_file);
-	/* In a file that grew too large the newest lines count. */
+	/* In a file that is too large the newest lines count. */
 	from = st.st_size > FILE_BYTES ? st.st_size - FILE_BYTES : 0;
 	len = pread(stuck_fd, text, FILE_BYTES, from);
 	if (len < 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The certificate of a running daemon: taken anew when its files change, and warned about
- * before it ends. The loop does this as its own user. A key that only root can read is
- * read once, at the start; a new certificate for the same key is still taken then. */
+ * The certificate of a running daemon: read again when its files change; a warning comes
+ * before it expires. The loop does this as its own user. A key that only root can read is
+ * read once, at the start; after that a new certificate for the same key is still
+ * accepted. */
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "api/daemon/role_server.h"
 #include "engine/base/mem.h"
 
-/* Files written one after the other get from one look to the next to be all there. */
+/* Files that are written one after the other must be complete within one interval. */
 #define LOOK_S 1
 #define DAY_S  INT64_C(86400)
 #define SOON_S (7 * DAY_S)
@@ -50,8 +51,8 @@ static void tell_service(const struct neap_daemon_tls *watch, const char *what)
 		      facts->subject, facts->not_after);
 }
 
-/* Once a day, starting a week before. The clock may jump back: then it is reported
- * again. */
+/* Warns once a day, from a week before the expiry. After a jump back of the clock it
+ * warns again. */
 static void warn(struct neap_daemon_tls *watch)
 {
 	const struct neap_tls_facts *facts = neap_tls_facts_get(watch->tls);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * --audit-log: a line of JSON for each event, in a file that is the loop's own, so that
- * it can be renamed to FILE.1 when it is full. What cannot be written is told once, and
- * lost; no request waits for it. */
+ * --audit-log: a line of JSON for each event. The loop owns the file, so that it can
+ * rename it to FILE.1 when it is full. Events that cannot be written are lost, which is
+ * logged once; requests do not wait. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static int trail_open(struct neap_daemon_trail *trail, struct neap_error *err)
 	return 0;
 }
 
-/* Once, until it works again. */
+/* Logs once, until writing works again. */
 static void complain(struct neap_daemon_trail *trail, const char *why)
 {
 	if (!trail->is_failing)
@@ -68,7 +68,7 @@ static int make_room(struct neap_daemon_trail *trail, size_t len, struct neap_er
 	return trail_open(trail, err);
 }
 
-/* Whole lines or none. */
+/* Writes whole lines or none. */
 static int trail_write(struct neap_daemon_trail *trail, const char *text, size_t len,
 		       struct neap_error *err)
 {
@@ -84,7 +84,7 @@ static int trail_write(struct neap_daemon_trail *trail, const char *text, size_t
 	if (n < 0)
 		return neap_error_sys(err, "write %s", trail->file);
 	if (ftruncate(trail->fd, trail->size) < 0)
-		trail->size += n; /* half a line stays */
+		trail->size += n; /* a partial line stays */
 	return neap_error_set(err, NEAP_ESYS, "write %s: no room", trail->file);
 }
 
@@ -109,7 +109,7 @@ static void observe(void *arg, struct neap_http_request *request, int status)
 		return;
 	}
 	len = strlen(text);
-	text[len] = '\n'; /* in the place of the NUL */
+	text[len] = '\n'; /* replaces the NUL */
 	if (trail_write(trail, text, len + 1, &err) < 0) {
 		complain(trail, err.msg);
 		return;
@@ -120,7 +120,7 @@ static void observe(void *arg, struct neap_http_request *request, int status)
 	trail->is_failing = false;
 }
 
-/* A folder in which it can be renamed. */
+/* The folder must allow to rename the file. */
 static int check_folder(const struct neap_process *process, struct neap_error *err)
 {
 	const char *file = process->config.audit_log;
