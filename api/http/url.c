@@ -56,7 +56,7 @@ int neap_url_query_parse(char *query, const char **names, const char **values, i
 		if (value)
 			*value++ = '\0';
 		else
-			value = item + strlen(item); /* "?dryRun": there, and empty */
+			value = item + strlen(item); /* "?dryRun": present and empty */
 		if (neap_url_decode(item, true, err) < 0 ||
 		    neap_url_decode(value, true, err) < 0)
 			return -NEAP_EINVAL;

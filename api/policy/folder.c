@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The directory of a policy. Every disk access is preceded by may_go(), so that a test
- * build (NEAP_FAULTS) can stop at each of them. */
+ * The directory of a policy. may_go() runs before every disk access, so that a test build
+ * (NEAP_FAULTS) can stop at each of them. */
 #include "api/policy/folder.h"
 
 #include <errno.h>
@@ -19,14 +19,14 @@
 #include "engine/base/mem.h"
 #include "engine/base/sha256.h"
 
-#define TEMPORARY   ".new-" /* begins the name of what is being written */
+#define TEMPORARY   ".new-" /* the name of a file in writing begins with it */
 #define ACTIVE      "active"
 #define NAME_SIZE   64
 #define VERSION_HEX 8
 
 #ifdef NEAP_FAULTS
 static _Thread_local uint64_t steps;
-static _Thread_local uint64_t fail_at; /* value of steps that fails, 0 never */
+static _Thread_local uint64_t fail_at; /* value of steps that fails; 0: none */
 static _Thread_local int fail_errnum;
 
 void neap_folder_fail_at(uint64_t n, int errnum)
@@ -40,7 +40,7 @@ uint64_t neap_folder_steps(void)
 	return steps;
 }
 
-/* False: this step fails, errno says how. */
+/* False: this step fails with errno. */
 static bool may_go(void)
 {
 	if (++steps != fail_at)
@@ -51,7 +51,7 @@ static bool may_go(void)
 	return false;
 }
 
-/* Ends the process after a half, as a kill may. */
+/* Ends the process after half of the text, as a kill may do. */
 static void half_write(int fd, const char *text, size_t len)
 {
 	if (steps + 1 == fail_at && fail_errnum == 0)
@@ -144,13 +144,13 @@ int neap_folder_enter(int parent_fd, const char *name, const char *path, bool ca
 
 static int sync_fd(int fd, const char *path, struct neap_error *err)
 {
-	/* EINVAL: a file system without it. */
+	/* EINVAL: a file system without fsync. */
 	if (!may_go() || (fsync(fd) < 0 && errno != EINVAL))
 		return neap_error_sys(err, "sync %s", path);
 	return 0;
 }
 
-/* What a killed writer left; it is not needed, whatever it is. */
+/* Removes the files that a killed writer left; they are not needed. */
 static int clean(const struct neap_folder *folder, struct neap_error *err)
 {
 	struct neap_names names;
@@ -167,7 +167,7 @@ static int clean(const struct neap_folder *folder, struct neap_error *err)
 	return rc;
 }
 
-/* A new folder is there after a power cut only if the one it is in is synced. */
+/* A new folder survives a power cut only if its parent is synced. */
 static int sync_above(const struct neap_folder *folder, int kind_fd, int dir_fd,
 		      struct neap_error *err)
 {
@@ -178,7 +178,7 @@ static int sync_above(const struct neap_folder *folder, int kind_fd, int dir_fd,
 		return -(int)err->code;
 	above_fd = openat(dir_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (above_fd < 0)
-		return 0; /* not ours to read, so we did not make anything in it */
+		return 0; /* we cannot read it, so we made nothing in it */
 	return sync_fd(above_fd, folder->path, err);
 }
 
@@ -298,7 +298,7 @@ bool neap_folder_has(const struct neap_folder *folder, const char *name)
 	return fstatat(folder->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* A plain file of ours with the name of a version. */
+/* A plain file with the name and format of a version. */
 static bool is_version_file(const struct neap_folder *folder, const char *name,
 			    struct stat *ret_st)
 {
@@ -410,11 +410,13 @@ int neap_folder_write(const struct neap_folder *folder, const char *name,
 		return neap_error_sys(err, "make %s/%s", folder->path, name);
 	if (!write_all(fd, text, len) || !may_go() || fsync(fd) < 0) {
 		(void)neap_error_sys(err, "write %s/%s", folder->path, name);
-		(void)unlinkat(folder->fd, temporary, 0); /* or at the next change */
+		/* or the next change removes it */
+		(void)unlinkat(folder->fd, temporary, 0);
 		return -(int)err->code;
 	}
 	if (neap_folder_move(folder, temporary, name, err) < 0) {
-		(void)unlinkat(folder->fd, temporary, 0); /* likewise */
+		/* or the next change removes it */
+		(void)unlinkat(folder->fd, temporary, 0);
 		return -(int)err->code;
 	}
 	return 0;
@@ -448,7 +450,7 @@ int neap_folder_point(const struct neap_folder *folder, const char *version,
 		return neap_error_sys(err, "make the link %s/" ACTIVE, folder->path);
 	if (neap_folder_move(folder, TEMPORARY ACTIVE, ACTIVE, err) < 0) {
 		(void)unlinkat(folder->fd, TEMPORARY ACTIVE,
-			       0); /* or at the next change */
+			       0); /* or the next change removes it */
 		return -(int)err->code;
 	}
 	return 0;

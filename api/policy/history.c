@@ -13,14 +13,15 @@
 #include "engine/base/utf8.h"
 #include "engine/json/json.h"
 
-#define LINES_READ ((size_t)NEAP_HISTORY_KEPT * 4) /* of a longer file the newest */
+/* only the newest lines of a longer file */
+#define LINES_READ ((size_t)NEAP_HISTORY_KEPT * 4)
 
 static bool is_verb(const struct neap_history_entry *entry, const char *verb)
 {
 	return !strcmp(entry->line.verb, verb);
 }
 
-/* Does the line tell whether a version is good? */
+/* Whether the line says that a version is good or bad. */
 static bool is_about(const struct neap_history_entry *entry, const char *version)
 {
 	if (!*version)
@@ -30,14 +31,14 @@ static bool is_about(const struct neap_history_entry *entry, const char *version
 	return is_verb(entry, "rolled-back") && !strcmp(entry->from, version);
 }
 
-/* An admin's own act, which makes the version in force after it an admin's. */
+/* An act of an admin, so that the version in force after it is an admin's. */
 static bool is_admins_act(const struct neap_history_entry *entry)
 {
 	return entry->is_change && !entry->line.is_by_editor &&
 	       (is_verb(entry, "put") || is_verb(entry, "rollback"));
 }
 
-/* Nothing is lost without line i: later ones say the same. */
+/* Whether later lines say the same as line i, so that it can go. */
 static bool is_superseded(const struct neap_history *history, size_t i)
 {
 	const struct neap_history_entry *entry = &history->list[i];
@@ -68,9 +69,9 @@ static void drop(struct neap_history *history, size_t i)
 		(history->count - i) * sizeof(*history->list));
 }
 
-/* Old lines that still matter (who was live before whom, who failed) outlive those that
- * do not, so that many changes of parameters do not take a rollback away. Then what an
- * admin did outlives what others did. */
+/* Old lines that still matter (order of live versions, failures) outlive others, so that
+ * many changes of parameters do not prevent a rollback. After that, an admin's lines
+ * outlive those of others. */
 static size_t find_least(const struct neap_history *history)
 {
 	size_t i, last = history->count - 1; /* the newest line always stays */
@@ -132,7 +133,7 @@ static bool take_version(const json_t *object, const char *key, char *to)
 	return true;
 }
 
-/* 1; 0: it is none of ours; -code */
+/* 1; 0: not a valid line; -code */
 static int parse_line(const char *text, size_t len, struct neap_history_entry *ret,
 		      struct neap_error *err)
 {
@@ -141,7 +142,7 @@ static int parse_line(const char *text, size_t len, struct neap_history_entry *r
 	const json_t *usec;
 	json_error_t where;
 
-	/* A line that is left out is gone for good when the history is written again. */
+	/* A line that is left out is lost when the history is written again. */
 	if (neap_json_parse(text, len, 0, &object, &where) == -NEAP_ENOMEM)
 		return neap_error_nomem(err);
 	usec = json_object_get(object, "unix_usec");
@@ -159,7 +160,8 @@ static int parse_line(const char *text, size_t len, struct neap_history_entry *r
 	return 1;
 }
 
-/* Where the newest LINES_READ lines begin. What stands after the last newline is torn. */
+/* The start of the newest LINES_READ lines. A part after the last newline is
+ * incomplete. */
 static const char *newest(const char *text, size_t len)
 {
 	const char *at = text + len;
@@ -231,8 +233,8 @@ int neap_params_digest(const struct neap_folder *folder, char ret[NEAP_VERSION_S
 	return 0;
 }
 
-/* 1 when the last line of a pending history tells what is the case: then the change that
- * it belongs to took effect, and only the move of the history itself was cut off. */
+/* 1 when the last line of a pending history describes the present state. Then its change
+ * took effect, and only the move of the history was interrupted. */
 static int is_done(const struct neap_folder *folder, const struct neap_history *pending,
 		   struct neap_error *err)
 {
@@ -254,7 +256,7 @@ static int is_done(const struct neap_folder *folder, const struct neap_history *
 	return !strcmp(is, last->params);
 }
 
-/* 1 with the history of a change that took effect, 0 without. */
+/* 1 with the history of a change that took effect, else 0. */
 static int load_pending(const struct neap_folder *folder, struct neap_history *ret,
 			struct neap_error *err)
 {
@@ -391,7 +393,8 @@ bool neap_history_find_before(const struct neap_history *history,
 	size_t i = history->count, k;
 	int side;
 
-	/* When it became live at last; one that never was comes after all. */
+	/* When it last became live; versions that were never live come after all
+	 * others. */
 	while (i > 0 && !(history->list[i - 1].is_change &&
 			  !strcmp(history->list[i - 1].line.version, base)))
 		i--;

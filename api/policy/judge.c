@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The checks of an upload. Each version is tried in several states: one runs the
- * examples, one the replay, and one that never ran a tick is returned. So what goes live
- * equals a fresh load, whatever a script keeps in upvalues.
+ * The checks of an upload. Each version runs in several Lua states: one runs the
+ * examples, one the replay, and one that never ran a tick is returned. So the live
+ * version is equal to a fresh load, whatever a script keeps in upvalues.
  *
  * For text and chunk only the first problem is known; everything after is checked
  * completely and listed together. */
@@ -28,7 +28,7 @@ struct judge {
 	const char *origin;
 	struct neap_judgement *verdict;
 	struct neap_policy *policy; /* never ran a tick */
-	int64_t until;              /* CPU clock of the thread */
+	int64_t until;              /* on the thread's CPU clock */
 };
 
 /* --- problems --- */
@@ -62,7 +62,7 @@ static void problem(struct judge *judge, enum neap_code code, int line,
 			     in_example, found.what);
 }
 
-/* Cuts "12: " off the front; 0 when it is not there. */
+/* Cuts "12: " off the front and returns the number; 0: not there. */
 static int cut_line(const char **text)
 {
 	const char *at = *text;
@@ -91,7 +91,7 @@ int neap_problem_cut(const char *message, const char *origin, const char **ret_r
 			at += strspn(at, " ");
 		*ret_rest = at;
 	}
-	/* Lua shows the end of a long name only: "...policies/qos/cpu-share.lua:12:
+	/* Lua shows only the end of a long name: "...policies/qos/cpu-share.lua:12:
 	 * what". */
 	if (line || strncmp(at, "...", 3) != 0)
 		return line;
@@ -104,9 +104,9 @@ int neap_problem_cut(const char *message, const char *origin, const char **ret_r
 	return line;
 }
 
-/* A row that made the script raise has two lines, its own and that of the script:
- * "example 'x': step 2: p.lua:7: what". Its name is told, so the script's line is worth
- * more. Cuts the latter out of text; 0 when there is none. */
+/* An example in which the script raised has two line numbers, its own and the script's:
+ * "example 'x': step 2: p.lua:7: what". The message names the example, so the script's
+ * line is more useful. Cuts that out of text; 0: none. */
 static int cut_inner_line(char *text, const char *origin)
 {
 	size_t len = strlen(origin);
@@ -123,8 +123,7 @@ static int cut_inner_line(char *text, const char *origin)
 	return 0;
 }
 
-/* What an error of a script says, and what would be right where Lua's own words do not
- * tell. */
+/* Adds the problem of a script's error, and a hint where Lua's message has none. */
 static void problem_of(struct judge *judge, const struct neap_error *err,
 		       const char *example, const char *hint)
 {
@@ -135,7 +134,7 @@ static void problem_of(struct judge *judge, const struct neap_error *err,
 	(void)snprintf(prefix, sizeof(prefix), "example '%.60s': ", example);
 	if (example[0] && strncmp(rest, prefix, strlen(prefix)) == 0)
 		rest += strlen(prefix);
-	(void)neap_strcopy(what, sizeof(what), rest); /* no longer than that */
+	(void)neap_strcopy(what, sizeof(what), rest); /* it is not longer than that */
 	inner = example[0] ? cut_inner_line(what, judge->origin) : 0;
 	problem(judge, err->code, inner ? inner : line, example, "%s%s", what, hint);
 }
@@ -181,8 +180,8 @@ static void check_rights(struct judge *judge)
 			"", "%s: only an admin may load it", why);
 }
 
-/* Deciding in place of what owners of reservations say takes what others have
- * reserved. */
+/* A policy that decides instead of a Reservation's owners can take what others reserved,
+ * so there may be one at most. */
 static void check_replaces(struct judge *judge, const char *name)
 {
 	const char *other = judge->input->replacer;
@@ -209,7 +208,7 @@ static void check_head(struct judge *judge)
 
 /* --- parameters in force --- */
 
-/* Sets one from JSON. */
+/* Sets one parameter from JSON. */
 static int set_json(struct neap_policy *policy, const char *name, json_t *value,
 		    struct neap_error *err)
 {
@@ -229,7 +228,7 @@ static void refuse_param(struct judge *judge, const char *by, const char *name,
 	int line = neap_policy_find_line(judge->policy, name, NULL);
 	const char *takes = strstr(err->msg, "; it takes ");
 
-	if (err->code == NEAP_ENOMEM) { /* it says nothing about the value */
+	if (err->code == NEAP_ENOMEM) { /* this is not about the value */
 		problem(judge, NEAP_ENOMEM, 0, "", "%s", err->msg);
 		return;
 	}
@@ -249,7 +248,7 @@ static void refuse_param(struct judge *judge, const char *by, const char *name,
 			name, value, err->msg, remedy);
 }
 
-/* Every parameter by itself, so that all that do not fit are told. */
+/* Sets each parameter by itself, so that all wrong ones are listed. */
 static void set_params(struct judge *judge)
 {
 	const struct neap_judge_side *side = &judge->input->newer;
@@ -271,7 +270,7 @@ static void set_params(struct judge *judge)
 		refuse_param(judge, "parameter ", side->base[i].name, side->base[i].value,
 			     &err, remedy);
 	}
-	/* Only read; the macro's type has no const. */
+	/* It is only read; the macro's type has no const. */
 	json_object_foreach ((json_t *)side->params, name, value) {
 		neap_auto_free char *text = NULL;
 
@@ -290,7 +289,7 @@ static int64_t time_left(const struct judge *judge)
 	return judge->until - neap_budget_clock_usec();
 }
 
-/* A state that was killed is made anew, so that the rows after it are seen as well. */
+/* Replaces a state that was killed, so that the examples after it run too. */
 static bool renew(struct judge *judge, struct neap_policy **trial)
 {
 	const struct neap_judge_side *side = &judge->input->newer;
@@ -308,9 +307,9 @@ static bool renew(struct judge *judge, struct neap_policy **trial)
 	return true;
 }
 
-/* The parameters have their defaults, which is what the rows are written for. False when
- * the row was stopped because the time of all of them is spent: its state lives, but no
- * other row would fare better. */
+/* Runs with default parameters, which examples are written for. False when the example
+ * was stopped because the time of all examples is spent: the state is intact, but the
+ * next example would be stopped too. */
 static bool run_example(struct judge *judge, struct neap_policy *trial, int index)
 {
 	struct neap_error err = {0};
@@ -352,8 +351,8 @@ static void run_examples(struct judge *judge)
 	neap_policy_free(trial);
 }
 
-/* Without examples and recorded inputs nothing has run it yet: it is asked once about an
- * input of its kind. */
+/* Without examples and recorded inputs the policy has not run yet: it is called once with
+ * a made-up input of its kind. */
 static void run_made(struct judge *judge)
 {
 	const json_t *ran = json_object_get(judge->verdict->replay, "ran");
@@ -371,8 +370,8 @@ static void run_made(struct judge *judge)
 
 /* --- recorded inputs --- */
 
-/* What runs now, in a state of its own; NULL when there is nothing, or it does not load
- * any more. Fails for want of memory only. */
+/* Loads the live version into its own state; NULL when there is none, or it does not load
+ * any more. Fails only without memory. */
 static int load_older(const struct neap_judge_side *side, struct neap_policy **ret,
 		      struct neap_error *err)
 {
@@ -386,7 +385,7 @@ static int load_older(const struct neap_judge_side *side, struct neap_policy **r
 	rc = neap_policy_load(side->text, side->len, side->origin, &older, err);
 	if (rc < 0)
 		return rc == -NEAP_ENOMEM ? rc : 0;
-	/* They are in force, so they fit. */
+	/* They are in force, so they are valid. */
 	for (int i = 0; i < side->base_count && rc != -NEAP_ENOMEM; i++)
 		rc = neap_policy_set_param(older, side->base[i].name, side->base[i].value,
 					   err);
@@ -448,7 +447,7 @@ static void run(struct judge *judge)
 	set_params(judge);
 	if (!judge->input->has_examples_off)
 		run_examples(judge);
-	/* What is recorded are samples of the node. */
+	/* Recorded inputs are samples of the node. */
 	if (judge->input->tape && !judge->verdict->problem_count &&
 	    !neap_policy_kind(judge->policy)->is_place)
 		replay(judge);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One thread, one queue, one list of finished jobs. An eventfd wakes the loop, a
- * condition variable the thread; neither polls. Made for occasional jobs of milliseconds
- * to seconds. */
+ * condition variable wakes the thread; neither polls. Made for occasional jobs of
+ * milliseconds to seconds. */
 #include "api/policy/thread.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "engine/base/mem.h"
 #include "lua/vm/budget.h"
 
-#define NICE 0 /* neapd's loop has less */
+#define NICE 0 /* neapd's loop has a lower value */
 
 struct job {
 	struct job *next;
@@ -37,13 +37,13 @@ struct queue {
 struct neap_thread {
 	pthread_t id;
 	bool has_lock, has_wake, is_started;
-	pthread_mutex_t lock; /* guards what stands below it */
+	pthread_mutex_t lock; /* guards the members below */
 	pthread_cond_t wake;
 	struct queue waiting, finished;
 	size_t waiting_count;
 	bool is_ending;
 
-	/* The loop's alone. */
+	/* Used by the loop only. */
 	size_t count, jobs_max;
 	int fd;
 	struct event *event;
@@ -71,7 +71,7 @@ static struct job *queue_take(struct queue *queue)
 	return job;
 }
 
-/* Locks of the default kind fail for wrong use only. */
+/* A default mutex fails only if it is used wrongly. */
 static void lock(struct neap_thread *thread)
 {
 	(void)pthread_mutex_lock(&thread->lock);
@@ -88,12 +88,12 @@ static void tell_loop(int fd)
 {
 	const uint64_t one = 1;
 
-	/* EAGAIN: it was told 2^64 times already. */
+	/* EAGAIN: the counter is full, so the loop wakes anyway. */
 	while (write(fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 }
 
-/* The next job; NULL when the thread is to end. */
+/* The next job; NULL: the thread must end. */
 static struct job *wait_for_job(struct neap_thread *thread)
 {
 	struct job *job = NULL;
@@ -109,8 +109,8 @@ static struct job *wait_for_job(struct neap_thread *thread)
 	return job;
 }
 
-/* The loop goes first: a check has time, an answer and a tick have not. On Linux the nice
- * value is that of a thread. */
+/* The loop goes first: a check can wait, an answer and a tick cannot. On Linux a nice
+ * value belongs to a thread. */
 static void yield_to_loop(void)
 {
 	(void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
@@ -155,7 +155,7 @@ static void on_finished(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	do
 		n = read(fd, &times, sizeof(times));
-	while (n < 0 && errno == EINTR); /* EAGAIN: nothing new, and nothing is lost */
+	while (n < 0 && errno == EINTR); /* EAGAIN: nothing new */
 	lock(thread);
 	finished = thread->finished;
 	thread->finished = (struct queue){0};
@@ -163,7 +163,7 @@ static void on_finished(evutil_socket_t fd, short what, void *arg)
 	end_jobs(thread, &finished);
 }
 
-/* A new thread has the mask of the one that made it. */
+/* A new thread inherits the signal mask. */
 static int start(struct neap_thread *thread, struct neap_error *err)
 {
 	static const int left[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
@@ -176,7 +176,7 @@ static int start(struct neap_thread *thread, struct neap_error *err)
 		sigdelset(&mask, left[i]);
 	sigdelset(&mask, NEAP_BUDGET_SIGNAL);
 	(void)pthread_sigmask(SIG_SETMASK, &mask,
-			      &before); /* fails for bad arguments only */
+			      &before); /* fails only for bad arguments */
 	rc = pthread_create(&thread->id, NULL, run, thread);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc != 0) {
@@ -184,7 +184,7 @@ static int start(struct neap_thread *thread, struct neap_error *err)
 		return neap_error_sys(err, "start the policy thread");
 	}
 	thread->is_started = true;
-	(void)pthread_setname_np(thread->id, "neap-policy"); /* for people only */
+	(void)pthread_setname_np(thread->id, "neap-policy"); /* only for people */
 	return 0;
 }
 
@@ -259,7 +259,7 @@ int neap_thread_give(struct neap_thread *thread, void (*work)(void *arg),
 	job->done = done;
 	job->arg = arg;
 	lock(thread);
-	if (thread->is_ending) /* a done of neap_thread_free */
+	if (thread->is_ending) /* called from a done of neap_thread_free */
 		rc = neap_error_set(err, NEAP_EUNAVAILABLE, "the policy thread ends");
 	else if (thread->waiting_count >= thread->jobs_max)
 		rc = neap_error_set(err, NEAP_EUNAVAILABLE,

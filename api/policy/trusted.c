@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads files in places that others may write to. A path is walked component by component
- * with descriptors, so that what is checked is what is opened, however links change
+ * Reads files in folders that others may write to. A path is walked component by
+ * component with descriptors. So the checked file is the opened one, even if links change
  * meanwhile. */
 #include "api/policy/trusted.h"
 
@@ -29,12 +29,12 @@
 struct walk {
 	const char *file;
 	uid_t own_uid;
-	int dir_fd; /* where the walk stands, O_PATH */
+	int dir_fd; /* the present directory of the walk, O_PATH */
 	int links;
-	char rest[PATH_MAX]; /* what is still to be walked */
+	char rest[PATH_MAX]; /* the components that are left */
 };
 
-/* A group that has no member but the owner, as Debian makes one for each user. */
+/* A group with no member but the owner; Debian makes one for each user. */
 static bool is_own_group(uid_t uid, gid_t gid)
 {
 	char user_text[2048], group_text[2048];
@@ -73,7 +73,7 @@ static int judge(const struct walk *walk, int fd, const struct stat *st, const c
 				      "uid %u (chown)",
 				      walk->file, what, (unsigned)st->st_uid,
 				      (unsigned)walk->own_uid);
-	/* The mode of a link means nothing. */
+	/* A link's mode has no meaning. */
 	if (S_ISLNK(st->st_mode) || (st->st_mode & 022) == 0)
 		return 0;
 	if ((st->st_mode & 002) == 0 && is_own_group(st->st_uid, st->st_gid))
@@ -101,7 +101,7 @@ static int enter(struct walk *walk, int fd)
 	return fd;
 }
 
-/* The directory where the walk begins, for a path or the target of a link. */
+/* Opens the directory where the walk begins, for a path or a link's target. */
 static int begin(struct walk *walk, const char *path, struct neap_error *err)
 {
 	int fd;
@@ -115,7 +115,7 @@ static int begin(struct walk *walk, const char *path, struct neap_error *err)
 	return 0;
 }
 
-/* Puts the target of a link before the rest. */
+/* Puts the target of a link in front of the rest. */
 static int follow(struct walk *walk, int link_fd, const struct stat *st,
 		  struct neap_error *err)
 {
@@ -151,7 +151,7 @@ static bool next_name(struct walk *walk, char name[NAME_MAX + 1], bool *ret_is_l
 	if (!len)
 		return false;
 	if (len > NAME_MAX)
-		len = NAME_MAX; /* no such name: ENOENT or ENAMETOOLONG */
+		len = NAME_MAX; /* such a name fails: ENOENT or ENAMETOOLONG */
 	memcpy(name, at, len);
 	name[len] = '\0';
 	at += len;
@@ -186,7 +186,7 @@ static int open_last(struct walk *walk, const char *name, int fd, bool is_dir,
 		return -(int)err->code;
 	if (!is_dir && judge_dir(walk, err) < 0)
 		return -(int)err->code;
-	/* Only now, as opening a device or a pipe may do something. */
+	/* Only now, because opening a device or a pipe may have effects. */
 	real = openat(walk->dir_fd, name,
 		      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (real < 0)
@@ -227,7 +227,7 @@ static int walk_path(struct walk *walk, bool is_dir, int *ret_fd, struct stat *r
 		enter(walk, fd);
 		fd = -1;
 	}
-	/* Only slashes, or a link to "/": the walk stands on it. */
+	/* The path has only slashes, or is a link to "/": the walk is already there. */
 	return open_last(walk, ".", walk->dir_fd, is_dir, ret_fd, ret_st, err);
 }
 
@@ -251,7 +251,7 @@ int neap_trusted_open(const char *file, uid_t own_uid, bool is_dir, int *ret_fd,
 		if (rc == 0)
 			rc = walk_path(&walk, is_dir, ret_fd, ret_st, err);
 		enter(&walk, -1);
-		/* A swap of links takes away what the old ones led to. */
+		/* A swap of links removes the targets of the old ones. */
 		if (rc != -NEAP_EUNAVAILABLE && (rc != -NEAP_ENOTFOUND || !walk.links))
 			break;
 	}
@@ -280,7 +280,7 @@ int neap_fd_read_all(int fd, const char *file, size_t max, char **ret_text,
 		return neap_error_set(err, NEAP_ETOOLARGE,
 				      "%s has %lld bytes: at most %zu are taken", file,
 				      (long long)before.st_size, max);
-	/* One more than needed shows that it grew. */
+	/* One byte more than needed shows that the file grew. */
 	size = (size_t)before.st_size + 1;
 	text = neap_alloc(size + 1);
 	if (!text)
@@ -351,7 +351,7 @@ static int names_fill(DIR *stream, const char *path, struct neap_names *names,
 int neap_names_read(int dir_fd, const char *path, struct neap_names *ret,
 		    struct neap_error *err)
 {
-	/* A description of its own: a duplicate would share the place in the list. */
+	/* A new open file description: a duplicate would share the read position. */
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct neap_names names = {NULL, 0};
 	DIR *stream;

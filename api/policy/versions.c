@@ -2,9 +2,9 @@
  *
  * Changes of a policy's files. A change of two files, one of them the history, takes
  * effect at one instant: the rename of "active" (or params.json). The new history is
- * prepared under another name before and moved afterwards; a reader, or the next writer,
- * sees by its last line whether the change took effect. doc/internals/registry.md lists
- * the steps. */
+ * written under another name before, and renamed after. Readers and the next writer see
+ * by its last line whether the change took effect. doc/internals/registry.md lists the
+ * steps. */
 #include "api/policy/versions.h"
 
 #include <stdio.h>
@@ -17,12 +17,12 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
-/* A change that has a line in the history. */
+/* A change with a line in the history. */
 struct change {
 	const struct neap_folder *folder;
-	struct neap_history history; /* as it will be */
+	struct neap_history history; /* as it will be after the change */
 	bool is_params;
-	const char *before, *after; /* version, or text of the parameters ("" none) */
+	const char *before, *after; /* version, or the text of the parameters; "": none */
 	bool is_same;
 };
 
@@ -47,7 +47,7 @@ static int apply(const struct change *change, const char *to, struct neap_error 
 	return neap_folder_write(change->folder, NEAP_FILE_PARAMS, to, strlen(to), err);
 }
 
-/* The line alone. */
+/* Saves only the line. */
 static int save_line(const struct neap_folder *folder, const struct neap_history *history,
 		     struct neap_error *err)
 {
@@ -55,7 +55,7 @@ static int save_line(const struct neap_folder *folder, const struct neap_history
 
 	if (neap_history_save(history, folder, NEAP_FILE_HISTORY, err) < 0)
 		return -(int)err->code;
-	/* The line is there; all that a power cut could take away is the line. */
+	/* The line is saved; a power cut could lose only the line. */
 	(void)neap_folder_sync(folder, &ignored);
 	return 0;
 }
@@ -67,21 +67,22 @@ static int commit(const struct change *change, struct neap_error *err)
 
 	if (change->is_same)
 		return save_line(folder, &change->history, err);
-	/* Ready before the change, so that it is known what was done. */
+	/* It is written before the change, so that the change is always recorded. */
 	if (neap_history_save(&change->history, folder, NEAP_FILE_PENDING, err) < 0)
 		return -(int)err->code;
 	if (neap_folder_sync(folder, err) < 0 || apply(change, change->after, err) < 0) {
-		/* It does not fit, so it counts for nothing. */
+		/* It does not match the state, so it has no effect. */
 		(void)neap_folder_remove(folder, NEAP_FILE_PENDING, &ignored);
 		return -(int)err->code;
 	}
-	/* In effect now; not to be told as done before a power cut cannot undo it. */
+	/* The change is in effect. It is reported as done only when a power cut cannot
+	 * undo it. */
 	if (neap_folder_sync(folder, err) < 0) {
 		if (apply(change, change->before, &ignored) == 0)
 			(void)neap_folder_remove(folder, NEAP_FILE_PENDING, &ignored);
 		return -(int)err->code;
 	}
-	/* Both are also done by the next change, and readers look at the pending one. */
+	/* The next change would do both too, and readers use the pending file. */
 	if (neap_folder_move(folder, NEAP_FILE_PENDING, NEAP_FILE_HISTORY, &ignored) == 0)
 		(void)neap_folder_sync(folder, &ignored);
 	return 0;
@@ -103,10 +104,10 @@ static int by_rank(const void *a, const void *b)
 	return strcmp(x->file.version, y->file.version);
 }
 
-/* Lets those go that were never live, then those that were so longest ago. An admin's
- * goes for an admin's put alone, so that up to NEAP_VERSIONS_KEPT of these stay beside an
- * editor's newest ones. It is no failure of the change when a file stays: the next one
- * tries again. */
+/* Removes versions that were never live, then those that were live longest ago. Only a
+ * put by an admin removes an admin's versions, so up to NEAP_VERSIONS_KEPT of these stay
+ * beside an editor's newest ones. A file that cannot be removed is no error: the next
+ * change tries again. */
 static void prune(const struct neap_folder *folder, const struct neap_history *history,
 		  const char *active, const char *newest,
 		  const struct neap_history_line *line)
@@ -152,7 +153,7 @@ static void prune(const struct neap_folder *folder, const struct neap_history *h
 	}
 }
 
-/* Sees that the file of the version is there, with this text. */
+/* Makes sure that the version's file exists with this text. */
 static int save_text(const struct neap_folder *folder, const char *version,
 		     const char *text, size_t len, bool *ret_is_new,
 		     struct neap_error *err)
@@ -206,7 +207,8 @@ static int check_put(const char *version, const char *text, size_t len,
 	return line ? check_line(line, err) : 0;
 }
 
-/* Makes it the active one. history: as it is; later as it will be. */
+/* Makes the version active. history is the present one on entry and the new one on
+ * return. */
 static int activate(const struct neap_folder *folder, struct neap_history *history,
 		    const char *active, const char *version,
 		    const struct neap_history_line *line, struct neap_error *err)
@@ -244,7 +246,7 @@ int neap_versions_put(const char *dir, const struct neap_policy_id *id,
 		return -(int)err->code;
 	if (*version && save_text(&folder, version, text, len, &is_new, err) < 0)
 		return -(int)err->code;
-	/* To become active it is synced together with the history. */
+	/* When it becomes active, it is synced together with the history. */
 	rc = is_new && (!line || !strcmp(active, version))
 		     ? neap_folder_sync(&folder, err)
 		     : 0;
@@ -255,7 +257,7 @@ int neap_versions_put(const char *dir, const struct neap_policy_id *id,
 		struct neap_error ignored;
 
 		(void)snprintf(name, sizeof(name), "%s.lua", version);
-		if (is_new) /* an unused version would do no harm, either */
+		if (is_new) /* else: an unused version does no harm */
 			(void)neap_folder_remove(&folder, name, &ignored);
 		return rc;
 	}
@@ -282,7 +284,7 @@ int neap_versions_note(const char *dir, const struct neap_policy_id *id,
 	return save_line(&folder, &history, err);
 }
 
-/* Without a line there is one file to change, so no order to keep. */
+/* Without a line only one file changes, so the order does not matter. */
 static int save_quietly(const struct change *change, struct neap_error *err)
 {
 	if (change->is_same)

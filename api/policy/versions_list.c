@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Read-only queries: versions and history of a policy as JSON, the version to roll back
- * to, and the walk over all policies. */
+ * Read-only queries: versions and history of a policy as JSON, the version for a
+ * rollback, and the walk over all policies. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ struct listed {
 	const char *by, *why;
 };
 
-/* The last time it was put, by whom and why; a text that was only saved has the file's
- * time. */
+/* Fills in time, user and reason of the last put. A text that was only saved has the
+ * file's time. */
 static void describe(const struct neap_history *history, struct listed *one)
 {
 	size_t i;
@@ -47,7 +47,7 @@ static int newest_first(const void *a, const void *b)
 	return strcmp(x->file.version, y->file.version);
 }
 
-/* NULL: no memory. */
+/* NULL without memory. */
 static json_t *versions_json(const struct neap_history *history,
 			     const struct neap_folder_version *files, size_t count,
 			     const char *active)
@@ -119,7 +119,7 @@ int neap_versions_list(const char *dir, const struct neap_policy_id *id, json_t 
 	    neap_history_load(&folder, &history, err) < 0 ||
 	    neap_folder_versions(&folder, &files, &count, err) < 0)
 		return -(int)err->code;
-	/* A value that is NULL (no memory) makes json_pack fail, and all are freed. */
+	/* With a NULL value (no memory) json_pack fails and frees all values. */
 	object = json_pack("{s:s?, s:o, s:o}", "active", *active ? active : NULL,
 			   "versions", versions_json(&history, files, count, active),
 			   "history", history_json(&history));
@@ -168,7 +168,7 @@ static void refuse(const struct walk *walk, const struct neap_error *err)
 		walk->refused(walk->arg, err);
 }
 
-/* A name that nobody of us made. */
+/* Other names are not from neapd. */
 static bool is_name(const struct walk *walk, const char *path, const char *name,
 		    size_t size)
 {
@@ -200,7 +200,7 @@ static void walk_policy(const struct walk *walk, const char *dir,
 		refuse(walk, &err);
 		return;
 	}
-	/* A folder that a killed first put left empty is no policy yet. */
+	/* A folder that a killed first put left empty is not a policy. */
 	if (!*active && !count && !neap_folder_has(&folder, NEAP_FILE_PARAMS) &&
 	    !neap_folder_has(&folder, NEAP_FILE_HISTORY))
 		return;
@@ -252,7 +252,7 @@ int neap_versions_walk(const char *dir,
 		err = &own_err;
 	rc = neap_folder_enter(AT_FDCWD, dir, dir, false, &fd, err);
 	if (rc == -NEAP_ENOTFOUND)
-		return 0; /* nothing was ever put */
+		return 0; /* there is nothing yet */
 	if (rc < 0 || neap_names_read(fd, dir, &names, err) < 0)
 		return -(int)err->code;
 	for (i = 0; i < names.count; i++) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Deleted policies: they can be restored, within limits. A directory counts as deleted
- * when it has neither an active version nor parameters; its age is that of its last
- * change. */
+ * Deleted policies can be restored, within limits. A directory counts as deleted when it
+ * has neither an active version nor parameters. Its age is the age of its last change. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "api/policy/history.h"
 #include "engine/base/mem.h"
 
-/* What a folder takes beside its texts: its inode, and the history. */
+/* Space of a folder beside its texts: its inode and the history. */
 #define FOLDER_BYTES 4096
 
 struct old {
@@ -26,7 +25,7 @@ struct olds {
 	struct old *list;
 	size_t count, size;
 	int64_t bytes;
-	bool is_short; /* of memory */
+	bool is_short; /* true: memory is short */
 };
 
 static int64_t bytes_of(const struct neap_folder *folder)
@@ -47,7 +46,7 @@ static void found(void *arg, const struct neap_policy_id *id, bool has_active)
 {
 	neap_auto_folder struct neap_folder folder = {.fd = -1};
 	struct olds *olds = arg;
-	struct neap_error err; /* told by whoever loads it */
+	struct neap_error err; /* loading it reports the error */
 	struct old *old;
 	struct stat st;
 
@@ -65,7 +64,7 @@ static void found(void *arg, const struct neap_policy_id *id, bool has_active)
 
 static void refused(void *arg, const struct neap_error *err)
 {
-	(void)arg; /* told by whoever loads them */
+	(void)arg; /* loading them reports the error */
 	(void)err;
 }
 
@@ -80,9 +79,9 @@ static int oldest_first(const void *a, const void *b)
 	return strcmp(x->id.name, y->id.name);
 }
 
-/* Removes one, or, without is_all, what no admin put there; old has then what is left (no
- * bytes: nothing). The texts first: a kill on the way leaves fewer of them, and what is
- * empty is no policy. */
+/* Removes one policy; without is_all only the files that no admin put. After that old has
+ * the rest (no bytes: nothing is left). Texts go first: a kill in between leaves fewer of
+ * them, and an empty folder is not a policy. */
 static int let_go(const char *dir, struct old *old, bool is_all, struct neap_error *err)
 {
 	static const char *const others[] = {NEAP_FILE_PENDING, NEAP_FILE_HISTORY};
@@ -112,7 +111,7 @@ static int let_go(const char *dir, struct old *old, bool is_all, struct neap_err
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(others); i++)
 		if (neap_folder_remove(&folder, others[i], err) < 0)
 			return -(int)err->code;
-	/* Files that are not ours keep it; it counts no more. */
+	/* Foreign files keep the folder; it does not count any more. */
 	(void)rmdir(folder.path);
 	return 0;
 }
@@ -131,7 +130,7 @@ int neap_versions_bound(const char *dir, int64_t max_bytes, int64_t *ret_bytes,
 	if (olds.count)
 		qsort(olds.list, olds.count, sizeof(*olds.list), oldest_first);
 	left = olds.count;
-	/* First what no admin put there, then all. */
+	/* First the files that no admin put, then all. */
 	for (size_t i = 0; rc == 0 && i < 2 * olds.count; i++) {
 		struct old *old = &olds.list[i % olds.count];
 		int64_t bytes = old->bytes;

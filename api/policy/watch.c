@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * inotify events, and the timer that waits until they are over. An event only says that
- * something may have changed, and who is writing; a check (watch_look.c) finds what
- * changed. So lost events cost at most a delay. */
+ * inotify events, and the timer that waits until they stop. An event only says that
+ * something may have changed, and who is writing. A check (watch_look.c) finds the
+ * changes. So lost events cost at most a delay. */
 #include "api/policy/watch.h"
 
 #include <errno.h>
@@ -29,16 +29,17 @@ struct neap_watch {
 	char *path;
 	int inotify_fd, wd; /* wd -1: the directory is not watched */
 	struct event *readable, *timer;
-	bool is_waiting;  /* for quiet */
-	int64_t first_ms; /* the event waited for */
+	bool is_waiting;  /* for a pause in events */
+	int64_t first_ms; /* the first event of the wait */
 };
 
-/* Replaces what the timer stood at. */
+/* Sets the timer to another time. */
 static void set_timer(struct neap_watch *watch, int64_t ms)
 {
 	struct timeval after = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
 
-	(void)evtimer_add(watch->timer, &after); /* fails without memory: SIGHUP looks */
+	/* fails without memory: SIGHUP starts a look */
+	(void)evtimer_add(watch->timer, &after);
 }
 
 static void wait_for_quiet(struct neap_watch *watch)
@@ -54,13 +55,13 @@ static void wait_for_quiet(struct neap_watch *watch)
 	set_timer(watch, late < NEAP_WATCH_QUIET_MS ? late : NEAP_WATCH_QUIET_MS);
 }
 
-/* Watches the open directory; the same one again is the same watch. */
+/* Watches the open directory; the same directory gets the same watch. */
 static int follow(struct neap_watch *watch, int dir_fd, struct neap_error *err)
 {
 	char link[40];
 	int wd;
 
-	/* By descriptor: the directory that was checked is the one watched. */
+	/* By descriptor: the watched directory is the checked one. */
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", dir_fd);
 	wd = inotify_add_watch(watch->inotify_fd, link, EVENTS | IN_ONLYDIR);
 	if (wd < 0 && errno == ENOENT)
@@ -74,13 +75,13 @@ static int follow(struct neap_watch *watch, int dir_fd, struct neap_error *err)
 	if (wd < 0)
 		return neap_error_sys(err, "watch %s", watch->path);
 	if (watch->wd >= 0 && watch->wd != wd)
-		(void)inotify_rm_watch(watch->inotify_fd, watch->wd); /* may be gone */
+		(void)inotify_rm_watch(watch->inotify_fd, watch->wd); /* it may be gone */
 	watch->wd = wd;
 	return 0;
 }
 
-/* Removed and made again between opening and watching, nothing would ever be heard of
- * it. */
+/* If the directory was replaced between opening and watching, no event would ever
+ * come. */
 static bool is_replaced(const struct neap_watch *watch, const struct stat *was)
 {
 	struct stat now;
@@ -89,7 +90,7 @@ static bool is_replaced(const struct neap_watch *watch, const struct stat *was)
 	       now.st_ino != was->st_ino;
 }
 
-/* Opens, watches and looks; returns as neap_watch_dir_look. */
+/* Opens, watches and looks; returns the same as neap_watch_dir_look. */
 static int look(struct neap_watch *watch, size_t budget_bytes, struct neap_error *err)
 {
 	neap_auto_fd int fd = -1;
@@ -125,7 +126,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	look_and_wait(arg, TURN_BYTES);
 }
 
-/* Notes who started to write and who finished. */
+/* Notes which files are being written and which are finished. */
 static void note_writer(struct neap_watch *watch, const struct inotify_event *event)
 {
 	struct neap_watch_file *file;
@@ -143,20 +144,20 @@ static void note_writer(struct neap_watch *watch, const struct inotify_event *ev
 	}
 }
 
-/* True when it is worth a look. */
+/* True when the event needs a look. */
 static bool take_event(struct neap_watch *watch, const struct inotify_event *event)
 {
 	if (event->mask & IN_Q_OVERFLOW)
 		return true;
 	if (event->wd != watch->wd)
-		return false; /* of a directory that was left */
+		return false; /* of a directory that is no longer watched */
 	if (event->mask & IN_IGNORED) {
 		watch->wd = -1;
 		return true;
 	}
 	if (!event->len)
 		return true;
-	/* Swap files of editors; but "..data" is a ConfigMap's. */
+	/* Swap files of editors are ignored; "..data" is a ConfigMap's link. */
 	if (event->name[0] == '.' && event->name[1] != '.')
 		return false;
 	note_writer(watch, event);

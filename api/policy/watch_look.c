@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Checks the policy directory: compares it with what was reported, and reports
- * differences. Made for a few dozen files that seldom change: a check without news walks
- * the path of each file once and reads none. */
+ * Checks the policy directory: compares it with the last report, and reports differences.
+ * Made for a few dozen files that seldom change: a check without changes walks the path
+ * of each file once and reads none. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -18,8 +18,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/utf8.h"
 
-/* Stamps of files move with the kernel's tick (up to 10 ms): a file as fresh as this may
- * be written again without showing. */
+/* File times move with the kernel's tick (up to 10 ms): a second write to a younger file
+ * might not show. */
 #define SETTLE_NSEC INT64_C(50000000)
 #define SECOND_NSEC INT64_C(1000000000)
 
@@ -68,7 +68,7 @@ void neap_watch_dir_done(struct neap_watch_dir *dir)
 	dir->count = dir->size = 0;
 }
 
-/* The place of a name, or where to insert it. */
+/* Index of a name, or of the place to insert it. */
 static size_t place(const struct neap_watch_dir *dir, const char *name)
 {
 	size_t low = 0, high = dir->count;
@@ -102,7 +102,7 @@ struct neap_watch_file *neap_watch_file(struct neap_watch_dir *dir, const char *
 		return NULL;
 	file->name = neap_strdup(name);
 	file->path = neap_asprintf("%s/%s", dir->path, name);
-	file->is_over = true; /* until a look finds room */
+	file->is_over = true; /* until a look has room for it */
 	if (!file->name || !file->path) {
 		file_free(file);
 		return NULL;
@@ -153,7 +153,7 @@ static void tell_changed(struct neap_watch_dir *dir, struct neap_watch_file *fil
 		dir->calls.changed(dir->calls.arg, file->path, text, len);
 }
 
-/* So long after its last change that another one would have another stamp. */
+/* Whether the last change is old enough that another one would have another time. */
 static bool is_settled(const struct stat *st)
 {
 	const struct timespec *change = &st->st_ctim;
@@ -165,7 +165,7 @@ static bool is_settled(const struct stat *st)
 	       SETTLE_NSEC;
 }
 
-/* A temporary error that is nobody's fault. */
+/* Whether the error is temporary and not the file's fault. */
 static bool is_passing(const struct neap_error *err)
 {
 	return err->code == NEAP_ENOMEM || err->code == NEAP_EUNAVAILABLE ||
@@ -177,7 +177,7 @@ static void not_now(struct look *look, struct neap_watch_file *file,
 {
 	struct stat st;
 
-	/* Removed since it was listed: the next look reports it. */
+	/* Removed since the listing: the next look reports it. */
 	if (err->code == NEAP_ENOTFOUND &&
 	    fstatat(look->dir_fd, file->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		again(look, NEAP_WATCH_QUIET_MS);
@@ -188,8 +188,8 @@ static void not_now(struct look *look, struct neap_watch_file *file,
 		tell_refused(look->dir, file, err);
 }
 
-/* A writer that stopped for so long, or never was one (a link has no close), holds
- * nothing up. */
+/* A writer that paused for so long does not delay the file, and neither does one that
+ * never was (a link has no close). */
 static bool is_being_written(struct neap_watch_file *file)
 {
 	if (file->writing_ms &&
@@ -221,11 +221,11 @@ static void visit(struct look *look, struct neap_watch_file *file)
 	if ((size_t)st.st_size > look->budget &&
 	    (size_t)st.st_size <= NEAP_UPLOAD_BYTES) {
 		look->budget =
-			0; /* in this order, so that no small one starves a large one */
+			0; /* in order, so that small files do not starve a large one */
 		again(look, 1);
 		return;
 	}
-	/* Before it is read: what comes later is another state. */
+	/* Determined before reading: a later change gives another state. */
 	file->is_settled = is_settled(&st);
 	if (neap_fd_read_all(fd, file->path, NEAP_UPLOAD_BYTES, &text, &len, &err) < 0) {
 		file->is_settled = false;
@@ -293,7 +293,7 @@ static bool is_listed(const struct neap_names *names, const char *name)
 	return false;
 }
 
-/* Reports those that went and forgets them. */
+/* Reports removed files and forgets them. */
 static void sweep(struct look *look, const struct neap_names *names)
 {
 	struct neap_watch_dir *dir = look->dir;
@@ -312,7 +312,7 @@ static void sweep(struct look *look, const struct neap_names *names)
 	dir->count = left;
 }
 
-/* Those that had a place keep it, whatever came before them in the alphabet. */
+/* Files that have a place keep it, whatever comes before them in the alphabet. */
 static void give_places(struct neap_watch_dir *dir)
 {
 	size_t i, taken = 0;
@@ -336,7 +336,7 @@ static void look_at_names(struct look *look, const struct neap_names *names)
 	for (i = 0; i < names->count; i++) {
 		if (neap_watch_is_policy(names->list[i]) &&
 		    !neap_watch_file(dir, names->list[i], true))
-			again(look, NEAP_WATCH_AWAY_MS); /* no memory */
+			again(look, NEAP_WATCH_AWAY_MS); /* without memory */
 	}
 	give_places(dir);
 	for (i = 0; i < dir->count; i++) {
@@ -369,8 +369,8 @@ int neap_watch_dir_look(struct neap_watch_dir *dir, int dir_fd,
 		look_at_names(&look, &names);
 	} else {
 		again(&look, NEAP_WATCH_AWAY_MS);
-		/* Removed, its files went as well; otherwise they stay as they are
-		 * known. */
+		/* If the directory was removed, its files are gone too; else they stay as
+		 * they are. */
 		if (err.code == NEAP_ENOTFOUND)
 			sweep(&look, &names);
 		if (!is_passing(&err))
