@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Once a second, compares what is stored with what should be, and writes the differences.
- * So missed events and refused writes are repaired by the next check. The store's newest
- * state includes accepted writes, so nothing is written twice. */
+ * Once a second, compares the stored objects of this node with the wanted ones, and
+ * writes the differences. So the next check repairs missed events and refused writes. The
+ * store's newest state includes accepted writes, so no write is repeated. */
 #include "api/agent/node/node_keep.h"
 
 #include <event2/event.h>
@@ -28,19 +28,19 @@
 #define TOPOLOGIES    "noderesourcetopologies.topology.node.k8s.io"
 #define LEASE_USEC    (40 * SECOND)
 #define LOOK_MIN_USEC 1000
-#define RENEWALS      4 /* while a Lease is good */
+#define RENEWALS      4 /* per validity time of a Lease */
 #define BEAT_USEC     (300 * SECOND)
 #define METRIC_USEC   (15 * SECOND)
 #define REPORT_USEC   (5 * SECOND)
 #define METRIC_S_MIN  30
 #define METRIC_S_MAX  86400
-/* A Node that is there is not told as not Ready while neapd starts. */
+/* While neapd starts, an existing Node is not reported as not Ready. */
 #define START_USEC     (10 * SECOND)
 #define MEMORY_SAMPLES 300
 
 struct neap_node_keep;
 
-/* What answers find: they may come when the rest is gone. */
+/* Arguments of answers, which may come after the rest is freed. */
 struct link {
 	struct neap_node_keep *keep;
 	unsigned refs;
@@ -54,14 +54,14 @@ struct neap_node_keep {
 	int64_t started, beat, renewed, measured; /* Unix microseconds; 0: not yet */
 	char uid[NEAP_OBJECT_UID]; /* of the Node that the Lease belongs to */
 	bool is_labelled;
-	bool is_failing; /* and it was told */
+	bool is_failing; /* and that was logged */
 	json_t *labels;
-	/* Of the NodeResourceTopology: when it was looked at, and what it and the Node
-	 * were then. */
+	/* For the NodeResourceTopology: when it was last compared, and the versions of it
+	 * and of the Node then. */
 	int64_t reported, reported_version, reported_node, rewritten;
 	struct neap_kubelet_facts kubelet;
-	bool is_kubelet_told; /* that its files make no sense */
-	/* The Node as it was looked at last. */
+	bool is_kubelet_told; /* that its files are wrong was logged */
+	/* The Node as of the last look. */
 	json_t *tree;
 	int64_t version;
 };
@@ -72,7 +72,7 @@ static void link_unref(struct link *link)
 		free(link);
 }
 
-/* --- asking --- */
+/* --- writes --- */
 
 static void told(void *arg, struct neap_object *object,
 		 const struct neap_client_failure *failure)
@@ -95,7 +95,7 @@ static void told(void *arg, struct neap_object *object,
 	keep->is_failing = failure != NULL;
 }
 
-/* Nobody is told, as it is no failure: the kind need not be there. */
+/* Does not log refusals: the kind need not exist. */
 static struct neap_client_ask ask_quietly(const struct neap_node_keep *keep,
 					  const char *resource)
 {
@@ -105,7 +105,7 @@ static struct neap_client_ask ask_quietly(const struct neap_node_keep *keep,
 					.name = keep->config.node_name};
 }
 
-/* To be used once. */
+/* Use it for one write only. */
 static struct neap_client_ask ask_for(struct neap_node_keep *keep, const char *resource)
 {
 	struct neap_client_ask ask = ask_quietly(keep, resource);
@@ -130,7 +130,8 @@ static bool is_due(int64_t last, int64_t every, int64_t now)
 
 /* --- the Node --- */
 
-/* As a kubelet does it, the uid of the object is its name: kubectl asks for that, too. */
+/* As in a kubelet's events, the uid of the object is its name: kubectl asks for that
+ * too. */
 static void note(struct neap_node_keep *keep, bool is_warning, const char *reason,
 		 const char *text)
 {
@@ -172,7 +173,7 @@ static void note_changes(struct neap_node_keep *keep, const json_t *before,
 		const char *was = node_condition_status(before, rows[i].type);
 		const char *is = node_condition_status(after, rows[i].type);
 
-		/* At first it always is not ready yet. */
+		/* A new Node is not ready at first, which needs no event. */
 		if (strcmp(was, is) != 0 && (before || strcmp(is, "True") == 0 ||
 					     strcmp(rows[i].type, "Ready") != 0))
 			note(keep, false,
@@ -189,8 +190,8 @@ static void create_node(struct neap_node_keep *keep, int64_t now)
 	json_t *spec = NULL;
 
 	note_changes(keep, NULL, status);
-	/* Who keeps taints sees the condition a moment later: nothing is to be placed
-	 * before. */
+	/* The taint controller sees the condition a moment later; until then no pod may
+	 * be placed. */
 	if (!keep->config.runs_pods)
 		spec = json_pack("{s:[{s:s, s:s}]}", "taints", "key",
 				 "node.kubernetes.io/not-ready", "effect", "NoSchedule");
@@ -203,7 +204,7 @@ static void create_node(struct neap_node_keep *keep, int64_t now)
 	keep->beat = now;
 }
 
-/* Once: who changes a label later means it. */
+/* Sets labels once: a later change is a user's decision. */
 static void ensure_labels(struct neap_node_keep *keep)
 {
 	const json_t *labels =
@@ -219,7 +220,7 @@ static void ensure_labels(struct neap_node_keep *keep)
 		json_pack("{s:{s:O}}", "metadata", "labels", keep->labels));
 }
 
-/* False: it cannot be looked at now. */
+/* False: the Node cannot be read now. */
 static bool read_node(struct neap_node_keep *keep, const struct neap_object *object)
 {
 	if (keep->tree && keep->version == object->version)
@@ -281,8 +282,8 @@ static void renew(struct neap_node_keep *keep, int64_t now)
 	json_t *lease;
 	char time[32];
 
-	/* Whoever watches it looks at the Node, so that has to be there. What was refused
-	 * is tried again sooner. */
+	/* Its watchers read the Node too, so the Node must exist. A refused write is
+	 * repeated sooner. */
 	if (!node || (strcmp(node->uid, keep->uid) == 0 &&
 		      !is_due(keep->renewed,
 			      keep->config.lease_usec / RENEWALS /
@@ -307,7 +308,7 @@ static void renew(struct neap_node_keep *keep, int64_t now)
 
 /* --- its NodeMetric --- */
 
-/* What its spec asks for, else the configuration. */
+/* The interval of the object's spec, else that of the configuration. */
 static int64_t metric_interval(const struct neap_node_keep *keep,
 			       const struct neap_object *object)
 {
@@ -358,7 +359,7 @@ static void measure(struct neap_node_keep *keep, int64_t now)
 						  "name", keep->config.node_name,
 						  "ownerReferences", owner_of(keep),
 						  "spec"));
-	/* Without the kind there is none now either. */
+	/* There is still no object if the kind does not exist. */
 	if (object || newest(keep, METRICS))
 		neap_client_patch_take(keep->config.client, &ask, true,
 				       json_pack("{s:o}", "status", status));
@@ -382,7 +383,7 @@ static void tell_of_kubelet(struct neap_node_keep *keep, const struct neap_error
 			      "the kubelet's files make sense again");
 }
 
-/* A new object has no members to take away. */
+/* A new object has no members to remove. */
 static json_t *without_nulls(json_t *report)
 {
 	json_t *annotations = json_object_get(json_object_get(report, "metadata"),
@@ -408,14 +409,14 @@ static void create_topology(struct neap_node_keep *keep, json_t *report)
 	(void)json_object_set_new(metadata, "name", json_string(keep->config.node_name));
 	(void)json_object_set_new(metadata, "ownerReferences", owner_of(keep));
 	neap_client_create_take(keep->config.client, &ask, report);
-	/* So that a deletion before the next look is seen. Without the kind there is none
-	 * now either. */
+	/* Looked up here, so that a deletion is noticed. There is still no object if the
+	 * kind does not exist. */
 	object = newest(keep, TOPOLOGIES);
 	keep->reported_version = object ? object->version : 0;
 }
 
-/* Pods and files are looked at every few seconds, what somebody did to the object or the
- * Node at once. */
+/* Compares pods and files every few seconds; reacts to changes of the object or the Node
+ * at once. */
 static void report_topology(struct neap_node_keep *keep, int64_t now)
 {
 	const struct neap_object *object = newest(keep, TOPOLOGIES);
@@ -442,7 +443,8 @@ static void report_topology(struct neap_node_keep *keep, int64_t now)
 	    (object && node_status_is_within(tree, report))) {
 		json_decref(report);
 	} else if (object && !is_due(keep->rewritten, REPORT_USEC, now)) {
-		/* Another agent that writes the same is not fought faster than this. */
+		/* If another agent writes the object too, neapd does not overwrite it
+		 * more often than this. */
 		keep->reported_version = -1;
 		json_decref(report);
 	} else if (!object) {
@@ -466,14 +468,14 @@ static void turn(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	(void)event_add(keep->turn, &after); /* has its memory from the first time */
+	(void)event_add(keep->turn, &after); /* it has its memory since the first time */
 	look_at_node(keep, now);
 	renew(keep, now);
 	measure(keep, now);
 	report_topology(keep, now);
 }
 
-/* What users gave wins. */
+/* Labels of users take precedence. */
 static json_t *make_labels(const struct neap_node_keep *keep)
 {
 	json_t *labels = json_pack("{s:s, s:s, s:s}", "kubernetes.io/hostname",
@@ -502,7 +504,7 @@ int neap_node_keep_new(const struct neap_node_keep_config *config,
 		keep->config.now = neap_clock_unix;
 	if (!keep->config.lease_usec)
 		keep->config.lease_usec = LEASE_USEC;
-	/* Often enough for the shortest. */
+	/* Often enough for the shortest interval. */
 	if (!keep->config.look_usec)
 		keep->config.look_usec = keep->config.lease_usec / RENEWALS / 2;
 	if (keep->config.look_usec > SECOND)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The usage of the node and its pods as a NodeMetric. CPU comes from the node's windows;
- * memory has a window of its own with one value per check. */
+ * memory has a separate window with one value per check. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static int64_t milli_of(double cores)
 							: (int64_t)(cores * 1000);
 }
 
-/* NULL: neither is known. */
+/* NULL: neither value is known. */
 static json_t *usage_json(int64_t cpu_milli, int64_t memory_bytes)
 {
 	char cpu[32], memory[32];
@@ -92,7 +92,7 @@ static json_t *aggregated_json(const struct node_state *state,
 
 /* --- its pods --- */
 
-/* What is listed, as pods or host applications: the rest of the node's use is the
+/* The usage of listed pods and host applications; the rest of the node's usage is the
  * system's. */
 struct listed {
 	double cores;
@@ -105,7 +105,7 @@ static double cores_of(const struct neap_workload *workload)
 					       : workload->used_avg_cores;
 }
 
-/* NULL: nothing is known of it. */
+/* NULL: no value is known. */
 static json_t *workload_json(const struct neap_workload *workload, struct listed *listed)
 {
 	double cores = cores_of(workload);
@@ -123,7 +123,7 @@ struct pods {
 	struct neap_map *by_uid; /* workloads of the sample */
 	struct listed *listed;
 	json_t *list;
-	bool is_short; /* of memory */
+	bool is_short; /* true: memory is short */
 };
 
 static void list_pod(struct pods *pods, const struct neap_object *object,
@@ -173,7 +173,7 @@ static bool find_pods(const struct node_state *state, const struct neap_sample *
 	for (size_t i = 0; ok && i < sample->workload_count; i++)
 		ok = neap_map_set(pods.by_uid, sample->workloads[i].id,
 				  &sample->workloads[i]);
-	/* With what others than pods use it is no matter. */
+	/* Workloads that are not pods do not matter here. */
 	ok = ok &&
 	     neap_client_list(client, "pods", NULL, &place, take_pod, &pods, &err) >= 0 &&
 	     !pods.is_short;
@@ -203,7 +203,7 @@ static void list_host_apps(const struct neap_sample *sample, json_t *list,
 	}
 }
 
-/* Use of the node less what is listed, not below 0. */
+/* The node's usage less the listed usage, not below 0. */
 static json_t *rest_json(const struct neap_sample *sample, const struct listed *listed)
 {
 	double cores = sample->used_avg_cores - listed->cores;

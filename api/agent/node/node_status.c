@@ -17,14 +17,14 @@
 #include "engine/json/json.h"
 #include "engine/numa/node_reserve.h"
 
-/* Limits of a kubelet, but for the disk: a tenth of a large one is no shortage. */
+/* Limits of a kubelet, except for the disk: a tenth of a large disk is not a shortage. */
 #define MEMORY_LEFT_BYTES ((int64_t)100 * 1024 * 1024)
 #define DISK_LEFT_BYTES   ((int64_t)1024 * 1024 * 1024)
 #define DISK_LEFT_PART    10
 #define PRESSURE_USEC     (300 * 1000000LL)
 #define KUBELET_VERSION   "v1.31.0+neap-" NEAP_VERSION
 
-/* --- what does not change --- */
+/* --- constant values --- */
 
 /* PRETTY_NAME="Debian GNU/Linux 12 (bookworm)" */
 static void read_os_image(char *to, size_t size)
@@ -45,7 +45,7 @@ static void read_os_image(char *to, size_t size)
 		(void)neap_strcopy(to, size, "Linux");
 }
 
-/* Architectures have the names of Go. */
+/* Architectures have Go's names. */
 static void read_kernel(struct node_facts *facts)
 {
 	static const char *const archs[][2] = {
@@ -107,8 +107,8 @@ static int64_t positive(int64_t amount)
 	return amount > 0 ? amount : 0;
 }
 
-/* What the annotation keeps back. One that is broken keeps nothing, nor does one that is
- * for CPU numbers only. False without memory. */
+/* Reads the amounts that the annotation reserves. A wrong annotation reserves nothing,
+ * and neither does one for CPU numbers only. False without memory. */
 static bool read_reservation(const json_t *node, struct amounts *ret)
 {
 	const char *text = json_string_value(json_object_get(
@@ -129,8 +129,8 @@ static bool read_reservation(const json_t *node, struct amounts *ret)
 	if (failed == 0)
 		failed = neap_node_reserve_read(asked, names, &kept, NULL);
 	if (failed == 0 && !kept.is_only_cpus) {
-		/* A list that cannot be read is none, but amounts of CPU do not stand in
-		 * for it. */
+		/* A CPU list that cannot be read reserves nothing; the CPU amount does
+		 * not replace it. */
 		ret->cpu_milli =
 			*kept.cpu_text && !kept.has_cpus
 				? 0
@@ -167,7 +167,7 @@ static bool is_on(struct node_pressure *pressure, bool is_seen, int64_t now)
 {
 	if (is_seen)
 		pressure->until = now + PRESSURE_USEC;
-	/* A clock that was set back ends it, too. */
+	/* A clock that was set back ends it too. */
 	pressure->is_on = is_seen || (pressure->is_on && now < pressure->until &&
 				      pressure->until - now <= PRESSURE_USEC);
 	return pressure->is_on;
@@ -225,7 +225,7 @@ static json_t *condition_json(const struct condition *condition, const json_t *b
 			 "reason", condition->reason, "message", condition->message);
 }
 
-/* Those of others keep their places: a merge patch has the whole list. */
+/* Conditions of others keep their places: a merge patch has the whole list. */
 static json_t *conditions_json(const struct condition *own, size_t count,
 			       const json_t *status, int64_t now, bool is_beat)
 {
@@ -266,7 +266,7 @@ static json_t *make_conditions(struct node_state *state, const json_t *status,
 		{"DiskPressure", full ? "True" : "False",
 		 full ? "KubeletHasDiskPressure" : "KubeletHasNoDiskPressure",
 		 full ? "kubelet has disk pressure" : "kubelet has no disk pressure"},
-		/* Each container has a limit of its own. */
+		/* Each container has its own limit. */
 		{"PIDPressure", "False", "KubeletHasSufficientPID",
 		 "kubelet has sufficient PID available"},
 		{"Ready", why ? "False" : "True",

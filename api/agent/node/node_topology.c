@@ -15,14 +15,14 @@
 #include "engine/numa/resource_status.h"
 
 #define HUGEPAGES "hugepages-"
-#define PAGES_MAX 256 /* sizes by NUMA nodes */
+#define PAGES_MAX 256 /* page sizes times NUMA nodes */
 
 /* --- pods --- */
 
 struct pods {
 	const struct neap_node_keep_config *config;
 	struct neap_report_pod *list;
-	struct neap_resource_status *statuses; /* what the zones lie in */
+	struct neap_resource_status *statuses; /* the CPUs that the zones show */
 	struct neap_object **objects;
 	size_t count, room;
 	bool has_failed;
@@ -49,7 +49,8 @@ static bool grow(struct pods *pods)
 	return grown != NULL;
 }
 
-/* Of a pod that is not finished; nothing when it cannot be read. False without memory. */
+/* Reads the status of a pod that is not finished; nothing if it cannot be read. False
+ * without memory. */
 static bool status_of(const struct neap_object *object, struct neap_resource_status *ret)
 {
 	json_t *tree = neap_object_tree(object);
@@ -136,7 +137,7 @@ static enum neap_turbo read_turbo(const char *root)
 	return NEAP_TURBO_UNKNOWN;
 }
 
-/* Of the sizes that the Node tells. */
+/* Reads the page sizes that the Node shows. */
 static size_t read_pages(const char *root, const struct neap_topology *topology,
 			 const json_t *node, struct neap_report_pages *ret)
 {

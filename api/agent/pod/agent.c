@@ -15,7 +15,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
-/* What is heard in one turn of the loop. */
+/* Number of events handled in one turn of the loop. */
 #define PIECE      100
 #define RETRY_USEC 500000
 
@@ -85,7 +85,7 @@ size_t agent_count_running(const struct neap_agent *agent)
 	return count;
 }
 
-/* The map's is the one count of a pod that is the agent's. */
+/* The map has the agent's reference to a pod. */
 static bool keep(struct neap_agent *agent, struct agent_pod *pod)
 {
 	if (pod != NULL && neap_map_set(agent->pods, pod->uid, pod))
@@ -99,7 +99,7 @@ void agent_forget_pod(struct agent_pod *pod)
 {
 	struct neap_agent *agent = pod->agent;
 
-	/* Somebody may write in it at this moment: a little later, then. */
+	/* A process may be writing in it now: try again later. */
 	if (!agent_folder_remove(agent->config.dir, pod->uid, NULL, 0)) {
 		agent->has_left = true;
 		wake(agent, RETRY_USEC);
@@ -116,7 +116,7 @@ static bool is_mine(const struct neap_agent *agent, const struct neap_object *ob
 	       strcmp(node, agent->config.node_name) == 0;
 }
 
-/* What there was no memory for is seen again with everything. */
+/* A pod that failed for want of memory comes again with the next list. */
 static void take(struct neap_agent *agent, struct neap_object *object)
 {
 	struct agent_pod *pod = neap_map_find(agent->pods, object->uid);
@@ -141,7 +141,7 @@ static bool take_listed(void *arg, struct neap_object *object)
 	return true;
 }
 
-/* Everything as it is now; what is there no more has gone. */
+/* Takes all present pods; those that are missing have gone. */
 static int list(struct neap_agent *agent, struct neap_error *err)
 {
 	struct neap_client *client = agent->config.client;
@@ -197,7 +197,7 @@ static void hear_store(struct neap_agent *agent)
 	wake(agent, 0);
 }
 
-/* A folder that no pod has: what is left of one. */
+/* A folder without a pod has the remains of one. */
 static bool take_folder(void *arg, const char *name)
 {
 	struct neap_agent *agent = arg;

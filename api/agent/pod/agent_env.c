@@ -14,7 +14,7 @@
 
 #define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* Variables in their order; values are the map's. */
+/* Variables in order; the map owns the values. */
 struct vars {
 	struct agent_container *container;
 	struct neap_map *map;
@@ -31,7 +31,7 @@ static void vars_done(struct vars *vars)
 	neap_map_free(vars->map);
 }
 
-/* Takes value. The last of a name is the one that counts. */
+/* Takes value. The last value of a name counts. */
 static int vars_put_take(struct vars *vars, const char *name, char *value,
 			 struct neap_error *err)
 {
@@ -56,7 +56,7 @@ static int vars_put_take(struct vars *vars, const char *name, char *value,
 	return 0;
 }
 
-/* NULL with err. */
+/* Returns NULL with err on failure. */
 static char *expand(const struct vars *vars, const char *text, struct neap_error *err)
 {
 	struct neap_buf buf;
@@ -83,7 +83,7 @@ static char *expand(const struct vars *vars, const char *text, struct neap_error
 		}
 		if (value != NULL)
 			neap_buf_adds(&buf, value);
-		else /* all of it: what is inside is no reference of its own */
+		else /* all of it: $(...) inside is not a reference */
 			neap_buf_add(&buf, dollar, end ? (size_t)(end - dollar) + 1 : 1);
 		text = end != NULL ? end + 1 : dollar + 1;
 	}
@@ -106,7 +106,7 @@ static int add_from(struct vars *vars, const json_t *from, struct neap_error *er
 	json_object_foreach (all, key, value) {
 		char name[512];
 
-		/* A key can be what no variable may be called. */
+		/* A key may be an invalid name of a variable. */
 		if (strchr(key, '=') != NULL || key[0] == '\0')
 			continue;
 		(void)snprintf(name, sizeof(name), "%s%s", prefix, key);

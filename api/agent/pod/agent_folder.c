@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The directories of pods, as the keeper creates them: DIR/POD_UID/CONTAINER/ATTEMPT,
- * with a few files in each attempt. Links are never followed, and nothing deeper is
- * touched. */
+ * The directories of pods, as the keeper makes them: DIR/POD_UID/CONTAINER/ATTEMPT, with
+ * a few files in each attempt. Links are never followed, and deeper directories stay
+ * untouched. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static const char *next_name(DIR *dir)
 	return entry != NULL ? entry->d_name : NULL;
 }
 
-/* DIR, DIR/UID or DIR/UID/CONTAINER. */
+/* Opens DIR, DIR/UID or DIR/UID/CONTAINER. */
 static DIR *open_path(const char *dir, const char *uid, const char *container)
 {
 	char path[PATH_MAX];
@@ -50,7 +50,7 @@ static DIR *open_path(const char *dir, const char *uid, const char *container)
 	return len > 0 && (size_t)len < sizeof(path) ? open_folder(AT_FDCWD, path) : NULL;
 }
 
-/* -1: it is no attempt's. */
+/* -1: not an attempt. */
 static int64_t parse_attempt(const char *name)
 {
 	int64_t number;
@@ -95,7 +95,7 @@ bool agent_folder_has(const char *dir, const char *uid, const char *container,
 	return is_there;
 }
 
-/* What cannot be removed stays. */
+/* Files that cannot be removed stay. */
 static void remove_tree(int at, const char *name, int depth)
 {
 	DIR *dir;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One pod: after each event, and when time is due, asks its life for actions and carries
- * them out. */
+ * One pod: after each event and at each due time, asks the pod's life for actions and
+ * does them. */
 #include <event2/event.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,9 +17,9 @@
 #include "engine/json/json.h"
 
 #define WAKE_MAX_USEC (3600 * INT64_C(1000000))
-/* Until a node that cannot start anything is asked again. */
+/* Interval in which a node that cannot start anything is checked again. */
 #define HINDERED_S 5
-/* ... and one that is about to be there. */
+/* ... and one that soon can. */
 #define OPEN_USEC 50000
 
 const json_t *agent_spec(const struct agent_pod *pod)
@@ -55,8 +55,8 @@ void agent_note(struct agent_pod *pod, const struct agent_container *container,
 	char message[1024], path[128];
 	va_list args;
 
-	/* An orphan has no name that an event could be about; what the store does not
-	 * have any more needs none. */
+	/* An orphan has no name for an event, and a pod that the store no longer has
+	 * needs none. */
 	if (pod->agent == NULL || pod->tree == NULL || pod->life.is_gone)
 		return;
 	note.host = pod->agent->config.node_name;
@@ -133,8 +133,7 @@ static void prepared(void *arg, const struct neap_error *failure)
 	agent_pod_unref(pod);
 }
 
-/* Reads the resources of a container, or those that the pod's spec has for the whole
- * pod. */
+/* Reads the resources of a container, or those of the pod's spec for the whole pod. */
 static void set_amounts(struct neap_node_container *to, const json_t *spec)
 {
 	to->cpu_request_milli = agent_amount(spec, "requests", "cpu");
@@ -171,8 +170,8 @@ static void prepare(struct agent_pod *pod)
 		set_amounts(&list[i], agent_container_spec(&pod->containers[i]));
 	}
 	set_amounts(&group.whole, agent_spec(pod));
-	/* Before its first process, so that none ever runs elsewhere; changes come by
-	 * themselves (pins.h). */
+	/* Set before its first process, so that none ever runs on other CPUs; changes
+	 * come through pins.h. */
 	if (neap_pins_read(pod->tree, &said, NULL) != -NEAP_ENOMEM)
 		(void)neap_node_pin(config->node, pod->uid, &said, NULL);
 	neap_node_pod_add(config->node, &group, prepared, agent_pod_ref(pod));
@@ -180,8 +179,7 @@ static void prepare(struct agent_pod *pod)
 
 /* --- a turn --- */
 
-/* What others decide: whether it goes, how long it may run, and an end that they gave
- * it. */
+/* Reads what others decide: deletion, deadline, and an end that was set from outside. */
 static void look_up(struct agent_pod *pod)
 {
 	const json_t *meta = json_object_get(pod->tree, "metadata");
@@ -239,7 +237,7 @@ static void admit(struct agent_pod *pod)
 	agent_tell_unsupported(pod);
 }
 
-/* Whether anything can be started at all; what runs goes on in any case. *ret_why NULL:
+/* Whether anything can be started; running containers go on in any case. *ret_why NULL:
  * it is only a moment. */
 static bool may_start(const struct neap_agent *agent, const char **ret_why)
 {
@@ -339,8 +337,8 @@ static void live(struct agent_pod *pod)
 	neap_pod_life_step(life, now, &step);
 	for (size_t i = 0; i < step.count; i++) {
 		act(pod, &step.actions[i]);
-		/* Whatever was started may have been put off or found: that is for the
-		 * next turn. */
+		/* A start may have been delayed or found something running: the next turn
+		 * sees it. */
 		if (step.actions[i].act == NEAP_POD_START)
 			agent_pod_wake(pod, 0);
 	}
@@ -402,7 +400,7 @@ static bool make_containers(struct agent_pod *pod)
 	return true;
 }
 
-/* What an earlier daemon made of it. */
+/* Takes over the containers of an earlier daemon. */
 static void take_over(struct agent_pod *pod)
 {
 	const char *dir = pod->agent->config.dir;
@@ -472,8 +470,7 @@ struct agent_pod *agent_pod_new_orphan(struct neap_agent *agent, const char *uid
 	if (pod == NULL)
 		return NULL;
 	agent_folder_list(agent->config.dir, uid, take_name, &names);
-	/* Nothing of it was ever started, or the end of neapd came as it was being
-	 * removed. */
+	/* Nothing of it was ever started, or neapd ended while it was removed. */
 	if (names.count == 0)
 		(void)agent_folder_remove(agent->config.dir, uid, NULL, 0);
 	if (names.count == 0 || neap_pod_life_init(&pod->life, names.count, NULL) < 0 ||

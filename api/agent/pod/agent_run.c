@@ -3,22 +3,20 @@
  * Containers: an attempt is ordered, waits until its process was moved into its group,
  * runs, and ends.
  *
- * A daemon can be killed between any two of these, and the next one starts nothing twice:
- *   before the keeper took the order   there is no folder: that attempt was never made,
- *   and is made now
- *   before it was moved, or let run    it waits still: taking it over tells WAITING, it
- *   is moved (again) and let run
- *   before its status was told         taking it over tells STARTED or ENDED, which is
- *   told then
- *   after it ended, before the next    the newest folder is the ended one: the next
- *   attempt follows it, once
- *   before its pod's object went       the object is there still, with its deletion: what
- *   ran has ended or is ended
- *   after its object went              a folder without a pod: what runs in it is killed,
- *   then the folder goes
- * The number of a folder is the restart count, so a count that was not told is not lost
- * either. A machine that was started anew has folders, but no shims: their attempts are
- * LOST, and policy says whether there is a next one. */
+ * A daemon can be killed at any point, and the next one starts nothing twice:
+ *   before the keeper took the order: there is no folder, so the attempt starts now
+ *   before the process was moved or released: it still waits, the keeper reports WAITING,
+ *   and it is moved (again) and released
+ *   before its status was written: the keeper reports STARTED or ENDED, which is written
+ *   after it ended, before the next attempt: the newest folder is the ended one, and the
+ *   next attempt follows it, once
+ *   before its pod's object was removed: the object still has its deletion, and running
+ *   containers are ended
+ *   after its object was removed: a folder without a pod, whose processes are killed and
+ *   which is then removed
+ * A folder's number is the restart count, so an unwritten count is not lost either. After
+ * a reboot there are folders without shims: their attempts are LOST, and the restart
+ * policy decides whether there is a next one. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,10 +28,10 @@
 #include "engine/base/file.h"
 #include "engine/base/mem.h"
 
-/* Seconds until something that was missing is looked for again. */
+/* Seconds until a missing thing is looked for again. */
 #define AGAIN_S    10
 #define RETRY_USEC 1000000
-/* How often, and after what time, one that seems lost is asked for again. */
+/* How often, and in which interval, a container that seems lost is asked for again. */
 #define ASKS     5
 #define ASK_USEC 100000
 
@@ -158,7 +156,7 @@ static void told(void *arg, struct neap_probe *probe, enum neap_probe_verdict ve
 	agent_pod_wake(container->pod, 0);
 }
 
-/* One that an earlier neapd started has its environment from what there is now. */
+/* A probe that an earlier neapd started uses the present environment. */
 static void make_probes(struct agent_container *container)
 {
 	const struct neap_pod_container *one = life_of(container);
@@ -201,7 +199,7 @@ static void put_off(struct agent_container *container, const char *why)
 			      now_of(container) + seconds(container, AGAIN_S));
 }
 
-/* What cannot be asked now is asked again. */
+/* If the keeper cannot be asked now, it is asked again later. */
 void agent_adopt(struct agent_container *container)
 {
 	struct neap_agent *agent = container->pod->agent;
@@ -224,7 +222,7 @@ void agent_adopt(struct agent_container *container)
 	neap_log_line(agent->config.log, NEAP_LOG_WARN,
 		      "pod %s/%s, container %s: taken over later: %s", container->pod->ns,
 		      container->pod->name, one->name, err.msg);
-	if (err.code == NEAP_EINVAL) /* no folder of the keeper's */
+	if (err.code == NEAP_EINVAL) /* not a folder of the keeper */
 		neap_pod_life_lost(&container->pod->life, container->index,
 				   now_of(container));
 	agent_pod_wake(container->pod, RETRY_USEC);
@@ -308,7 +306,7 @@ static void moved(void *arg, const struct neap_error *failure)
 	agent_pod_unref(pod);
 }
 
-/* The groups must be there, and nobody may have ended it meanwhile. */
+/* The groups must exist, and the container must not have been ended meanwhile. */
 void agent_move(struct agent_container *container)
 {
 	struct agent_pod *pod = container->pod;
@@ -337,7 +335,7 @@ void agent_signal(struct agent_container *container, int signo)
 			      life_of(container)->name, signo, err.msg);
 }
 
-/* --- what the keeper tells --- */
+/* --- events of the keeper --- */
 
 static void hear_waiting(struct agent_container *container, int fd)
 {
@@ -381,9 +379,9 @@ static void hear_ended(struct agent_container *container,
 	agent_forget(container);
 }
 
-/* A daemon that ended a moment ago may have ordered what is only now coming to be: its
- * folder was made meanwhile, or is there before its shim can be spoken to. True: how it
- * stands is asked again. */
+/* A daemon that ended a moment ago may have ordered a container that appears only now:
+ * its folder was made meanwhile, or exists before its shim answers. True: its state is
+ * asked for again. */
 static bool is_coming(struct agent_container *container,
 		      const struct neap_keeper_event *event, bool was_adopted)
 {

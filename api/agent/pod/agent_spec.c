@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which parts of a pod's spec are supported: others are reported as events, or, where
- * ignoring them would be wrong, the container is not started. */
+ * Which parts of a pod's spec are supported. Unsupported parts are reported as events;
+ * where ignoring them would be wrong, the container is not started. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,14 +37,15 @@ int64_t agent_amount(const json_t *container, const char *what, const char *name
 	return NEAP_MISSING;
 }
 
-/* --- what is not done --- */
+/* --- unsupported parts --- */
 
 enum when { WHEN_TRUE, WHEN_FILLED };
 
 struct wish {
 	const char *name; /* "securityContext.privileged" */
 	enum when when;
-	const char *refused; /* why nothing is started; NULL: it is told, and left out */
+	/* why nothing is started; NULL: the part is reported and ignored */
+	const char *refused;
 };
 
 static const struct wish pod_wishes[] = {
@@ -104,7 +105,7 @@ static bool is_wished(const json_t *object, const struct wish *wish)
 
 /* --- volumes --- */
 
-/* The token that a cluster puts into every pod: nobody asked for it. */
+/* The token volume that a cluster adds to every pod: no user asked for it. */
 static bool is_token(const json_t *volume)
 {
 	const json_t *source;
@@ -146,7 +147,7 @@ static void check_mounts(struct neap_pod_container *one, const json_t *spec,
 	}
 }
 
-/* Users: that of --run-pods-user is the only one. */
+/* The only supported user is that of --run-pods-user. */
 static void check_user(const struct agent_pod *pod, struct neap_pod_container *one,
 		       const json_t *spec, const json_t *container)
 {
@@ -241,7 +242,7 @@ int agent_decode(struct agent_pod *pod, struct neap_error *err)
 			: strcmp(restart, "OnFailure") == 0 ? NEAP_POD_ON_FAILURE
 							    : NEAP_POD_ALWAYS;
 	life->grace_s = seconds(spec, "terminationGracePeriodSeconds", 30);
-	if (life->grace_s < 0) /* as when it is deleted */
+	if (life->grace_s < 0) /* as for a deletion */
 		life->grace_s = 1;
 	life->deadline_s = seconds(spec, "activeDeadlineSeconds", 0);
 	life->second_usec = pod->agent->config.second_usec;
@@ -256,7 +257,7 @@ int agent_decode(struct agent_pod *pod, struct neap_error *err)
 	return 0;
 }
 
-/* --- telling --- */
+/* --- reporting --- */
 
 static void tell(struct agent_pod *pod, const struct agent_container *container,
 		 const char *field, const char *why)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values of environment variables from elsewhere: the pod itself, its resources, a
+ * Values of environment variables from other sources: the pod itself, its resources, a
  * ConfigMap or Secret of its namespace. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static int give(const char *text, char **ret, struct neap_error *err)
 
 /* --- the pod's own fields --- */
 
-/* "metadata.labels['x']"; false: path is no such. */
+/* Takes the key of "metadata.labels['x']"; false: path has another form. */
 static bool take_key(const char *path, const char *map, char *key, size_t size)
 {
 	size_t len = strlen(map), all = strlen(path);
@@ -80,7 +80,7 @@ static int make_field(const struct agent_pod *pod, const char *path, char **ret,
 
 /* --- what it may use --- */
 
-/* What is not limited is as much as the machine has. */
+/* An amount without a limit is the machine's. */
 static int64_t machine_amount(const struct neap_node *node, bool is_cpu)
 {
 	int64_t bytes = neap_node_memory_bytes(node);
@@ -141,8 +141,8 @@ static int digit_of(char c)
 	return at != NULL ? (int)(at - digits) : -1;
 }
 
-/* A secret's value; NULL without memory. One with a NUL can be in no variable: it ends
- * there. */
+/* Decodes a secret's value; NULL without memory. A variable cannot have a NUL, so the
+ * value ends there. */
 static char *decode(const char *text)
 {
 	char *out = neap_alloc(strlen(text) / 4 * 3 + 4);
@@ -153,7 +153,7 @@ static char *decode(const char *text)
 		int digit = digit_of(*text);
 
 		if (digit < 0)
-			continue; /* its form was checked when it was stored */
+			continue; /* its form was checked by the store */
 		bits = (bits << 6 | (unsigned)digit) & 0xffffff;
 		count += 6;
 		if (count < 8)
@@ -164,7 +164,7 @@ static char *decode(const char *text)
 	return out;
 }
 
-/* The tree of a ConfigMap or Secret; *ret NULL: not there. */
+/* Opens the tree of a ConfigMap or Secret; *ret NULL: it does not exist. */
 static int open_source(const struct agent_pod *pod, bool is_secret, const char *name,
 		       json_t **ret, struct neap_error *err)
 {
@@ -250,7 +250,7 @@ static int collect(const json_t *data, bool is_secret, json_t *to, struct neap_e
 			continue;
 		if (give_member(value, is_secret, &text, err) < 0)
 			return -NEAP_ENOMEM;
-		/* The bytes are only passed on: they need not be UTF-8. */
+		/* The bytes are only passed on, so they need not be UTF-8. */
 		if (json_object_set_new(to, key, json_string_nocheck(text)) < 0)
 			return neap_error_nomem(err);
 	}

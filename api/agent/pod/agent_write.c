@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writes a pod's status and removes its object at the end. One write at a time, each
- * based on the last accepted one, so that other writers' changes are kept; refused writes
- * are retried. */
+ * Writes a pod's status and removes its object at the end. There is one write at a time,
+ * each based on the last accepted one, so that other writers' changes are kept. Refused
+ * writes are repeated. */
 #include <string.h>
 
 #include "api/agent/pod/agent_priv.h"
@@ -68,7 +68,7 @@ ask_of(struct agent_pod *pod, void (*call)(void *arg, struct neap_object *object
 					.arg = agent_pod_ref(pod)};
 }
 
-/* The object with its status as it is now; *ret NULL: it says so already. False without
+/* Makes the object with its present status; *ret NULL: nothing differs. False without
  * memory. */
 static bool make(struct agent_pod *pod, struct neap_object *newest, json_t **ret)
 {
@@ -108,7 +108,7 @@ bool agent_write(struct agent_pod *pod)
 		return false;
 	newest = neap_client_newest(agent->config.client, "pods", pod->ns, pod->name);
 	if (newest == NULL || strcmp(newest->uid, pod->uid) != 0)
-		return false; /* it goes: that is heard, too */
+		return false; /* it is being deleted, which an event reports too */
 	if (!make(pod, newest, &tree)) {
 		pause_for(pod);
 		return false;

@@ -17,22 +17,22 @@
 
 #define PODS  "pods"
 #define NODES "noderesourcetopologies.topology.node.k8s.io"
-/* What is heard in one turn of the loop. */
+/* Number of events handled in one turn of the loop. */
 #define PIECE      100
 #define RETRY_USEC 500000
 #define KEY_SYSTEM "node.koordinator.sh/system-qos-resource"
 #define KEY_POLICY "kubelet.koordinator.sh/cpu-manager-policy"
 #define KEY_ALLOCS "node.koordinator.sh/pod-cpu-allocs"
-/* A pod that a kubelet has from a file: its groups are named by this and not by the uid
- * of its object. */
+/* A pod that a kubelet has from a file: its groups are named by this annotation and not
+ * by the uid of its object. */
 #define KEY_MIRROR "kubernetes.io/config.mirror"
 
 /* A pod of this node, in pods by the uid of its groups. */
 struct pin {
 	char uid[NEAP_OBJECT_UID]; /* of the object */
 	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME];
-	bool is_seen;   /* of a list after changes were missed */
-	bool is_broken; /* its annotation, and that was told */
+	bool is_seen;   /* seen in a list after missed changes */
+	bool is_broken; /* its annotation is wrong, and that was reported */
 };
 
 struct neap_pins {
@@ -96,7 +96,7 @@ static void told(void *arg, const char *uid, const struct neap_cpuset *missing,
 
 	if (!pin || neap_cpuset_is_empty(missing))
 		return;
-	(void)neap_cpuset_format(missing, text, sizeof(text)); /* cut is fine */
+	(void)neap_cpuset_format(missing, text, sizeof(text)); /* a cut text is fine */
 	note(pins, pin, "CPUsNotOnline", "of the CPUs in %s these are not online: %s; %s",
 	     NEAP_KEY_RESOURCE_STATUS, text,
 	     is_all ? "the pod shares those that pods without CPUs of their own have"
@@ -110,7 +110,7 @@ static void drop(struct neap_pins *pins, const char *uid)
 	struct pin *pin = neap_map_remove(pins->pods, uid);
 
 	neap_node_unpin(pins->config.node,
-			uid); /* also what the agent told before it was seen here */
+			uid); /* also what the agent set before the pod was seen here */
 	free(pin);
 }
 
@@ -183,7 +183,7 @@ static void take_pod(struct neap_pins *pins, const struct neap_object *object,
 	if (is_gone || (tree && is_over(tree)))
 		drop(pins, uid);
 	else if (!tree || !tell(pins, object, tree, uid))
-		pins->is_lost = true; /* and seen again with everything */
+		pins->is_lost = true; /* and the next list has it */
 	json_decref(tree);
 }
 
@@ -195,7 +195,7 @@ static bool take_listed(void *arg, struct neap_object *object)
 
 /* --- the node --- */
 
-/* *ret NULL: the annotation is not there, or cannot be read. False without memory. */
+/* *ret NULL: there is no annotation, or it cannot be read. False without memory. */
 static bool read_json(const json_t *tree, const char *key, json_t **ret)
 {
 	const char *text = neap_json_text(annotations_of(tree), key);
@@ -224,8 +224,8 @@ static void add_allocs(struct neap_cpuset *to, const json_t *allocs)
 			add_cpus(to, alloc, "cpuset");
 }
 
-/* Of its NodeResourceTopology, where all that keeps CPUs from pods stands by number, so
- * that what is told and what is enforced are the same pools. NULL: not told yet. */
+/* Reads the node's NodeResourceTopology, which has all CPUs kept from pods by number. So
+ * the reported pools are the enforced ones. NULL: it does not exist yet. */
 static void take_node(struct neap_pins *pins, const struct neap_object *object)
 {
 	json_t *tree = object ? neap_object_tree(object) : NULL;
@@ -254,13 +254,13 @@ static void take_node(struct neap_pins *pins, const struct neap_object *object)
 	json_decref(tree);
 }
 
-/* --- hearing --- */
+/* --- events --- */
 
 static void wake(struct neap_pins *pins, int64_t usec)
 {
 	struct timeval after = {.tv_sec = usec / 1000000, .tv_usec = usec % 1000000};
 
-	(void)event_add(pins->turn, &after); /* has its memory from the first time */
+	(void)event_add(pins->turn, &after); /* it has its memory since the first time */
 }
 
 static void ready(void *arg)
@@ -292,7 +292,7 @@ static void drop_unseen(struct neap_pins *pins)
 	}
 }
 
-/* Everything as it is now; what is there no more has gone. */
+/* Takes all present pods; those that are missing have gone. */
 static int list(struct neap_pins *pins, struct neap_error *err)
 {
 	struct neap_client *client = pins->config.client;

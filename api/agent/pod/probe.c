@@ -14,25 +14,25 @@
 #include "engine/base/mem.h"
 #include "engine/base/utf8.h"
 
-/* A command is killed by its shim; so long after that its end is not waited for any
- * more. */
+/* The shim kills a command that takes too long; after this time more, its end is not
+ * waited for. */
 #define GUARD_USEC INT64_C(10000000)
 
-/* A process on its way into a group: the answer comes also when the probe is gone. */
+/* A process on its way into a group. The answer comes even if the probe was freed. */
 struct move {
-	struct neap_probe *probe; /* NULL: gone, or killed meanwhile */
+	struct neap_probe *probe; /* NULL: freed, or killed meanwhile */
 };
 
 struct neap_probe {
-	struct neap_probe_config config; /* texts and JSON of it: not any more */
+	struct neap_probe_config config; /* its texts and JSON are not valid any more */
 	const struct probe_orders *orders;
 	struct probe_spec spec;
 	enum neap_probe_verdict verdict;
-	enum neap_probe_verdict last; /* of the last attempts, of which there were ... */
-	int64_t run;                  /* ... so many in a row */
+	enum neap_probe_verdict last; /* the result of the last attempts, ... */
+	int64_t run;                  /* ... and how many of them in a row */
 	struct event *timer, *guard;
 	struct probe_net *net;
-	uint64_t id; /* of a command that runs; 0: none does */
+	uint64_t id; /* the running command; 0: none */
 	struct move *move;
 	bool is_trying, is_due, is_over;
 	char *pod_uid, *container, *cwd;
@@ -53,9 +53,9 @@ static void add_timer(struct event *timer, int64_t usec)
 		event_active(timer, EV_TIMEOUT, 0);
 }
 
-/* --- what an attempt comes to --- */
+/* --- results --- */
 
-/* What a command printed may be anything. */
+/* A command's output can be any bytes. */
 static void clean(char *text)
 {
 	size_t len = strlen(text), at = 0;
@@ -91,7 +91,7 @@ static bool is_final(const struct neap_probe *probe)
 	return false;
 }
 
-/* Nothing of probe may be touched after this. */
+/* Do not use probe after this: the callback may free it. */
 static void tell(struct neap_probe *probe, const char *how, const char *what)
 {
 	char text[NEAP_PROBE_TEXT_MAX] = "";
@@ -114,7 +114,7 @@ static void attempt_end(struct neap_probe *probe)
 	probe->is_due = false;
 }
 
-/* Could not be made: counts for nothing. */
+/* The attempt could not be made: it does not count. */
 static void errored(struct neap_probe *probe, const char *why)
 {
 	attempt_end(probe);
@@ -163,12 +163,12 @@ static void order_end(struct neap_probe *probe)
 		probe->config.id_drop(probe->config.arg, id);
 }
 
-/* It is killed, and nobody waits for its end. */
+/* Kills the command without waiting for its end. */
 static void order_kill(struct neap_probe *probe)
 {
 	if (!probe->id)
 		return;
-	/* Without a keeper it ends with its container. */
+	/* Without a keeper the command ends with its container. */
 	(void)probe->orders->kill(probe->config.keeper, probe->id, SIGKILL, NULL);
 	probe->orders->forget(probe->config.keeper, probe->id);
 	order_end(probe);
@@ -229,7 +229,7 @@ static void order_move_take(struct neap_probe *probe, int fd)
 	}
 	move->probe = probe;
 	probe->move = move;
-	/* The probe may be gone when this returns. */
+	/* This call may free the probe. */
 	probe->orders->move(probe->config.node, probe->pod_uid, probe->container, fd,
 			    moved, move);
 	close(fd);
@@ -329,7 +329,7 @@ static void timer_cb(evutil_socket_t fd, short what, void *arg)
 		errored(probe, "no memory");
 }
 
-/* Until the first attempt, of which a part may have passed before a restart of ours. */
+/* Time until the first attempt; part of it may have passed before neapd restarted. */
 static int64_t first_usec(const struct neap_probe *probe)
 {
 	struct timespec now;

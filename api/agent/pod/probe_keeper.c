@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Probe commands, run by the keeper in groups that the node created. */
+ * Probe commands: the keeper runs them in groups that the node created. */
 #include "api/agent/pod/probe_priv.h"
 
 int neap_probe_new(const struct neap_probe_config *config, struct neap_probe **ret,

@@ -28,11 +28,12 @@ struct probe_net {
 	struct event *timer, *ready;
 	int fd;
 	enum stage stage;
-	bool is_v6; /* the address that is tried */
+	bool is_v6; /* the present address is IPv6 */
 	size_t sent;
-	size_t body_left; /* behind an answer */
+	size_t body_left; /* bytes of the body still to read */
 	size_t head_len;
-	char *head; /* of PROBE_HEAD_MAX and a NUL; NULL: not yet, or no more */
+	/* PROBE_HEAD_MAX bytes and a NUL; NULL: not yet, or no longer needed */
+	char *head;
 };
 
 static void net_ready(evutil_socket_t fd, short what, void *arg);
@@ -52,7 +53,7 @@ static void net_close(struct probe_net *net)
 		(void)event_del(net->timer);
 }
 
-/* Nothing of net may be touched after this. */
+/* Do not use net after this: the callback may free it. */
 static void NEAP_PRINTF(2, 3) fail(struct probe_net *net, const char *fmt, ...)
 {
 	char why[NEAP_PROBE_TEXT_MAX], text[NEAP_PROBE_TEXT_MAX + PROBE_URL_MAX];
@@ -77,7 +78,7 @@ static const char *address_of(const struct probe_net *net, char *buf, size_t siz
 	return buf;
 }
 
-/* "connect: connection refused", as kubelets write it. */
+/* "connect: connection refused", as in kubelets' messages. */
 static void fail_errno(struct probe_net *net, const char *doing, const char *call,
 		       int errnum)
 {
@@ -91,7 +92,7 @@ static void fail_errno(struct probe_net *net, const char *doing, const char *cal
 
 /* --- the answer --- */
 
-/* Where the body begins; 0: the head is not whole. */
+/* Where the body begins; 0: the head is incomplete. */
 static size_t head_end(const struct probe_net *net)
 {
 	const char *at = net->head;
@@ -106,7 +107,7 @@ static size_t head_end(const struct probe_net *net)
 	return 0;
 }
 
-/* 0: that is none. */
+/* 0: not a status line. */
 static int status_of(const struct probe_net *net)
 {
 	const char *at = net->head;
@@ -123,7 +124,7 @@ static int status_of(const struct probe_net *net)
 	return !isdigit((unsigned char)at[12]) && status >= 100 ? status : 0;
 }
 
-/* How much of a body is still read. */
+/* How many bytes of the body are still read. */
 static size_t body_of(const struct probe_net *net, size_t head_len, int status)
 {
 	static const char field[] = "Content-Length:";
@@ -165,7 +166,7 @@ static void fail_malformed(struct probe_net *net)
 	     quoted);
 }
 
-/* The rest of the body is not waited for: only read, where it comes. */
+/* The result does not wait for the rest of the body, which is read if it comes. */
 static void answer(struct probe_net *net, size_t head_len, int status)
 {
 	size_t wanted = body_of(net, head_len, status);
@@ -185,7 +186,7 @@ static void answer(struct probe_net *net, size_t head_len, int status)
 	net->done(net->arg, is_success, text);
 }
 
-/* What came is looked at; true: more is needed. */
+/* Parses the received bytes; true: more are needed. */
 static bool head_take(struct probe_net *net)
 {
 	for (;;) {
@@ -205,7 +206,7 @@ static bool head_take(struct probe_net *net)
 			answer(net, len, status);
 			return false;
 		}
-		/* More follows one that only tells of something ("100 Continue"). */
+		/* An interim answer ("100 Continue") is followed by another one. */
 		memmove(net->head, net->head + len, net->head_len - len);
 		net->head_len -= len;
 	}
@@ -265,7 +266,7 @@ static bool wait_for(struct probe_net *net, short what)
 	return net->ready && event_add(net->ready, NULL) == 0;
 }
 
-/* 0: it is on its way; else an errno. */
+/* 0: the connection is in progress; else an errno. */
 static int dial(struct probe_net *net)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET,
@@ -287,7 +288,7 @@ static int dial(struct probe_net *net)
 	return wait_for(net, EV_WRITE) ? 0 : ENOMEM;
 }
 
-/* Opens it, or fails. */
+/* Opens the connection, or reports the failure. */
 static void net_dial(struct probe_net *net)
 {
 	int errnum = dial(net);
@@ -326,7 +327,8 @@ static void net_send(struct probe_net *net)
 		fail(net, "no memory");
 }
 
-/* A port that is free, and that the kernel chose for our own end, connects to itself. */
+/* If the port is free and the kernel chose it for our own end, the socket is connected to
+ * itself. */
 static bool is_own_end(const struct probe_net *net)
 {
 	struct sockaddr_storage own, peer;
@@ -401,7 +403,7 @@ static void net_start(evutil_socket_t fd, short what, void *arg)
 	net_dial(net);
 }
 
-/* Time is up. */
+/* The timeout has passed. */
 static void net_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct probe_net *net = arg;
@@ -452,7 +454,8 @@ struct probe_net *probe_net_new(struct event_base *base,
 	net->fd = -1;
 	net->is_v6 = !target->is_v4;
 	net->timer = event_new(base, -1, 0, net_timer, net);
-	net->ready = event_new(base, -1, 0, net_start, net); /* not from within this */
+	/* not from within this call */
+	net->ready = event_new(base, -1, 0, net_start, net);
 	if (net->timer && net->ready && event_add(net->timer, &timeout) == 0 &&
 	    event_add(net->ready, &soon) == 0)
 		return net;

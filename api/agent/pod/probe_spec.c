@@ -12,14 +12,13 @@
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
-/* A number of seconds or of attempts; what is missing or 0 is as a kube-apiserver fills
- * it in. */
+/* A number of seconds or attempts. Missing and 0 become a kube-apiserver's default. */
 static int64_t number_at(const json_t *spec, const char *name, int64_t fallback)
 {
 	int64_t number = json_integer_value(json_object_get(spec, name));
 
 	if (number > INT32_MAX)
-		return INT32_MAX; /* as large as any can be */
+		return INT32_MAX; /* the largest possible value */
 	return number > 0 ? number : fallback;
 }
 
@@ -42,7 +41,7 @@ static int take_host(const json_t *way, struct probe_target *to, struct neap_err
 		host);
 }
 
-/* A number, or the name of a port of the container. */
+/* Takes a number, or the name of one of the container's ports. */
 static int take_port(const json_t *way, const json_t *ports, struct probe_target *to,
 		     struct neap_error *err)
 {
@@ -66,9 +65,9 @@ static int take_port(const json_t *way, const json_t *ports, struct probe_target
 	return 0;
 }
 
-/* --- what is asked --- */
+/* --- requests --- */
 
-/* Nothing that ends a line: it would be a header of its own. */
+/* False if it has a line end, which would start another header. */
 static bool is_clean(const char *text)
 {
 	for (; *text; text++)
@@ -77,7 +76,7 @@ static bool is_clean(const char *text)
 	return true;
 }
 
-/* As it goes over the wire, up to a fragment. */
+/* Adds the path in its wire form, up to a fragment. */
 static void add_path(struct neap_buf *buf, const char *path)
 {
 	if (*path != '/')
@@ -104,8 +103,8 @@ static const json_t *header_find(const json_t *headers, const char *name)
 	return NULL;
 }
 
-/* One that a kubelet sends unless there is one already; one with nothing in it is left
- * out. */
+/* Adds a header that a kubelet sends by default, if it is not given. A given one without
+ * a value is left out. */
 static void add_usual(struct neap_buf *buf, const json_t *headers, const char *name,
 		      const char *value)
 {
