@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each call goes to the implementation. */
+ * Passes each call to the implementation. */
 #include "api/client/client_ops.h"
 
 int64_t neap_client_version(const struct neap_client *client)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * As the correlator of client-go does it, in its order: what is alike but for its message
- * becomes one event from the tenth message on; what was told before is counted; then who
- * tells too much is not heard, while the count goes on. What it remembers is bounded, the
- * least recently used goes first; what is forgotten is told as new. */
+ * Limits events as client-go's correlator does, in the same order. From the tenth one on,
+ * events that differ only in the message become one. A known event raises its count. Then
+ * the rate limit drops events, while counts go on. The memory for this is bounded: the
+ * least recently used entry is dropped, and its event then counts as new. */
 #include "api/client/events.h"
 
 #include <inttypes.h>
@@ -27,25 +27,24 @@
 #define COUNT_MAX    INT32_MAX
 #define STAMP_SIZE   18 /* ".HEX" and the NUL */
 
-/* Sixteen bytes of a SHA-256: nobody makes two things look alike. */
+/* Sixteen bytes of a SHA-256: two texts with the same key cannot be made on purpose. */
 struct key {
 	uint64_t half[2];
 };
 
-/* Chains, a power of two. */
+/* Number of chains, a power of two. */
 #define SLOTS 2048
 #define NONE  UINT16_MAX
 
-/* Which entries of a table there are: found by their key, the least recently used given
- * again. */
+/* The index of a table: finds entries by key, and reuses the least recently used one. */
 struct shelf {
 	size_t count;
 	uint16_t newest, oldest;
-	uint16_t first[SLOTS]; /* of a chain, and one more; 0: none */
+	uint16_t first[SLOTS]; /* first entry of a chain, plus one; 0: none */
 	uint16_t next[KEPT_MAX], newer[KEPT_MAX], older[KEPT_MAX];
 };
 
-/* One that was told. Its name is that of what it is about, and the stamp. */
+/* An event that was written. Its name is its object's name and the stamp. */
 struct told {
 	struct key key;
 	uint64_t stamp;
@@ -53,7 +52,7 @@ struct told {
 	int64_t count;
 };
 
-/* Those that differ in their message alone. */
+/* Events that differ only in the message. */
 struct group {
 	struct key key;
 	int64_t last;
@@ -61,7 +60,7 @@ struct group {
 	struct key messages[SIMILAR_MAX];
 };
 
-/* What one component may still tell of one object. */
+/* How many events one component may still write about one object. */
 struct allowance {
 	struct key key;
 	int64_t at;
@@ -69,14 +68,14 @@ struct allowance {
 };
 
 struct neap_client_notes {
-	uint64_t stamp; /* the newest */
+	uint64_t stamp; /* the newest one */
 	struct shelf told_shelf, group_shelf, allowance_shelf;
 	struct told told[KEPT_MAX];
 	struct group groups[KEPT_MAX];
 	struct allowance allowances[KEPT_MAX];
 };
 
-/* What one call is about. */
+/* The working data of one call. */
 struct telling {
 	struct neap_client *client;
 	const struct neap_client_note *note;
@@ -85,7 +84,7 @@ struct telling {
 	struct key source, group, key; /* see correlate() */
 };
 
-/* --- what is remembered --- */
+/* --- memory --- */
 
 static bool is_same(const struct key *a, const struct key *b)
 {
@@ -133,7 +132,7 @@ static void touch(struct shelf *shelf, uint16_t at)
 	use(shelf, at);
 }
 
-/* The least recently used, which is in no chain any more. */
+/* Takes the least recently used entry out of its chain and returns it. */
 static uint16_t give_up(struct shelf *shelf, const struct key *key)
 {
 	uint16_t at = shelf->oldest, *link = chain_of(shelf, key);
@@ -145,8 +144,8 @@ static uint16_t give_up(struct shelf *shelf, const struct key *key)
 	return at;
 }
 
-/* The entry of key, or an empty one with it in place of the least recently used. Entries
- * begin with their key. */
+/* Returns the entry of key. If there is none, reuses the least recently used one, empty
+ * but for the key. Entries begin with their key. */
 static void *keep(struct shelf *shelf, void *table, size_t size, const struct key *key)
 {
 	char *entries = table;
@@ -173,9 +172,9 @@ static void *keep(struct shelf *shelf, void *table, size_t size, const struct ke
 	return entries;
 }
 
-/* --- what becomes of it --- */
+/* --- limits --- */
 
-/* True when so many of its kind were told that they are one. */
+/* True when there were so many of its kind that they become one. */
 static bool is_combined(struct telling *telling)
 {
 	struct neap_client_notes *notes = telling->client->notes;
@@ -216,7 +215,7 @@ static bool is_allowed(struct telling *telling)
 	return true;
 }
 
-/* Of two in one moment the second has a name of its own. */
+/* Two events of one moment get different stamps. */
 static uint64_t make_stamp(struct telling *telling)
 {
 	struct neap_client_notes *notes = telling->client->notes;
@@ -235,7 +234,7 @@ static const char *text(const char *value)
 	return value ? value : "";
 }
 
-/* Events of what is in no namespace are in the default one. */
+/* Events of cluster-scoped objects are in the namespace default. */
 static const char *space_of(const struct neap_client_note *note)
 {
 	return text(note->ns)[0] ? note->ns : "default";
@@ -248,7 +247,7 @@ static void name_of(const struct neap_client_note *note, uint64_t stamp, char *t
 	if (len > NEAP_OBJECT_NAME - STAMP_SIZE)
 		len = NEAP_OBJECT_NAME - STAMP_SIZE;
 	memcpy(to, text(note->name), len);
-	/* What is left of a long one still has to end as a name does. */
+	/* A cut name must still end as a name does. */
 	while (len && (to[len - 1] == '.' || to[len - 1] == '-'))
 		len--;
 	(void)snprintf(to + len, STAMP_SIZE, ".%" PRIx64, stamp);
@@ -284,7 +283,7 @@ static void write_event(struct telling *telling, const struct told *told)
 		.resource = "events", .ns = space_of(telling->note), .name = name};
 
 	name_of(telling->note, told->stamp, name);
-	/* Events are forgotten after a while, and people delete them. */
+	/* Event objects expire after a while, and users delete them. */
 	if (told->count == 1 ||
 	    !neap_client_newest(telling->client, ask.resource, ask.ns, name)) {
 		neap_client_create_take(telling->client, &ask,
@@ -354,7 +353,7 @@ void neap_client_note(struct neap_client *client, const struct neap_client_note 
 	(void)vsnprintf(at, sizeof(telling.message), fmt, args);
 	va_end(args);
 	neap_utf8_trim(at);
-	/* It may quote what a program wrote. */
+	/* The message may quote a program's output. */
 	while (*at) {
 		size_t len = neap_utf8_next(at, strlen(at), NULL);
 

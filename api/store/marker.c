@@ -16,7 +16,7 @@
 #define HEAD     "neap store "
 #define OPEN     " open"
 #define PATH_LEN 256
-/* Where SQLite's locks lie. */
+/* Position of SQLite's locks. */
 #define LOCK_FIRST INT64_C(0x40000000)
 #define LOCK_BYTES 512
 
@@ -114,7 +114,7 @@ int neap_store_marker_check(const struct neap_store_marker *marker, const char *
 		has_log ? " (its log is there)" : "");
 }
 
-/* --- to begin anew --- */
+/* --- starting with a new store --- */
 
 static bool is_in_use(const char *file)
 {
@@ -127,7 +127,7 @@ static bool is_in_use(const char *file)
 	return fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-/* 0 when it is not there. Never over a file. */
+/* Returns 0 also when the file does not exist. Never overwrites a file. */
 static int move_aside(const char *from, const char *to, struct neap_error *err)
 {
 	if (link(from, to) == 0 && unlink(from) == 0)
@@ -139,8 +139,8 @@ int neap_store_set_aside(const char *file, const char *marker,
 			 void (*told)(const char *from, const char *to),
 			 struct neap_error *err)
 {
-	/* The file itself last: after a kill before that, it is still either refused or
-	 * whole. */
+	/* The file itself is last: if a kill comes before it, the store is still either
+	 * refused or complete. */
 	static const char *const ends[] = {"-shm", "-journal", "-wal", ""};
 	char from[PATH_LEN + 16], to[PATH_LEN + 64], when[40];
 	time_t now = (time_t)(neap_clock_usec(CLOCK_REALTIME) / 1000000);

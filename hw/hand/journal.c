@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The journal's table in memory and its file. A line is on disk before memory is updated,
- * and everything that can fail is done before the line is written. */
+ * and all steps that can fail come before the line is written. */
 #include "hw/hand/journal.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static void made_done(struct neap_journal_made *made)
 
 /* The file */
 
-/* A line into the new file; the buffer is empty then. */
+/* Writes a line into the new file and empties the buffer. */
 static int line_write(int fd, struct neap_buf *line, size_t *lines,
 		      struct neap_error *err)
 {
@@ -89,14 +89,14 @@ static int lines_write(const struct neap_journal *journal, int fd, size_t *lines
 	return rc;
 }
 
-/* Writes everything alive into a new file, which then replaces the old one. */
+/* Writes all living entries into a new file, which then replaces the old one. */
 static int compact_to_new(struct neap_journal *journal, struct neap_error *err)
 {
 	neap_auto_fd int fd = -1;
 	size_t lines = 0;
 	int rc;
 
-	/* left by a run that was killed here */
+	/* left by a process that was killed here */
 	(void)unlinkat(journal->dir_fd, NEW_NAME, 0);
 	fd = openat(journal->dir_fd, NEW_NAME,
 		    O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
@@ -110,7 +110,7 @@ static int compact_to_new(struct neap_journal *journal, struct neap_error *err)
 		return neap_error_sys(err, "put %s in place", FILE_NAME);
 
 	if (journal->fd >= 0)
-		(void)close(journal->fd); /* nothing is buffered that could fail */
+		(void)close(journal->fd); /* no data is buffered, so it cannot fail */
 	journal->fd = fd;
 	fd = -1;
 	journal->lines = lines;
@@ -122,7 +122,7 @@ static int compact(struct neap_journal *journal, struct neap_error *err)
 {
 	int rc = compact_to_new(journal, err);
 
-	if (rc < 0) /* half a file would take up the missing space */
+	if (rc < 0) /* a partial file would use up scarce space */
 		(void)unlinkat(journal->dir_fd, NEW_NAME, 0);
 	return rc;
 }
@@ -134,7 +134,7 @@ static size_t lines_alive(const struct neap_journal *journal)
 }
 
 /* Continues with the existing file, because a full disk has no room for another. Without
- * a journal the hand could not start, and nobody would be left to restore the values. */
+ * a journal the hand could not start and restore the values. */
 static int reuse(struct neap_journal *journal, struct neap_error *err)
 {
 	neap_auto_fd int fd = -1;
@@ -145,7 +145,7 @@ static int reuse(struct neap_journal *journal, struct neap_error *err)
 		    O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || ftruncate(fd, journal->good_len) < 0)
 		return neap_error_sys(err, "open %s", FILE_NAME);
-	if (journal->good_len == 0) { /* of another boot */
+	if (journal->good_len == 0) { /* from another boot */
 		neap_journal_header_line(journal, &head);
 		if (neap_buf_failed(&head))
 			return neap_error_nomem(err);
@@ -201,7 +201,7 @@ int neap_journal_append(struct neap_journal *journal, struct neap_buf *line,
 		errno = ENOSPC;
 	rc = neap_error_sys(err, "write %s", FILE_NAME);
 	if (n > 0 && ftruncate(journal->fd, st.st_size) < 0)
-		journal->is_behind = true; /* half a line is in the way */
+		journal->is_behind = true; /* a partial line is at the end */
 	return rc;
 }
 
@@ -256,7 +256,7 @@ void neap_journal_entry_remove(struct neap_journal *journal, int index)
 	journal->count--;
 }
 
-/* Makes room for one more, so that nothing can fail after the line is on disk. */
+/* Makes room for one more entry, so that nothing can fail after the line is on disk. */
 static int entry_room(struct neap_journal *journal, struct neap_error *err)
 {
 	void *grown;
@@ -410,7 +410,7 @@ void neap_journal_free(struct neap_journal *journal)
 		return;
 	if (journal->fd >= 0 && journal->count == 0 && journal->made_count == 0)
 		(void)unlinkat(journal->dir_fd, FILE_NAME,
-			       0); /* an empty one does no harm */
+			       0); /* an empty entry does no harm */
 	for (i = 0; i < journal->count; i++)
 		entry_done(&journal->entries[i]);
 	for (i = 0; i < journal->made_count; i++)

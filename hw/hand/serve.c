@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hand's loop: one request at a time, in order; signals through a descriptor, so that
- * nothing interrupts a write. Answers that the daemon does not fetch wait here, and
- * meanwhile no request is taken. */
+ * The hand's loop: handles one request at a time, in order. Signals come through a
+ * descriptor, so that they do not interrupt a write. Answers that the daemon does not
+ * fetch wait here, and meanwhile no request is taken. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -59,8 +59,9 @@ int neap_hand_server_open(struct neap_hand_server *server, bool make,
 	server->run_dir_fd = neap_hand_run_dir_open(server->config.run_dir, make, err);
 	if (server->run_dir_fd < 0)
 		return server->run_dir_fd;
-	/* Before an orphaned hand is asked to hand over: one of a newer neapd knows how
-	 * to give back what we would not, and must not end for us. */
+	/* Checked before an orphaned hand is asked to hand over. The hand of a newer
+	 * neapd can restore values that this one cannot, and must not end for this
+	 * one. */
 	rc = neap_journal_look(server->run_dir_fd, NULL, NULL, err);
 	if (rc < 0)
 		return neap_error_wrap(err, "%s", server->config.run_dir);
@@ -84,7 +85,7 @@ void neap_hand_server_free(struct neap_hand_server *server)
 	neap_fd_close(&server->kubelet_fd);
 	neap_fd_close(&server->kubelet_place_fd);
 	neap_fd_close(&server->run_dir_fd);
-	/* last: whoever waits for it finds the journal closed */
+	/* last: the next owner finds the journal closed */
 	neap_fd_close(&server->lock_fd);
 	free(server);
 }
@@ -209,8 +210,8 @@ static void request_do(struct neap_hand_server *server,
 		do_give_back(server, &answer);
 		break;
 	case NEAP_HAND_LIST:
-		/* A few megabytes; a packet has room for more than a thousand such
-		 * requests. */
+		/* At most a few megabytes; a packet has room for more than a thousand of
+		 * these requests. */
 		if (server->has_listed) {
 			neap_hand_refuse(server, &answer, EBUSY, "one list a packet");
 			break;
@@ -229,7 +230,7 @@ static void request_do(struct neap_hand_server *server,
 		break;
 	case NEAP_HAND_ENTRY:
 	case NEAP_HAND_OP_COUNT:
-		return; /* the parser lets none through */
+		return; /* the parser refuses all others */
 	}
 	neap_hand_out_add(server, &answer);
 }
@@ -245,7 +246,7 @@ static void malformed(struct neap_hand_server *server, const void *msg, size_t l
 	neap_hand_out_add(server, &answer);
 }
 
-/* One message; the descriptors belong to it alone. */
+/* Handles one message, which owns its descriptors. */
 static void message_take(struct neap_hand_server *server, const void *msg, size_t len,
 			 const int *fds, size_t fd_count)
 {
@@ -277,7 +278,8 @@ bool neap_hand_packet_take(struct neap_hand_server *server)
 	if (n < 0)
 		return false;
 	if (n == 0 && packet.fd_count == 0)
-		return false; /* end of file, or an empty message: the poll tells which */
+		/* end of file, or an empty message: the poll decides which */
+		return false;
 	server->is_frozen = neap_hand_is_frozen(server);
 	server->has_listed = false;
 	if (packet.is_cut || packet.lacks_fds) {
@@ -311,7 +313,7 @@ static int finish(struct neap_hand_server *server, const char *why)
 		return 0;
 	done = neap_hand_values_undo(server, &left);
 	groups = neap_hand_groups_undo(server);
-	/* A daemon whose start failed has reported why; there is nothing to add. */
+	/* A daemon whose start failed has reported why; no line is needed here. */
 	neap_log_line(&server->log,
 		      left || groups ? NEAP_LOG_WARN
 		      : done         ? NEAP_LOG_INFO
@@ -331,7 +333,7 @@ static int signal_take(struct neap_hand_server *server)
 		return -1;
 	if (info.ssi_signo == SIGUSR1) {
 		if (!peer_is_closed(server))
-			return -1; /* our daemon lives */
+			return -1; /* the daemon lives */
 		neap_log_line(&server->log, NEAP_LOG_INFO, "handing over to process %u",
 			      info.ssi_pid);
 		return 0;
@@ -364,7 +366,7 @@ static int serve_loop(struct neap_hand_server *server)
 		if (server->sock < 0) {
 			int64_t left = release_at - neap_hand_now_usec();
 
-			/* A freeze holds the time-out; looked at now and then. */
+			/* A freeze stops the time-out; it is checked now and then. */
 			if (left <= 0 && !neap_hand_is_frozen(server))
 				return finish(server, "no successor came");
 			wait_ms = left <= 0         ? 500
@@ -382,12 +384,13 @@ static int serve_loop(struct neap_hand_server *server)
 			continue;
 		if (p[1].revents & POLLHUP)
 			while (server->out)
-				neap_hand_out_drop(server); /* nobody will fetch them */
+				neap_hand_out_drop(server); /* their receiver is gone */
 		is_empty = (p[1].revents & POLLIN) && !neap_hand_packet_take(server);
 		neap_hand_out_flush(server);
-		/* Requests of a dying daemon are done before its end is noticed: the end
-		 * of file is readable too. A daemon that shut down only its side can send
-		 * nothing more either, and the end of file would stay readable. */
+		/* Requests of a dying daemon are handled before its end is noticed,
+		 * because the end of file is readable too. A daemon that shut down only
+		 * its side can send nothing more either, and its end of file would stay
+		 * readable. */
 		if (is_empty && (p[1].revents & (POLLHUP | POLLRDHUP))) {
 			neap_fd_close(&server->sock);
 			neap_hand_daemon_end(server);
@@ -404,7 +407,7 @@ static int serve_loop(struct neap_hand_server *server)
 	}
 }
 
-/* Everything but the socket, the log and the hierarchies goes. */
+/* Closes every descriptor except the socket, the log and the hierarchies. */
 static void fds_close(const struct neap_hand_config *config, int sock)
 {
 	int keep[NEAP_CTL_COUNT + 2] = {sock, config->log.fd};
@@ -425,18 +428,19 @@ static int signals_set(struct neap_error *err)
 	return neap_process_signals(ignored, blocked, err);
 }
 
-/* So that a starved machine, where neap is needed most, still lets it work. */
+/* A starved machine needs neap most, so the hand gets priority there. */
 static void process_favour(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
 	if (fd >= 0) {
 		if (write(fd, "-999", 4) < 0)
-			errno = 0; /* no capability for it: it works without */
+			errno = 0; /* without the capability the hand works as it is */
 		(void)close(fd);
 	}
-	(void)setpriority(PRIO_PROCESS, 0, -10); /* the same */
-	/* Also where the kernel groups processes by session: the hand has its own. */
+	(void)setpriority(PRIO_PROCESS, 0, -10); /* likewise */
+	/* Needed where the kernel groups processes by session: the hand has its own
+	 * session. */
 	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		if (write(fd, "-10", 3) < 0)
@@ -487,7 +491,7 @@ void neap_hand_serve(const struct neap_hand_config *config, int sock, int daemon
 	(void)prctl(PR_SET_NAME, "neap-hand", 0, 0, 0);
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (chdir("/") < 0)
-		errno = 0; /* any directory would do, as long as it holds no mount */
+		errno = 0; /* any directory that holds no mount would do */
 	(void)umask(022);
 	fds_close(config, sock);
 	process_favour();
@@ -495,7 +499,7 @@ void neap_hand_serve(const struct neap_hand_config *config, int sock, int daemon
 	if (rc == 0)
 		rc = neap_hand_confine(server, &err);
 
-	/* The first answer: pid carries the code, 0 for ready; new_value the version of
+	/* The first answer: pid has the code, 0 for ready; new_value has the version of
 	 * Landlock. */
 	(void)snprintf(version, sizeof(version), "%d", rc);
 	hello.pid = rc < 0 ? -rc : 0;
@@ -504,7 +508,7 @@ void neap_hand_serve(const struct neap_hand_config *config, int sock, int daemon
 	hello.text = rc < 0 ? err.msg : "";
 	if (neap_wire_format_answer(&hello, msg, sizeof(msg), &len, NULL) == 0)
 		(void)send(sock, msg, len,
-			   MSG_NOSIGNAL); /* a vanished daemon shows below */
+			   MSG_NOSIGNAL); /* a daemon that is gone is noticed below */
 	if (rc < 0)
 		_exit(1);
 	neap_log_line(

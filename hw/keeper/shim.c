@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The life of a shim: starts its command on request, takes its output, kills its
- * leftovers, and records how it ended before reporting it. Whoever connects to its socket
- * receives the present state. */
+ * The life of a shim: starts its command on request, reads its output, kills its
+ * remaining processes, and records the exit before it reports it. Each client that
+ * connects to its socket gets the present state. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -24,14 +24,14 @@
 #include "hw/packet.h"
 #include "hw/process.h"
 
-/* for a new loop, when the one that ordered the task is gone */
+/* for a new loop, when the one that ordered the task has ended */
 #define GO_WAIT_USEC     60000000
-#define KILL_FIRST_USEC  10000 /* between two checks of what remains */
+#define KILL_FIRST_USEC  10000 /* between two checks for remaining processes */
 #define KILL_LAST_USEC   1000000
 #define RECORD_WAIT_USEC 5000000 /* between two tries to write on a full disk */
 #define READ_BYTES       65536
-/* So much output in so much time, then the command waits: no flood takes a disk or a CPU
- * for itself. */
+/* This much output in this time, then the command waits, so that it cannot fill a disk or
+ * use up a CPU. */
 #define STRETCH_USEC  100000
 #define STRETCH_BYTES (2 * 1024 * 1024)
 #define DRAIN_READS   64 /* more than a pipe holds */
@@ -69,7 +69,7 @@ static bool tell_one(struct neap_shim *shim, size_t i,
 	if (neap_keeper_event_format(event, packet, sizeof(packet), &len, NULL) == 0 &&
 	    neap_packet_send(shim->clients[i], packet, len, fd) == (ssize_t)len)
 		return true;
-	client_drop(shim, i); /* it asks again when it lives */
+	client_drop(shim, i); /* the client asks again if it lives */
 	return false;
 }
 
@@ -126,7 +126,7 @@ static void client_accept(struct neap_shim *shim)
 	}
 	for (i = 0; i < NEAP_SHIM_CLIENTS && shim->clients[i] >= 0; i++)
 		;
-	/* The oldest goes. */
+	/* Drops the oldest client. */
 	if (i == NEAP_SHIM_CLIENTS) {
 		(void)close(shim->clients[0]);
 		memmove(shim->clients, shim->clients + 1,
@@ -139,7 +139,7 @@ static void client_accept(struct neap_shim *shim)
 
 /* --- steps --- */
 
-/* From here on nothing of the command may remain. */
+/* From here on no process of the command may remain. */
 static void end_begin(struct neap_shim *shim)
 {
 	if (shim->step >= NEAP_SHIM_ENDING)
@@ -201,11 +201,11 @@ static void go(struct neap_shim *shim)
 		return;
 	shim->step = NEAP_SHIM_STARTING;
 	if (send(shim->conn, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
-		errno = 0; /* it has ended, as we hear next */
+		errno = 0; /* it has ended; the next event says so */
 	neap_fd_close(&shim->conn);
 }
 
-/* The pipe of failures has something, or was closed by exec. */
+/* The failure pipe has data, or exec closed it. */
 static void status_take(struct neap_shim *shim)
 {
 	struct neap_keeper_failure failure;
@@ -219,7 +219,7 @@ static void status_take(struct neap_shim *shim)
 		return;
 	}
 	neap_fd_close(&shim->status_fd);
-	/* Before GO: it ended, which its status tells. */
+	/* Without GO the process has ended; its exit status says so. */
 	if (shim->step != NEAP_SHIM_STARTING)
 		return;
 	shim->step = NEAP_SHIM_RUNNING;
@@ -239,7 +239,7 @@ static void first_ended(struct neap_shim *shim, int status)
 	int64_t ended = neap_clock_usec(CLOCK_REALTIME);
 
 	shim->is_alive = false;
-	/* Its last words may have come with its end. */
+	/* The end may come together with its last message. */
 	if (shim->step <= NEAP_SHIM_STARTING && shim->status_fd >= 0)
 		status_take(shim);
 	if (shim->step <= NEAP_SHIM_STARTING) {
@@ -261,7 +261,7 @@ static void first_ended(struct neap_shim *shim, int status)
 	end_begin(shim);
 }
 
-/* Fetches all that ended; true while there are children. */
+/* Reaps all children that ended; true while there are others. */
 static bool children_reap(struct neap_shim *shim)
 {
 	struct signalfd_siginfo info;
@@ -285,7 +285,7 @@ static void signal_give(struct neap_shim *shim, int signo)
 	if (signo == SIGKILL)
 		neap_keeper_descendants_kill();
 	else if (shim->is_alive)
-		(void)kill(shim->pid, signo); /* ours until we wait for it */
+		(void)kill(shim->pid, signo); /* the pid is ours until we wait for it */
 }
 
 static void client_take(struct neap_shim *shim, size_t i)
@@ -323,7 +323,7 @@ static bool is_flood(struct neap_shim *shim)
 	return shim->read_bytes >= STRETCH_BYTES && shim->step < NEAP_SHIM_ENDING;
 }
 
-/* False when there is nothing more for now. */
+/* False when there is no more output for now. */
 static bool output_take(struct neap_shim *shim, int stream)
 {
 	static char bytes[READ_BYTES];
@@ -341,7 +341,7 @@ static bool output_take(struct neap_shim *shim, int stream)
 	return false;
 }
 
-/* Reads what is in the pipes; they may still be open elsewhere, if a process passed its
+/* Reads the rest of the pipes. They may still be open elsewhere, if a process passed its
  * end on. */
 static void output_drain(struct neap_shim *shim)
 {
@@ -366,7 +366,7 @@ static void output_drain(struct neap_shim *shim)
 
 /* --- the loop --- */
 
-/* Somebody removed the folder: nobody will ever read there how it ended. */
+/* The folder was removed, so the recorded exit will not be read. */
 static bool is_folder_gone(const struct neap_shim *shim)
 {
 	struct stat folder;
@@ -374,7 +374,7 @@ static bool is_folder_gone(const struct neap_shim *shim)
 	return fstat(shim->folder_fd, &folder) == 0 && folder.st_nlink == 0;
 }
 
-/* Writes down the end, then reports it. True when this process is no longer needed. */
+/* Records the exit, then reports it. True when this process is no longer needed. */
 static bool end_tell(struct neap_shim *shim)
 {
 	bool is_written = shim->is_probe;
@@ -388,7 +388,7 @@ static bool end_tell(struct neap_shim *shim)
 	return false;
 }
 
-/* Does what is due by time. True at the end. */
+/* Does the work whose time has come. True at the end. */
 static bool times_look(struct neap_shim *shim)
 {
 	int64_t now = neap_clock_steady();
@@ -479,7 +479,7 @@ static void live(struct neap_shim *shim)
 	}
 }
 
-/* The command did not even start: reported, and written down if the folder is ours. */
+/* The command did not start: reports that, and records it if the folder is ours. */
 static void start_failed(struct neap_shim *shim, bool is_made,
 			 const struct neap_error *err)
 {
@@ -504,7 +504,7 @@ static void favour(void)
 	if (fd < 0)
 		return;
 	if (write(fd, "-900", 4) < 0)
-		errno = 0; /* no capability for it: it works without */
+		errno = 0; /* without the capability the shim works as it is */
 	(void)close(fd);
 }
 
@@ -544,7 +544,8 @@ _Noreturn void neap_keeper_shim(const struct neap_keeper_config *config, int dir
 		live(shim);
 	}
 	if (shim->folder_fd >= 0 && rc == 0)
-		(void)unlinkat(shim->folder_fd, "sock", 0); /* who comes late reads */
+		/* later clients read the record */
+		(void)unlinkat(shim->folder_fd, "sock", 0);
 	neap_shim_free(shim);
 	_exit(0);
 }
