@@ -278,8 +278,7 @@ bool neap_hand_packet_take(struct neap_hand_server *server)
 	if (n < 0)
 		return false;
 	if (n == 0 && packet.fd_count == 0)
-		/* end of file, or an empty message: the poll decides which */
-		return false;
+		return false; /* end of file, or an empty message: see the poll */
 	server->is_frozen = neap_hand_is_frozen(server);
 	server->has_listed = false;
 	if (packet.is_cut || packet.lacks_fds) {

@@ -544,8 +544,7 @@ _Noreturn void neap_keeper_shim(const struct neap_keeper_config *config, int dir
 		live(shim);
 	}
 	if (shim->folder_fd >= 0 && rc == 0)
-		/* later clients read the record */
-		(void)unlinkat(shim->folder_fd, "sock", 0);
+		(void)unlinkat(shim->folder_fd, "sock", 0); /* clients read the record */
 	neap_shim_free(shim);
 	_exit(0);
 }
