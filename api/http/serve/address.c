@@ -9,9 +9,8 @@
 #include "api/http/url.h"
 #include "engine/base/mem.h"
 
-/* Finds path and query in the request line, literally: evhttp_uri takes "//x/y" for the
- * path "/y" of a host x, and reading it another way would let through what must be
- * refused. */
+/* Finds path and query in the request line, literally. evhttp_uri reads "//x/y" as the
+ * path "/y" of a host x; a second reading could let a refused path through. */
 static int find_path(const char *uri, const char **ret_path, size_t *ret_len,
 		     const char **ret_query, struct neap_error *err)
 {

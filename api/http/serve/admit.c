@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who is at the other end of a connection, and which connection is dropped when there are
- * too many. Strangers are counted separately: a new one is admitted and the longest
- * silent one dropped, so a flood of connections only displaces its own kind, and an
- * operator at the same address gets in and stays. Among identified clients the new
- * connection is refused. Memory works the same way: new bytes find room by dropping the
- * oldest holders, because otherwise requests and handshakes that never end would block
- * everyone. */
+ * Identifies the other end of a connection, and decides which connection is dropped when
+ * there are too many. Strangers are counted separately: a new one is admitted and the one
+ * silent longest is dropped. So a flood of connections only displaces its own kind, and
+ * an operator at the same address gets in and stays. Among identified clients the new
+ * connection is refused. Memory works the same way: new bytes displace the oldest
+ * holders, because otherwise requests and handshakes that never end would block all
+ * clients. */
 #include <arpa/inet.h>
 #include <event2/bufferevent.h>
 #include <stdio.h>
@@ -124,8 +124,9 @@ static size_t count_strangers(const struct neap_guard *of)
 	return count;
 }
 
-/* The connection that has been silent longest, has not proved itself and is owed no
- * answer; among the newcomer's peer or all. The newcomer itself if there is no other. */
+/* Finds the connection that has been silent longest, is not identified and is owed no
+ * answer, among the newcomer's peer or among all. If there is no other, the newcomer
+ * itself. */
 static struct neap_guard *find_victim(struct neap_guard *newcomer, bool only_peer)
 {
 	struct neap_guard *guard;
@@ -154,7 +155,7 @@ bool neap_guards_make_descriptor(struct neap_guards *guards)
 
 	guards->facts.out_of_descriptors++;
 	if (guards->leaving)
-		return false; /* theirs come free in a moment */
+		return false; /* these connections are free in a moment */
 	TAILQ_FOREACH(guard, &guards->list, next)
 	if (!guard->is_refused && !guard->share && !guard->is_busy)
 		break;

@@ -52,9 +52,10 @@ static void make_lines(struct neap_http_lines *lines, time_t now, const char *ty
 		lines->at = now;
 }
 
-/* evhttp prints each header by itself, after three allocations: a fifth of what a small
- * answer costs. So the constant ones go as lines of one value, which evhttp_add_header
- * would not take. libevent frees with free(3), as neap sets no other functions. */
+/* evhttp prints each header by itself, after three allocations: a fifth of the cost of a
+ * small answer. So constant headers are added as lines of one value, which
+ * evhttp_add_header would refuse. libevent frees with free(3), because neap sets no other
+ * functions. */
 static int add_lines(struct neap_http_request *request, const char *text, size_t len)
 {
 	struct evkeyval *header = neap_alloc(sizeof(*header));
@@ -101,25 +102,25 @@ bool neap_http_headers_reserve(struct neap_http_request *request)
 	return evbuffer_expand(output, len) == 0;
 }
 
-/* Most answers fit into the socket's buffer: written here and now they spare a turn of
- * the loop and, with a base of neap_http_base_new, every call of epoll_ctl. evhttp's
- * callback for "all is written" then starts the next request, or frees the connection.
- * What does not fit, or fails, is left to the loop. */
+/* Most answers fit into the socket's buffer. Writing them here saves a turn of the loop
+ * and, with a base of neap_http_base_new, every call of epoll_ctl. evhttp's callback for
+ * "all is written" then starts the next request, or frees the connection. The rest, and
+ * errors, are left to the loop. */
 static void write_now(struct bufferevent *bev)
 {
 	struct evbuffer *output = bufferevent_get_output(bev);
 	int n;
 
-	/* A bufferevent keeps its output from being drained but by itself. */
+	/* Only a bufferevent itself may drain its output. */
 	if (evbuffer_unfreeze(output, 1) < 0)
 		return;
 	n = evbuffer_write_atmost(output, bufferevent_getfd(bev), NEAP_HTTP_WRITE_MAX);
-	(void)evbuffer_freeze(output, 1); /* cannot fail, as the other did not */
+	(void)evbuffer_freeze(output, 1); /* cannot fail, because the unfreeze worked */
 	if (n > 0 && evbuffer_get_length(output) == 0)
 		bufferevent_trigger(bev, EV_WRITE, 0);
 }
 
-/* No memory for an answer: closing is the only thing left. */
+/* There is no memory for an answer, so the connection is closed. */
 void neap_http_drop_take(struct neap_http_request *request)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(request->ev);
@@ -130,14 +131,14 @@ void neap_http_drop_take(struct neap_http_request *request)
 	evhttp_connection_free(connection);
 }
 
-/* libevent knows no 422 and says "Client Error". NULL: it knows. */
+/* libevent does not know 422 and says "Client Error". NULL: libevent knows it. */
 static const char *reason_find(int status)
 {
 	return status == 422 ? "Unprocessable Content" : NULL;
 }
 
-/* A report leaves out members for which there is no memory. To one who asked for nothing
- * else that is no answer; a change was made and is told as well as it goes. */
+/* A report omits members when memory is short. For a read that is not an answer; a change
+ * was made, and its answer is sent even if incomplete. */
 static bool is_lacking(const struct neap_http_request *request, int status)
 {
 	enum evhttp_cmd_type method = evhttp_request_get_command(request->ev);
@@ -146,8 +147,8 @@ static bool is_lacking(const struct neap_http_request *request, int status)
 	       neap_json_failures() != request->json_failures;
 }
 
-/* The body is in evhttp's output buffer. The length is set by hand: evhttp leaves it out
- * of the answer to HEAD. */
+/* The body is in evhttp's output buffer. The length is set here, because evhttp omits it
+ * in the answer to HEAD. */
 static void send_take(struct neap_http_request *request, int status, const char *type)
 {
 	struct evhttp_request *ev = request->ev;
@@ -179,7 +180,7 @@ static void send_take(struct neap_http_request *request, int status, const char 
 	neap_guard_note_answer(request->guard);
 	neap_http_request_free(request);
 	evhttp_send_reply(ev, status, reason_find(status), NULL);
-	if (!is_tls) /* the bufferevent alone knows how to encrypt */
+	if (!is_tls) /* over TLS only the bufferevent can encrypt */
 		write_now(bev);
 }
 
@@ -199,7 +200,7 @@ static void release_text(const void *data, size_t len, void *arg)
 	free(arg);
 }
 
-/* Gives text away, also when it fails. A large one is not copied. */
+/* Takes text over, also when it fails. A large text is not copied. */
 static int add_text_take(struct evbuffer *to, char *text, size_t len)
 {
 	int r;
@@ -237,7 +238,7 @@ void neap_http_answer_json_take(struct neap_http_request *request, int status,
 		neap_http_drop_take(request);
 		return;
 	}
-	(void)evbuffer_add(out, "\n", 1); /* for terminals; nothing is lost without it */
+	(void)evbuffer_add(out, "\n", 1); /* for terminals; optional */
 	send_take(request, status, "application/json");
 }
 
@@ -252,10 +253,10 @@ void neap_http_answer_coded_take(struct neap_http_request *request, int status,
 	if (body && !request->tree && *err->field &&
 	    json_object_set_new(body, "field", json_string(err->field)) < 0) {
 		json_decref(body);
-		body = NULL; /* no memory, as below */
+		body = NULL; /* without memory, as below */
 	}
 	if (body && details && !request->tree)
-		(void)json_object_update_missing(body, details); /* the code says most */
+		(void)json_object_update_missing(body, details); /* optional */
 	json_decref(details);
 	if ((status == 503 || status == 429) &&
 	    !evhttp_find_header(evhttp_request_get_output_headers(request->ev),
@@ -302,9 +303,9 @@ static bool is_gone(int fd)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* The end of a connection shows as EV_CLOSED, but its reset as EV_READ, which input shows
- * as, too. Input behind a request is left where it is, and would wake the loop again and
- * again: then the connection is looked at once a second. */
+/* The end of a connection comes as EV_CLOSED, but a reset comes as EV_READ, like input.
+ * Input behind a request stays unread, and would wake the loop all the time. In that case
+ * the connection is checked once a second. */
 static void hangup_cb(evutil_socket_t fd, short what, void *arg)
 {
 	static const struct timeval one_second = {.tv_sec = 1};
@@ -335,14 +336,16 @@ void neap_http_hold(struct neap_http_request *request, void (*gone)(void *arg), 
 void neap_http_defer(struct neap_http_request *request, void (*gone)(void *arg),
 		     void *arg)
 {
-	if (request->hangup) { /* somebody else's now, and looked after already */
+	/* it belongs to another request, which is watched already */
+	if (request->hangup) {
 		request->gone = gone;
 		request->gone_arg = arg;
 		return;
 	}
 	neap_http_hold(request, gone, arg);
-	/* evhttp does not read while a request is with its handler, so it would see the
-	 * client go only at the answer. Without memory for the event it is so. */
+	/* evhttp does not read while a handler has the request, so it would notice the
+	 * client's end only at the answer. Without memory for the event that is the
+	 * case. */
 	request->hangup = event_new(request->base, neap_http_fd_get(request),
 				    EV_CLOSED | EV_READ, hangup_cb, request);
 	if (request->hangup)

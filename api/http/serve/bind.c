@@ -113,9 +113,9 @@ int neap_http_bind_tcp(const char *listen_text, int *ret_fd, struct neap_error *
 	fd = socket(addr.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return neap_error_sys(err, "socket for %s", listen_text);
-	/* Without the first a restart within a minute fails; the second is inherited by
-	 * accepted sockets and spares 40 ms in replies over 16 KB; the third keeps "[::]"
-	 * to IPv6. */
+	/* Without the first, a restart within a minute fails. Accepted sockets inherit
+	 * the second, which saves 40 ms in replies over 16 KB. The third limits "[::]" to
+	 * IPv6. */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
 	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) < 0 ||
 	    (addr.ss_family == AF_INET6 &&
@@ -129,7 +129,7 @@ int neap_http_bind_tcp(const char *listen_text, int *ret_fd, struct neap_error *
 	return 0;
 }
 
-/* 1: somebody listens at addr; 0: nobody does; or -code. */
+/* 1: a process listens at addr; 0: none does; or -code. */
 static int is_alive(const struct sockaddr_un *addr, struct neap_error *err)
 {
 	neap_auto_fd int fd =
@@ -137,7 +137,7 @@ static int is_alive(const struct sockaddr_un *addr, struct neap_error *err)
 
 	if (fd < 0)
 		return neap_error_sys(err, "socket for %s", addr->sun_path);
-	/* A full backlog answers EAGAIN: somebody is there. */
+	/* A full backlog answers EAGAIN, so a process listens. */
 	if (connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) == 0 ||
 	    errno == EAGAIN)
 		return 1;
@@ -182,10 +182,10 @@ int neap_http_bind_unix(const char *path, int *ret_fd, struct neap_error *err)
 		return neap_error_sys(err, "socket for %s", path);
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
 		return neap_error_sys(err, "bind %s (see --unix-socket)", path);
-	/* By path: fchmod on a socket changes only its nameless inode. */
+	/* By path: fchmod on a socket changes only its unnamed inode. */
 	if (chmod(path, 0666) < 0 || listen(fd, BACKLOG) < 0) {
 		neap_error_sys(err, "listen at %s", path);
-		(void)unlink(path); /* the listen error says more than this one could */
+		(void)unlink(path); /* the listen error is the more useful one */
 		return -NEAP_ESYS;
 	}
 	*ret_fd = fd;

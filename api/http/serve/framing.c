@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Header forms used for request smuggling, most of which evhttp accepts. Each is a row of
+ * Header forms used for request smuggling; evhttp accepts most of them. Each is a row of
  * t/test_http.c that expects a 400. */
 #include <event2/http.h>
 #include <event2/http_struct.h>
@@ -28,7 +28,7 @@ static int refused(struct neap_error *err, const char *why)
 	return neap_error_set(err, NEAP_EINVAL, "refused: %s", why);
 }
 
-/* evhttp takes a CR with a blank behind it, and everything but CR and LF. */
+/* evhttp accepts a CR before a blank, and everything but CR and LF. */
 static bool has_control(const char *value)
 {
 	for (; *value; value++)
@@ -50,7 +50,7 @@ static enum kind kind_of(const char *name)
 {
 	int kind;
 
-	/* No other header starts with these letters often enough to matter. */
+	/* Other headers seldom start with these letters. */
 	if (!strchr("HhCcTtAa", *name))
 		return KIND_COUNT;
 	for (kind = 0; kind < KIND_COUNT; kind++)
@@ -96,7 +96,7 @@ static int check_together(const struct evhttp_request *request, const int *count
 		return refused(err, "Transfer-Encoding in HTTP/1.0");
 	if (!counts[HOST] && request->minor)
 		return refused(err, "no Host");
-	/* evhttp takes the body of a HEAD for the next request. */
+	/* evhttp reads the body of a HEAD as the next request. */
 	if (request->type == EVHTTP_REQ_HEAD && (has_length || counts[ENCODING]))
 		return refused(err, "a HEAD with a body");
 	return 0;
@@ -107,14 +107,14 @@ int neap_guard_check_headers(struct evhttp_request *request, bool *ret_is_last,
 {
 	const struct evkeyval *header;
 	int counts[KIND_COUNT + 1] = {0};
-	bool has_length = false; /* over 0 */
+	bool has_length = false; /* a length over 0 */
 	size_t size = 0;
 
 	TAILQ_FOREACH(header, evhttp_request_get_input_headers(request), next)
 	{
 		enum kind kind = kind_of(header->key);
 
-		/* evhttp looks at its limit only when a line is not there whole. */
+		/* evhttp checks its limit only for incomplete lines. */
 		size += strlen(header->key) + strlen(header->value) + 4;
 		if (size > NEAP_HTTP_HEADER_MAX)
 			return refused(err, "headers over 16 KiB");
@@ -131,8 +131,8 @@ int neap_guard_check_headers(struct evhttp_request *request, bool *ret_is_last,
 	}
 	if (check_together(request, counts, has_length, err) < 0)
 		return -NEAP_EINVAL;
-	/* evhttp reads "0x5", "+5" and "5 6" as chunk sizes, and does not look for the
-	 * end of line behind a chunk. */
+	/* evhttp reads "0x5", "+5" and "5 6" as chunk sizes, and does not check the line
+	 * end after a chunk. */
 	*ret_is_last = counts[ENCODING] > 0;
 	return 0;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A guard lives from accept to evhttp's close callback, which carries it. evhttp exposes
- * its connection only with a request; before, it is found as the argument of the
- * bufferevent's callbacks and verified by its bufferevent. Do not keep a reference to the
- * bufferevent: evhttp closes the descriptor, and a living bufferevent would read from its
- * next owner. A guard never closes: it shuts the socket down, and evhttp sees the end. */
+ * A guard lives from accept to evhttp's close callback, which has it as argument. evhttp
+ * exposes its connection only with a request. Before that, the connection is found as the
+ * argument of the bufferevent's callbacks and verified by its bufferevent. Do not keep a
+ * reference to the bufferevent: evhttp closes the descriptor, and a living bufferevent
+ * would read from its next owner. A guard never closes the socket: it shuts it down, and
+ * evhttp sees the end. */
 #include "api/http/serve/guard.h"
 
 #include <event2/buffer.h>
@@ -20,7 +21,7 @@
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 
-/* Newcomers that the caps are looked at for in one turn of the loop. */
+/* Number of newcomers that are checked against the limits in one turn of the loop. */
 #define CAPS_EACH 64
 
 void neap_guard_refuse(struct neap_guard *guard)
@@ -30,11 +31,10 @@ void neap_guard_refuse(struct neap_guard *guard)
 	neap_guard_count_out(guard);
 	guard->is_refused = true;
 	guard->guards->leaving++;
-	/* Its memory is as good as free; counting it on would refuse the innocent,
-	 * too. */
+	/* Its memory will be free at once; counting it would refuse other clients. */
 	neap_guard_set_unfinished(guard, 0);
 	(void)shutdown(bufferevent_getfd(guard->bev),
-		       SHUT_RDWR); /* gone already: as wanted */
+		       SHUT_RDWR); /* it is gone already, as wanted */
 }
 
 static void guard_free(struct neap_guard *guard)
@@ -53,7 +53,8 @@ static void guard_free(struct neap_guard *guard)
 	neap_guard_leave(guard);
 	if (guards->last == guard)
 		guards->last = NULL;
-	explicit_bzero(guard->line, sizeof(guard->line)); /* it may hold half a token */
+	/* it may have a part of a token */
+	explicit_bzero(guard->line, sizeof(guard->line));
 	free(guard->user);
 	free(guard);
 }
@@ -70,8 +71,8 @@ static void closed_cb(struct evhttp_connection *connection, void *arg)
 	guard_free(guard);
 }
 
-/* Ties the guard to its connection. False: that is gone already, and now so is the
- * guard. */
+/* Ties the guard to its connection. False: the connection is gone already, and now the
+ * guard is too. */
 static bool tie(struct neap_guard *guard)
 {
 	struct bufferevent *bev = guard->bev;
@@ -81,12 +82,11 @@ static bool tie(struct neap_guard *guard)
 	bufferevent_getcb(bev, NULL, NULL, &event_cb, &connection);
 	if (!event_cb || evhttp_connection_get_bufferevent(connection) != bev) {
 		(void)bufferevent_disable(
-			bev, EV_READ | EV_WRITE); /* see above: never read again */
+			bev, EV_READ | EV_WRITE); /* see above: it never reads again */
 		if (guard->is_tls)
 			neap_tls_end(bev);
 		guard_free(guard);
-		/* evhttp lets go of what it never took when it has no memory for a
-		 * connection. */
+		/* Without memory for a connection evhttp never took the bufferevent. */
 		if (bufferevent_getfd(bev) < 0)
 			bufferevent_free(bev);
 		bufferevent_decref(bev);
@@ -97,9 +97,9 @@ static bool tie(struct neap_guard *guard)
 	return true;
 }
 
-/* Some time after they were accepted, when what came with them was read: of a thousand
- * informers that come back at once each has shown its token by then, and is no stranger.
- * epoll tells of a few at a time, so a turn is not enough. */
+/* Checks newcomers against the limits some time after accept, when their first bytes were
+ * read. When a thousand informers reconnect at once, each has sent its token by then and
+ * is not a stranger. epoll reports a few at a time, so one turn is not enough. */
 static void caps_cb(evutil_socket_t fd, short what, void *arg)
 {
 	static const struct timeval next_turn = {.tv_usec = 1000};
@@ -111,10 +111,10 @@ static void caps_cb(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	TAILQ_FOREACH(guard, &guards->list, next)
 	if (guard->is_new) {
-		/* Each may look through the whole list. */
+		/* Each check may walk the whole list. */
 		if (count++ == CAPS_EACH) {
 			(void)event_add(guards->caps,
-					&next_turn); /* or with the next newcomer */
+					&next_turn); /* or the next newcomer starts it */
 			return;
 		}
 		guard->is_new = false;
@@ -168,7 +168,7 @@ static void second_cb(evutil_socket_t fd, short what, void *arg)
 	    now.tv_sec - guard->since.tv_sec > guards->timeout_s)
 		neap_guard_refuse(guard);
 	if (!guards->count)
-		(void)event_del(guards->second); /* an idle daemon is not woken */
+		(void)event_del(guards->second); /* an idle daemon does not wake */
 }
 
 static struct bufferevent *accept_as(struct neap_guards *guards, struct bufferevent *bev,
@@ -177,15 +177,14 @@ static struct bufferevent *accept_as(struct neap_guards *guards, struct bufferev
 	static const struct timeval one_second = {.tv_sec = 1};
 	struct neap_guard *guard;
 
-	/* evhttp then tries by itself, and without TLS. Should it succeed, nobody guards
-	 * that connection, and its first request is refused. */
+	/* evhttp then makes its own, without TLS. If it can, that connection has no
+	 * guard, and its first request is refused. */
 	if (!bev)
 		return NULL;
 	(void)bufferevent_set_max_single_write(
-		bev, NEAP_HTTP_WRITE_MAX); /* slower without, not wrong */
+		bev, NEAP_HTTP_WRITE_MAX); /* a failure makes it only slower */
 	guard = neap_alloc(sizeof(*guard));
-	/* Without a guard evhttp makes one by itself, and its first request is
-	 * refused. */
+	/* Without a guard evhttp makes its own, and its first request is refused. */
 	if (!guard || !evbuffer_add_cb(bufferevent_get_input(bev),
 				       neap_guard_input_changed, guard)) {
 		free(guard);
@@ -233,7 +232,7 @@ struct neap_guard *neap_guards_note_request(struct neap_guards *guards,
 		break;
 	if (!guard || !guard->is_admitted || guard->is_refused)
 		return NULL;
-	/* What is left is the start of the next request. */
+	/* The rest is the start of the next request. */
 	neap_guard_set_unfinished(guard, evbuffer_get_length(bufferevent_get_input(bev)));
 	guard->since.tv_sec = 0;
 	guard->is_busy = true;
@@ -275,7 +274,7 @@ void neap_guard_note_answer(struct neap_guard *guard)
 	neap_guard_watch(guard, NULL, NULL);
 	neap_guard_end_request(guard);
 	guard->is_busy = false;
-	neap_guard_look_at_line(guard); /* of the next request */
+	neap_guard_look_at_line(guard); /* the next request's line */
 	if (guard->unfinished)
 		event_base_gettimeofday_cached(guard->guards->base, &guard->since);
 }
@@ -348,7 +347,8 @@ void neap_guards_free(struct neap_guards *guards)
 
 	if (!guards)
 		return;
-	/* Left are only those accepted in a turn of the loop that did not end. */
+	/* Only the guards that were accepted in an unfinished turn of the loop are
+	 * left. */
 	for (guard = TAILQ_FIRST(&guards->fresh); guard;
 	     guard = TAILQ_FIRST(&guards->fresh))
 		if (tie(guard))

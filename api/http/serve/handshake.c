@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The guard's part of TLS. Until the handshake is done, bytes on the wire count as those
- * of a stranger's unfinished request, and so does the length claimed by the client's
- * hello, for which OpenSSL allocates up to 128 KiB at once. The time limit of a request
- * runs from accept, so an endless handshake ends with it. */
+ * The guard's part of TLS. Until the handshake is done, its bytes count as a stranger's
+ * unfinished request. The length claimed by the client's hello counts too, because
+ * OpenSSL allocates up to 128 KiB for it at once. The time limit of a request runs from
+ * accept, so it ends an endless handshake too. */
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
@@ -15,13 +15,13 @@
 #define RECORD_HANDSHAKE 22
 #define CLIENT_HELLO     1
 
-/* A letter where TLS has a small number: somebody speaks HTTP. */
+/* TLS starts with a small number; a letter means that the client uses HTTP. */
 static bool is_plain(const struct neap_guard *guard)
 {
 	return guard->hello_len > 0 && guard->hello[0] >= 'A' && guard->hello[0] <= 'Z';
 }
 
-/* Length that the hello claims, once that has come. */
+/* Length claimed by the hello, if that has come. */
 static size_t claimed(const struct neap_guard *guard)
 {
 	const unsigned char *hello = guard->hello;
@@ -81,7 +81,8 @@ void neap_guard_handshake_end(struct neap_guard *guard)
 	neap_tls_end(guard->bev);
 	if (!is_plain(guard))
 		return;
-	/* Unread bytes would make the close a reset, which can overtake the answer. */
+	/* Unread bytes would turn the close into a reset, which can overtake the
+	 * answer. */
 	(void)recv(fd, waste, sizeof(waste), MSG_DONTWAIT);
 	(void)send(fd, text, sizeof(text) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }

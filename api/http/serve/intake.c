@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Input before evhttp parses it: counts the bytes and, while the client is unidentified,
- * searches its lines for the token. evhttp passes a request on only when it is complete,
- * so only here can an upload be stopped midway. It does not keep the request line either,
- * so the line's end is checked here.
+ * searches its lines for the token. evhttp passes on only complete requests, so this is
+ * the only place that can stop an upload midway. evhttp does not keep the request line
+ * either, so the line's end is checked here.
  *
  * The scanner does not parse: a line with a valid token identifies its sender, in a
  * header or not, because only its owner can send it. After that, nothing is scanned any
@@ -24,11 +24,11 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
-/* What libevent reads at a time, which no call of 2.1 changes, and what is read besides
- * in the same turn of the loop. */
+/* libevent reads this much at a time, which no call of 2.1 can change; and the amount
+ * that is read in addition in the same turn of the loop. */
 #define LIBEVENT_READ_MAX 4096
 #define READ_ON_MAX       (64 * 1024)
-/* A stream's client has nothing to say. */
+/* A stream's client has nothing to send. */
 #define STREAM_INPUT_MAX 4096
 
 void neap_guard_set_unfinished(struct neap_guard *guard, size_t len)
@@ -43,7 +43,7 @@ void neap_guard_set_unfinished(struct neap_guard *guard, size_t len)
 	guard->unfinished = len;
 }
 
-/* {"code", "message"}, or what the tree says; NULL without memory. */
+/* {"code", "message"}, or the tree's own format; NULL without memory. */
 static char *refusal_text(const struct neap_guard *guard, int status,
 			  const struct neap_error *err)
 {
@@ -67,7 +67,7 @@ void neap_guard_tell(struct neap_guard *guard, const char *status, const char *h
 	neap_auto_free char *text = NULL;
 
 	if (guard->is_busy || evbuffer_get_length(bufferevent_get_output(guard->bev)) > 0)
-		return; /* it would come amid another answer */
+		return; /* it would come in the middle of another answer */
 	text = refusal_text(guard, (int)strtol(status, NULL, 10), err);
 	neap_buf_init(&out, NEAP_BUF_LINE);
 	neap_buf_addf(&out,
@@ -116,8 +116,7 @@ static void tell_busy(struct neap_guard *guard)
 	neap_guard_tell(guard, "503 Service Unavailable", "Retry-After: 1\r\n", &err);
 }
 
-/* Its first lines may never end for evhttp, and the client would wait for half a
- * minute. */
+/* For evhttp its first lines may never end, and the client would wait half a minute. */
 static void tell_plain(struct neap_guard *guard)
 {
 	struct neap_error err;
@@ -127,7 +126,7 @@ static void tell_plain(struct neap_guard *guard)
 	neap_guard_tell(guard, "400 Bad Request", "", &err);
 }
 
-/* The line names somebody with a role, whose the connection is now. */
+/* The line identifies a user with a role, who gets the connection. */
 static bool join_by_line(struct neap_guard *guard)
 {
 	static const char name[] = "Authorization:";
@@ -171,8 +170,8 @@ static void scan(struct neap_guard *guard, const char *data, size_t len)
 	}
 }
 
-/* evhttp reads the version with sscanf, to which "+1.\r01" is 1.1, and drops blanks
- * behind it: what stands before it may read such a line in another way, or not at all. */
+/* evhttp reads the version with sscanf, which takes "+1.\r01" as 1.1, and drops blanks
+ * after it. A proxy in front may read this line in another way, or not at all. */
 static bool ends_in_version(struct evbuffer *buffer, size_t len)
 {
 	char end[sizeof(" HTTP/1.1") - 1];
@@ -186,9 +185,9 @@ static bool ends_in_version(struct evbuffer *buffer, size_t len)
 		memcmp(end, " HTTP/1.0", sizeof(end)) == 0);
 }
 
-/* evhttp does not close behind its answer to a CONNECT, whose body it takes for the next
- * request, and nobody hears of it: as this line stays the one looked at, what comes
- * behind is refused with it. */
+/* evhttp does not close after its answer to a CONNECT, and reads its body as the next
+ * request without a callback. This line stays the checked one, so the rest is refused
+ * with it. */
 static bool begins_with_connect(struct evbuffer *buffer)
 {
 	char start[sizeof("CONNECT ") - 1];
@@ -198,7 +197,7 @@ static bool begins_with_connect(struct evbuffer *buffer)
 	       memcmp(start, "CONNECT ", sizeof(start)) == 0;
 }
 
-/* A line of a request begins with a method, a blank, and the path. */
+/* A request line begins with a method, a blank, and the path. */
 static bool asks_in_tree(const struct neap_guard *guard, struct evbuffer *buffer)
 {
 	char start[64];
@@ -216,7 +215,7 @@ static bool asks_in_tree(const struct neap_guard *guard, struct evbuffer *buffer
 void neap_guard_look_at_line(struct neap_guard *guard)
 {
 	struct evbuffer *buffer = bufferevent_get_input(guard->bev);
-	/* As evhttp looks for it. */
+	/* Searches as evhttp does. */
 	struct evbuffer_ptr end =
 		evbuffer_search_eol(buffer, NULL, NULL, EVBUFFER_EOL_CRLF);
 
@@ -226,8 +225,8 @@ void neap_guard_look_at_line(struct neap_guard *guard)
 			      !begins_with_connect(buffer);
 }
 
-/* A NUL would end a header's value for evhttp and not for a proxy before it; most bodies
- * are text, and where one is not its own are counted off (server.c). */
+/* A NUL would end a header's value for evhttp, but not for a proxy in front. Most bodies
+ * are text; in others NULs are subtracted (server.c). */
 static size_t count_nuls(const char *data, size_t len)
 {
 	const char *end = data + len;
@@ -240,11 +239,11 @@ static size_t count_nuls(const char *data, size_t len)
 	return count;
 }
 
-/* The last len bytes of the buffer. */
+/* Checks the last len bytes of the buffer. */
 static void look_through(struct neap_guard *guard, struct evbuffer *buffer, size_t len)
 {
 	struct evbuffer_iovec
-		pieces[8]; /* libevent's 4 KB are two at most, what is read on is one */
+		pieces[8]; /* libevent's 4 KB are two at most, the added read is one */
 	struct evbuffer_ptr at;
 	size_t size = evbuffer_get_length(buffer);
 	int count, i;
@@ -262,9 +261,9 @@ static void look_through(struct neap_guard *guard, struct evbuffer *buffer, size
 	}
 }
 
-/* A full read of libevent's has mostly left something. Of 200 KB that are there 4 KB at a
- * time are 50 turns of the loop, three system calls each. The end of the connection, and
- * what goes wrong, is left to libevent to see. */
+/* After a full read of libevent there is mostly more to read. 4 KB at a time, 200 KB
+ * would take 50 turns of the loop with three system calls each. The connection's end and
+ * errors are left to libevent. */
 static void read_on(struct neap_guard *guard, struct evbuffer *buffer)
 {
 	int fd = bufferevent_getfd(guard->bev), there = 0;
@@ -281,7 +280,7 @@ static void read_on(struct neap_guard *guard, struct evbuffer *buffer)
 		return;
 	space.iov_len = (size_t)n;
 	guard->is_reading_on = true;
-	(void)evbuffer_commit_space(buffer, &space, 1); /* counted as all input is */
+	(void)evbuffer_commit_space(buffer, &space, 1); /* counted like all input */
 	guard->is_reading_on = false;
 }
 
@@ -290,15 +289,15 @@ static size_t largest(const struct neap_guard *guard)
 	return guard->asks_in_tree ? NEAP_HTTP_REQUEST_LARGE_MAX : NEAP_HTTP_REQUEST_MAX;
 }
 
-/* Requests on the way of one user. */
+/* The requests of one user that are being received. */
 static bool is_over_share(const struct neap_guard *guard)
 {
 	return neap_guard_rank(guard) == NEAP_HTTP_RANK_USER &&
 	       guard->share->unfinished > NEAP_HTTP_UNFINISHED_USER_MAX;
 }
 
-/* What all may hold with this one, so that users leave room for admins, and these for
- * root. */
+/* Limit for all clients together with this one, so that users leave room for admins, and
+ * admins for root. */
 static size_t all_unfinished(const struct neap_guard *guard)
 {
 	switch (neap_guard_rank(guard)) {

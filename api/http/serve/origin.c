@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Requests that a browser sends for a foreign page. Where no token is needed, any page
- * could use its reader's browser: under a name of its own that resolves to this machine
- * (DNS rebinding), or across sites. A foreign Host name reveals the first, an Origin
- * header the second. With a token, and over the unix socket, no browser acts by itself;
- * with TLS, a foreign name does not match the certificate, but the browser shows its
- * user's. */
+ * could use its reader's browser: under its own name that resolves to this machine (DNS
+ * rebinding), or across sites. A foreign Host name reveals the first, an Origin header
+ * the second. With a token, and over the unix socket, a browser sends nothing by itself.
+ * With TLS a foreign name does not match the certificate, but the browser sends its
+ * user's certificate. */
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
@@ -16,7 +16,7 @@
 
 #define HOST_SIZE 256
 
-/* Without its port and brackets. False: too long. */
+/* Takes the name without port and brackets. False: too long. */
 static bool take_name(const char *host, char name[HOST_SIZE])
 {
 	bool is_v6 = *host == '[';
@@ -63,7 +63,7 @@ int neap_http_check_origin(const struct neap_http_request *request,
 	const char *at;
 
 	if (!request->host_names || request->peer.is_unix ||
-	    *request->peer_name) /* which only a token gives */
+	    *request->peer_name) /* only a token gives a name here */
 		return 0;
 	if (host && !neap_guard_is_tls(request->guard) &&
 	    !is_own(request->host_names, host)) {

@@ -153,7 +153,7 @@ int neap_http_header_add(struct neap_http_request *request, const char *name,
 	return 0;
 }
 
-/* The end of one element of a header list, at its comma or at the end of the text. */
+/* Returns the end of one element of a header list: its comma or the end of the text. */
 static const char *element_end(const char *text)
 {
 	bool is_quoted = false;
@@ -174,7 +174,7 @@ static const char *blanks_skip(const char *text, const char *end)
 	return text;
 }
 
-/* ";q=0", "; Q=0.000": not wanted at all. */
+/* ";q=0", "; Q=0.000": not wanted. */
 static bool is_weight_zero(const char *text, const char *end)
 {
 	while (text < end) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * From evhttp's request to a handler: framing, address, identity, route. Access is
- * decided here, before any handler runs; a handler sees only requests of known peers,
+ * decided here, before any handler runs. A handler sees only requests of known peers,
  * unless its route is open. */
 #include "api/http/server.h"
 
@@ -41,13 +41,14 @@ enum { PLAIN, TLS, UNIX, LISTENERS };
 
 struct neap_http {
 	struct event_base *base;
-	/* One a listener, as evhttp asks for a connection without saying of which. */
+	/* One per listener, because evhttp's callback for a new connection does not say
+	 * which listener it is. */
 	struct evhttp *evhttp[LISTENERS];
 	struct neap_guards *guards;
 	struct neap_tls *tls;
 	char *token;
 	struct neap_tokens *tokens;
-	struct neap_bearers bearers; /* borrows both */
+	struct neap_bearers bearers; /* it borrows both */
 	int timeout_s;
 	const char *host_names;
 	const struct neap_http_tree *tree;
@@ -64,8 +65,8 @@ struct neap_http {
 	int owned_fds[LISTENERS]; /* -1 until the start has succeeded */
 };
 
-/* The route, or NULL with the methods that this path has ("" when there is no such
- * path). */
+/* Finds the route. NULL with the methods that this path has; "" when there is no such
+ * path. */
 static const struct neap_http_route *
 find_route(struct neap_http *http, const char *method, const char *path, void **ret_arg,
 	   struct neap_route_match *ret_match, struct neap_buf *allowed)
@@ -90,7 +91,7 @@ find_route(struct neap_http *http, const char *method, const char *path, void **
 	return NULL;
 }
 
-/* Copies what the pattern took; the path itself stays whole for messages. */
+/* Copies the parts that the pattern matched; the path itself stays whole for messages. */
 static int keep_match(struct neap_http_request *request,
 		      const struct neap_route_match *match, struct neap_error *err)
 {
@@ -113,7 +114,7 @@ static int keep_match(struct neap_http_request *request,
 	return 0;
 }
 
-/* The body in one piece, with a NUL behind it. */
+/* Reads the body in one piece, with a NUL behind it. */
 static int read_body(struct neap_http_request *request, struct neap_error *err)
 {
 	struct evbuffer *in = evhttp_request_get_input_buffer(request->ev);
@@ -146,7 +147,7 @@ static void answer_no_route(struct neap_http_request *request, const char *metho
 	neap_http_answer_coded_take(request, 405, "MethodNotAllowed", &err, NULL);
 }
 
-/* Bytes that are no text; only who says that it sends them may. */
+/* The content type of binary bodies; only requests that declare it may have them. */
 #define BINARY_TYPE "application/vnd.kubernetes.protobuf"
 
 static int count_nuls(const struct neap_http_request *request, size_t *ret,
@@ -220,7 +221,7 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 		is_last = is_wrong = true;
 	if (is_last && evhttp_add_header(evhttp_request_get_output_headers(request->ev),
 					 "Connection", "close") < 0) {
-		neap_http_drop_take(request); /* what follows must not be read */
+		neap_http_drop_take(request); /* the rest must not be read */
 		return;
 	}
 	if (is_wrong) {
@@ -240,7 +241,7 @@ static void dispatch(struct neap_http *http, struct neap_http_request *request)
 		return;
 	}
 	route = find_route(http, method, request->path, &arg, &match, &allowed);
-	/* Who may look at all may know what there is. */
+	/* Any user with read access may know the paths. */
 	needed = route ? route->role : NEAP_HTTP_READER;
 	if (request->peer.role < needed) {
 		neap_http_answer_denied(request, needed);
@@ -303,7 +304,7 @@ static bool listen_all(struct neap_http *http)
 }
 
 static const struct timeval pause = {.tv_sec = 1};
-/* As good as never. */
+/* In practice never. */
 static const struct timeval dormant = {.tv_sec = 365 * 24 * 3600};
 
 static void reopen_cb(evutil_socket_t fd, short what, void *arg)
@@ -312,7 +313,7 @@ static void reopen_cb(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	/* Cannot fail: its place just became free. */
+	/* Cannot fail: its memory was just freed. */
 	(void)event_add(http->reopen, listen_all(http) ? &dormant : &pause);
 }
 
@@ -337,9 +338,8 @@ static int is_of_listener(const struct event_base *base, const struct event *eve
 	return search->found != NULL;
 }
 
-/* The callback's argument is the evhttp that the listener was given to, whatever it was
- * set with, and that leads nowhere; but the timer that is always pending leads to the
- * server. */
+/* The callback's argument is the evhttp of the listener, whatever it was set with, and
+ * has no way to the server. The timer that is always pending has one. */
 static void accept_failed(struct evconnlistener *listener, void *evhttp)
 {
 	struct search search = {.listener = listener};
@@ -351,8 +351,8 @@ static void accept_failed(struct evconnlistener *listener, void *evhttp)
 				       &search);
 	if (!search.found || neap_guards_make_descriptor(search.found->guards))
 		return;
-	/* Accepting again at once would only spin. Without a way back it stays as it
-	 * is. */
+	/* An immediate accept would only spin. Without a timer to resume, listening goes
+	 * on. */
 	if (event_add(search.found->reopen, &pause) == 0)
 		(void)evconnlistener_disable(listener);
 }
@@ -398,10 +398,10 @@ static bool add_evhttp(struct neap_http *http, int index, bool is_tls)
 		return false;
 	evhttp_set_allowed_methods(evhttp, METHODS);
 	evhttp_set_max_headers_size(evhttp, NEAP_HTTP_HEADER_MAX);
-	/* What guards and dispatch say against large ones has a form. */
+	/* Guards and dispatch answer large bodies in the tree's format. */
 	evhttp_set_max_body_size(evhttp, BODY_OF_NOBODY);
 	evhttp_set_timeout(evhttp, http->timeout_s);
-	/* Every answer brings its own, out of evhttp's sight (answer.c). */
+	/* Every answer sets its own type, not through evhttp (answer.c). */
 	evhttp_set_default_content_type(evhttp, NULL);
 	evhttp_set_bevcb(evhttp, is_tls ? neap_guards_accept_tls : neap_guards_accept,
 			 http->guards);
@@ -451,8 +451,7 @@ int neap_http_new(struct event_base *base, const struct neap_http_config *config
 		neap_http_free(http);
 		return neap_error_nomem(err);
 	}
-	/* Only now do the descriptors belong to the server, and only now are they its to
-	 * close. */
+	/* Only now the server owns the descriptors and closes them. */
 	memcpy(http->owned_fds, fds, sizeof(fds));
 	*ret = http;
 	return 0;
@@ -492,7 +491,7 @@ void neap_http_free(struct neap_http *http)
 	if (!http)
 		return;
 	for (int i = 0; i < LISTENERS; i++)
-		if (http->evhttp[i]) /* frees its listener and connections, too */
+		if (http->evhttp[i]) /* frees its listener and connections too */
 			evhttp_free(http->evhttp[i]);
 	for (int i = 0; i < LISTENERS; i++)
 		neap_cleanup_fd(&http->owned_fds[i]);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Shares of users: connections, watches, requests, bytes being read. A user has at most
- * its share. When all connections are used up by several users, the one with the most
- * gives way to one with fewer. Admins have no share, and a reserve above the users; root
- * and the daemon's own user over the unix socket have another reserve above that. So
- * freeze and release get through, whatever others hold. */
+ * its share. When several users use up all connections, the one with the most loses one
+ * to a user with fewer. Admins have no share, and a reserve above the users. root and the
+ * daemon's own user over the unix socket have another reserve above that. So freeze and
+ * release get through, whatever others hold. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static const char *const rank_names[NEAP_HTTP_RANK_COUNT] = {
 	[NEAP_HTTP_RANK_LOCAL] = "local",
 };
 
-/* And the option that says how many of them one user may have. */
+/* The things, and the option that limits each of them per user. */
 static const struct {
 	const char *name, *option;
 	size_t max;
@@ -67,7 +67,7 @@ static void make_key(const struct neap_share *share, char *key)
 	(void)snprintf(key, KEY_SIZE, "%d%s", (int)share->rank, share->name);
 }
 
-/* With a reference. NULL without memory. */
+/* Returns it with a reference, NULL without memory. */
 static struct neap_share *share_ref(struct neap_guards *guards, enum neap_http_rank rank,
 				    const char *name)
 {
@@ -197,7 +197,7 @@ bool neap_guard_may_have(struct neap_guard *guard, enum neap_http_thing thing,
 	return false;
 }
 
-/* A place among the connections, or it has to go. */
+/* Takes a place among the connections; without one the connection is closed. */
 static void keep(struct neap_guard *guard)
 {
 	struct neap_guards *guards = guard->guards;
@@ -235,7 +235,7 @@ void neap_guard_join(struct neap_guard *guard, const struct neap_http_user *user
 	struct neap_share *share;
 	struct neap_error err;
 
-	/* Everybody over plain TCP, where that has a role. */
+	/* All clients over plain TCP, if anonymous clients have a role. */
 	if (user == &neap_http_anonymous) {
 		neap_guard_address(guard, address, sizeof(address));
 		name = address;
@@ -245,12 +245,12 @@ void neap_guard_join(struct neap_guard *guard, const struct neap_http_user *user
 		return;
 	share = share_ref(guards, rank, name);
 	if (!share)
-		return; /* it stays with strangers, and their limits */
+		return; /* it stays a stranger, with those limits */
 	neap_guard_set_unfinished(guard, 0);
 	neap_guard_leave(guard);
 	guard->share = share;
 	neap_guard_set_unfinished(guard, unfinished);
-	explicit_bzero(guard->line, sizeof(guard->line)); /* it may hold the token */
+	explicit_bzero(guard->line, sizeof(guard->line)); /* it may have the token */
 	if (!was_counted)
 		return;
 	if (!neap_guard_may_have(guard, NEAP_HTTP_CONNECTIONS, &err)) {
@@ -281,7 +281,7 @@ static int all_taken(struct neap_error *err, size_t max)
 	return 503;
 }
 
-/* Admins have some more. */
+/* Admins may have some more. */
 static size_t streams_max(const struct neap_guard *guard, size_t max, size_t reserve)
 {
 	return neap_guard_rank(guard) > NEAP_HTTP_RANK_USER ? max + reserve : max;
@@ -342,8 +342,8 @@ static size_t min(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Each connection is a descriptor, and others need some, too: half of them are not for
- * connections. */
+/* Each connection needs a descriptor. Half of the descriptors are reserved for other
+ * uses. */
 void neap_guards_set_limits(struct neap_guards *guards,
 			    const struct neap_http_limits *limits)
 {

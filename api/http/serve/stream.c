@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Streaming answers: events over one chunked answer. evhttp's output buffer is unbounded,
+ * Streaming answers: events in one chunked answer. evhttp's output buffer is unbounded,
  * and its read timeout counts the client's silence, so both are handled here: unread
  * output is checked before each piece, and TCP keep-alive replaces the read timeout.
  *
- * A push writes directly from where its parts are; only what the socket does not accept
- * goes through libevent's buffer. So an event for five hundred watchers costs little more
- * than five hundred system calls. */
+ * A push writes directly from the memory of its parts. Only the rest that the socket does
+ * not accept goes through libevent's buffer. So an event for five hundred watchers costs
+ * little more than five hundred system calls. */
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
@@ -24,16 +24,17 @@
 #include "api/http/serve/server_priv.h"
 #include "engine/base/mem.h"
 
-/* A client that went without a word is noticed after 30 + 3 * 10 s. */
+/* A client that vanished is noticed after 30 + 3 * 10 s. */
 #define PROBE_IDLE_S  30
 #define PROBE_EACH_S  10
 #define PROBE_COUNT   3
 #define RETRY_AFTER_S "10"
-#define CHUNK_ROOM    64 /* its length and the end of that line */
-/* What has to wait is copied up to here, as a reference takes about as much. */
+#define CHUNK_ROOM    64 /* its length and that line's end */
+/* Waiting bytes up to this size are copied, because a reference takes about as much
+ * memory. */
 #define COPY_MAX 256
-/* As good as never. None at all would bring the old one back with the first byte the
- * client sends: libevent keeps it with the event when that is added without one. */
+/* In practice never. Without a timeout, the old one would return with the client's first
+ * byte: libevent keeps it with an event that is added without one. */
 #define READ_TIMEOUT_S (365 * 24 * 3600)
 
 struct neap_http_stream {
@@ -43,15 +44,15 @@ struct neap_http_stream {
 	void *gone_arg;
 	struct evbuffer *piece; /* empty between two sends */
 	int skips;              /* in a row */
-	bool is_chunked;        /* not to a client of HTTP/1.0 */
-	bool is_plain;          /* no TLS */
-	bool is_ending;         /* whoever had it has let go */
-	bool is_clear;          /* nothing waits in output */
+	bool is_chunked;        /* false: the client uses HTTP/1.0 */
+	bool is_plain;          /* without TLS */
+	bool is_ending;         /* its owner has released it */
+	bool is_clear;          /* no bytes wait in output */
 	int fd;
-	struct evbuffer *output;           /* of the connection */
-	struct evbuffer_cb_entry *changes; /* of output */
-	struct event *empty;               /* fired by hand: output is */
-	void (*room)(void *arg);           /* of the last push; NULL: nobody waits */
+	struct evbuffer *output;           /* the connection's */
+	struct evbuffer_cb_entry *changes; /* the callback of output */
+	struct event *empty;               /* fired by hand when output is empty */
+	void (*room)(void *arg);           /* of the last push; NULL: no callback */
 	void *room_arg;
 };
 
@@ -89,9 +90,9 @@ static void empty_cb(evutil_socket_t fd, short what, void *arg)
 		room(stream->room_arg);
 }
 
-/* Over TLS libevent tells evhttp later that all was written. What evhttp takes as the end
- * of its answer may not be said before, or it lets go of what was added meanwhile; so the
- * loop goes round once. */
+/* Over TLS libevent tells evhttp later that all was written. For evhttp that is the end
+ * of its answer, so it must not come while bytes added meanwhile would be dropped. So the
+ * loop turns once more. */
 static void call_later(struct neap_http_stream *stream)
 {
 	static const struct timeval soon = {0};
@@ -100,7 +101,7 @@ static void call_later(struct neap_http_stream *stream)
 		event_active(stream->empty, EV_TIMEOUT, 0);
 }
 
-/* In the middle of libevent's writing, so that nothing may be done here. */
+/* This runs in the middle of libevent's writing, so it must do nothing else. */
 static void output_changed(struct evbuffer *output, const struct evbuffer_cb_info *info,
 			   void *arg)
 {
@@ -143,13 +144,13 @@ static void gone_cb(void *arg)
 	if (!stream->is_ending)
 		stream->gone(stream->gone_arg);
 	stream_free(stream);
-	/* When evhttp saw the end itself it has let go of the request, which would be
-	 * lost. */
+	/* evhttp drops the request when it saw the end itself; then it must be freed
+	 * here. */
 	if (!evhttp_request_get_connection(ev))
 		evhttp_request_free(ev);
 }
 
-/* What fails here costs only that a lost client is noticed later, at a write. */
+/* A failure only delays the notice of a lost client to the next write. */
 static void set_timeouts(struct bufferevent *bev, int timeout_s)
 {
 	struct timeval read_timeout = {.tv_sec = READ_TIMEOUT_S};
@@ -173,7 +174,7 @@ static void answer_nomem(struct neap_http_request *request)
 	neap_http_answer_error(request, &err);
 }
 
-/* And one header more, or none: name is NULL. */
+/* Adds one more header, unless name is NULL. */
 static bool finish_headers(struct neap_http_request *request, const char *type,
 			   const char *name, const char *value)
 {
@@ -198,7 +199,7 @@ static void answer_head(struct neap_http_request *request, const char *type,
 	evhttp_send_reply(ev, 200, NULL, NULL);
 }
 
-/* The head goes out at once, so that what comes next need not wait behind it. */
+/* Sends the head at once, so that later bytes need not wait behind it. */
 static void start(struct neap_http_stream *stream, struct neap_http_request *request,
 		  void (*gone)(void *arg), void *arg)
 {
@@ -211,9 +212,10 @@ static void start(struct neap_http_stream *stream, struct neap_http_request *req
 	stream->is_chunked = stream->ev->chunked;
 	if (!stream->is_plain || evbuffer_unfreeze(stream->output, 1) < 0)
 		return;
-	/* What fails or does not fit is the loop's. */
+	/* The loop handles a failure or a rest. */
 	(void)evbuffer_write_atmost(stream->output, stream->fd, NEAP_HTTP_WRITE_MAX);
-	(void)evbuffer_freeze(stream->output, 1); /* cannot fail, as the other did not */
+	/* cannot fail, because the unfreeze worked */
+	(void)evbuffer_freeze(stream->output, 1);
 }
 
 struct neap_http_stream *neap_http_stream_start_take(struct neap_http_request *request,
@@ -240,7 +242,7 @@ struct neap_http_stream *neap_http_stream_start_take(struct neap_http_request *r
 		neap_http_answer_busy_take(request, status, &err);
 		return NULL;
 	}
-	/* Whatever the client says meanwhile is not read as a request. */
+	/* Bytes that the client sends meanwhile are not read as a request. */
 	if (!finish_headers(request, type, "Connection", "close")) {
 		stream_free(stream);
 		neap_http_drop_take(request);
@@ -292,8 +294,8 @@ int neap_http_stream_send(struct neap_http_stream *stream, const char *data, siz
 		return 1; /* an empty chunk would end the answer */
 	if (evbuffer_get_length(bufferevent_get_output(bev)) >
 		    NEAP_HTTP_STREAM_UNREAD_MAX ||
-	    /* evhttp does not look whether it could print the length of the chunk, and
-	     * the end of line behind it, which goes where the piece ends. */
+	    /* evhttp does not check the memory for the chunk's length and for the line
+	     * end after it, which goes behind the piece. */
 	    evbuffer_expand(bufferevent_get_output(bev), CHUNK_ROOM) < 0 ||
 	    evbuffer_expand(stream->piece, len + strlen("\r\n")) < 0 ||
 	    evbuffer_add(stream->piece, data, len) < 0) {
@@ -308,7 +310,8 @@ int neap_http_stream_send(struct neap_http_stream *stream, const char *data, siz
 
 /* --- pushing --- */
 
-/* Bytes that the socket took; 0 also when it fails, which whoever writes next is told. */
+/* Returns the bytes that the socket took; 0 also after an error, which the next write
+ * reports. */
 static size_t send_now(int fd, struct iovec *pieces, size_t count)
 {
 	struct msghdr message = {.msg_iov = pieces, .msg_iovlen = count};
@@ -317,7 +320,7 @@ static size_t send_now(int fd, struct iovec *pieces, size_t count)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* What a reference needs to find its owner when it has been sent. */
+/* Finds the owner of a reference when it has been sent. */
 struct held {
 	void (*release)(void *owner);
 	void *owner;
@@ -352,7 +355,7 @@ static int keep_part(struct evbuffer *piece, const char *data, size_t len, void 
 	return 0;
 }
 
-/* All behind the first sent bytes, into the connection's buffer. */
+/* Adds all bytes behind the first sent ones to the connection's buffer. */
 static int keep_rest(struct neap_http_stream *stream, const struct iovec *pieces,
 		     size_t piece_count, const struct neap_http_part *parts,
 		     const struct neap_http_owners *owners, size_t all, size_t sent)
@@ -360,7 +363,7 @@ static int keep_rest(struct neap_http_stream *stream, const struct iovec *pieces
 	size_t at = 0, first = stream->is_chunked;
 	size_t part_count = piece_count - 2 * first;
 
-	/* Each block is encrypted by itself: one for all. */
+	/* Each block is encrypted by itself, so there is one for all. */
 	if (!stream->is_plain && evbuffer_expand(stream->piece, all) < 0)
 		return -NEAP_ENOMEM;
 	for (size_t i = 0; i < piece_count; at += pieces[i].iov_len, i++) {
@@ -402,13 +405,14 @@ int neap_http_stream_push(struct neap_http_stream *stream,
 		pieces[at++] = (struct iovec){(void *)(uintptr_t) "\r\n", 2};
 		all += (size_t)len + 2;
 	}
-	/* Behind what waits, and encrypted, the bufferevent alone may write. */
+	/* If bytes wait, or over TLS, only the bufferevent may write. */
 	if (stream->is_clear && stream->is_plain)
 		sent = send_now(stream->fd, pieces, at);
 	if (sent == all)
 		return 1;
 	if (keep_rest(stream, pieces, at, parts, owners, all, sent) < 0) {
-		neap_guard_refuse(stream->guard); /* half a chunk is none */
+		/* half a chunk would break the answer */
+		neap_guard_refuse(stream->guard);
 		return -NEAP_ENOMEM;
 	}
 	stream->room = room;

@@ -6,11 +6,11 @@
 #include "api/http/serve/server_priv.h"
 #include "api/task/task.h"
 
-/* Of bodies that wait: beyond it a request is worked on at once, as no more may be held
- * for its peer. */
+/* Limit for the bodies that wait; beyond it a request is handled at once, because no more
+ * may be held for its peer. */
 #define BYTES_MAX ((size_t)8 * 1024 * 1024)
 
-/* Of one that waits no more. */
+/* Called for a request that no longer waits. */
 static void leave(struct neap_http_request *request)
 {
 	neap_task_free(request->task);
@@ -38,8 +38,7 @@ static enum neap_task_next its_turn(void *arg)
 void neap_http_turn_run(struct neap_http_turns *turns, struct neap_http_request *request,
 			const struct neap_http_route *route, void *arg)
 {
-	/* What is open to everybody is asked for by those who look whether neapd
-	 * lives. */
+	/* Health checks use open routes, so these are not deferred. */
 	bool is_open = route->role == NEAP_HTTP_ANYBODY;
 
 	if (is_open || neap_tasks_enter(turns->tasks)) {
@@ -59,8 +58,8 @@ void neap_http_turn_run(struct neap_http_turns *turns, struct neap_http_request 
 	request->handler = route->handler;
 	request->handler_arg = arg;
 	turns->bytes += request->body_len;
-	/* Not deferred: one that has said all and closed its side is answered, as it is
-	 * where nobody waits. */
+	/* neap_http_hold, not neap_http_defer: a client that closed its side after the
+	 * request is still answered, as it is without waiting. */
 	neap_http_hold(request, client_gone, request);
 	neap_task_wake(request->task);
 }

@@ -54,7 +54,7 @@ const struct neap_http_user *neap_http_token_find(const struct neap_http_request
 	return neap_bearers_find(request->bearers, value, &role, &user) ? user : NULL;
 }
 
-/* Of a user by token or by uid. */
+/* Names a user by token or by uid. */
 static void explain(const struct neap_http_peer *peer, enum neap_http_role needed,
 		    struct neap_error *err)
 {
@@ -64,7 +64,7 @@ static void explain(const struct neap_http_peer *peer, enum neap_http_role neede
 		neap_error_set(err, NEAP_EFORBIDDEN,
 			       "%s%.100s has no role here: neapd gives one with --grant "
 			       "reader=%s%.100s",
-			       kind, who, kind, who); /* the same whatever is asked for */
+			       kind, who, kind, who); /* the same for every request */
 	else
 		neap_error_set(err, NEAP_EFORBIDDEN,
 			       "%s%.100s is %s here, and this needs %s: neapd gives it "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * When to load another certificate. Files are checked by stat(2) once a second, which
- * shows link swaps of a mounted secret, renames and writes in place, and costs less than
- * watching every directory along a chain of links. */
+ * When to load another certificate. Files are checked by stat(2) once a second. That
+ * shows swapped links of a mounted secret, renames and writes in place, and costs less
+ * than watching every directory along a chain of links. */
 #include "api/http/tls/tls.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include "api/http/tls/tls_priv.h"
 #include "engine/base/mem.h"
 
-/* A file that root read at the start can lie where the loop may not look: it counts as it
- * was before. */
+/* The loop may lack access to a file that root read at the start: it counts as
+ * unchanged. */
 static void sign_take(const struct neap_tls_config *config,
 		      const struct neap_tls_sign *before, struct neap_tls_sign *ret)
 {
@@ -42,7 +42,7 @@ static void sign_take(const struct neap_tls_config *config,
 	}
 }
 
-/* Both were zeroed before they were filled, holes and all. */
+/* Both were zeroed before, including padding. */
 static bool is_same(const struct neap_tls_sign *a, const struct neap_tls_sign *b)
 {
 	return memcmp(a, b, sizeof(*a)) == 0;
@@ -54,15 +54,15 @@ int neap_tls_look(struct neap_tls *tls, bool is_asked, struct neap_error *err)
 	struct neap_tls_sign now;
 	SSL_CTX *context = NULL;
 
-	/* Taken before the files are read: what changes meanwhile differs at the next
+	/* Taken before the files are read, so that a change meanwhile shows at the next
 	 * look. */
 	sign_take(&tls->config, &tls->used, &now);
 	if (is_same(&now, &tls->used))
 		return 0;
-	/* Also what was told to be of no use: its first day may come, memory be there
-	 * again. */
+	/* Also tries files that were refused: the certificate may be valid from now on,
+	 * or memory may be there again. */
 	if (neap_tls_load(&tls->config, tls->context, &context, &facts, err) == 0) {
-		SSL_CTX_free(tls->context); /* its connections hold it on */
+		SSL_CTX_free(tls->context); /* its connections keep references */
 		tls->context = context;
 		tls->facts = facts;
 		tls->used = now;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From files to an OpenSSL context. Each file is read once and completely, so that what
- * is checked is what is used; errors name the option, the file and what to do. */
+ * From files to an OpenSSL context. Each file is read once and completely, so that the
+ * checked bytes are the used ones. Errors name the option, the file and what to do. */
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/err.h>
@@ -15,7 +15,7 @@
 #include "engine/base/file.h"
 #include "engine/base/mem.h"
 
-/* What a client may send as its chain, and how long that may be. */
+/* Limits of a client's chain, in bytes and in certificates. */
 #define CHAIN_BYTES 24576
 #define CHAIN_DEPTH 8
 
@@ -36,7 +36,8 @@ static void file_done(struct file *file)
 
 #define auto_file __attribute__((cleanup(file_done))) struct file
 
-/* Who can write a file here decides who is let in; who can read the key can be neapd. */
+/* A user who can write a file here decides who gets access; one who can read the key can
+ * act as neapd. */
 static int file_check(const struct file *file, const struct stat *st, uid_t own_uid,
 		      struct neap_error *err)
 {
@@ -82,7 +83,7 @@ static int file_read(struct file *file, uid_t own_uid, struct neap_error *err)
 	return 0;
 }
 
-/* What OpenSSL has against a file, in its own words. */
+/* Reports OpenSSL's error for the file. */
 static int refuse(const struct file *file, const char *what, struct neap_error *err)
 {
 	unsigned long code = ERR_peek_last_error();
@@ -93,7 +94,7 @@ static int refuse(const struct file *file, const char *what, struct neap_error *
 			      what, reason ? ": " : "", reason ? reason : "");
 }
 
-/* A key with a passphrase is an error, not a question on some terminal. */
+/* A key with a passphrase is an error, not a question on a terminal. */
 static int no_passphrase(char *buf, int size, int is_write, void *arg)
 {
 	(void)buf;
@@ -154,7 +155,7 @@ static int check_dates(const struct file *file, const X509 *cert,
 	return 0;
 }
 
-/* The certificate, and behind it those that lead to its CA. */
+/* Reads the certificate, and after it those that lead to its CA. */
 static int use_chain(SSL_CTX *context, struct file *file, struct neap_tls_facts *facts,
 		     struct neap_error *err)
 {
@@ -174,7 +175,7 @@ static int use_chain(SSL_CTX *context, struct file *file, struct neap_tls_facts 
 			X509_free(more);
 			r = refuse(file, "its chain cannot be used", err);
 		}
-	/* "No more PEM" is how the file ends; everything else is a torn one. */
+	/* "No more PEM" is the normal end; every other error means an incomplete file. */
 	if (r == 0 && ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
 		r = refuse(file, "its chain is torn", err);
 	ERR_clear_error();
@@ -218,8 +219,7 @@ static int use_client_ca(SSL_CTX *context, struct file *file, struct neap_error 
 	int count = 0, r = 0;
 
 	while (r == 0 && in && (cert = PEM_read_bio_X509(in, NULL, NULL, NULL)) != NULL) {
-		/* The names go to the clients, that they know which certificate is
-		 * meant. */
+		/* Clients get the names, so that they know which certificate to send. */
 		if (X509_STORE_add_cert(store, cert) != 1 ||
 		    SSL_CTX_add_client_CA(context, cert) != 1)
 			r = refuse(file, "cannot be used", err);
@@ -234,8 +234,7 @@ static int use_client_ca(SSL_CTX *context, struct file *file, struct neap_error 
 	return r;
 }
 
-/* Of what a client offers only HTTP/1.1. Who offers other protocols and not this one is
- * refused. */
+/* Accepts only HTTP/1.1. A client that offers other protocols without it is refused. */
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_len,
 			   const unsigned char *in, unsigned in_len, void *arg)
 {
@@ -256,11 +255,11 @@ static bool context_prepare(SSL_CTX *context)
 	static const unsigned char name[] = "neapd";
 
 	SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-	/* An idle connection gives its 34 KB back. */
+	/* An idle connection releases 34 KB. */
 	SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_security_level(context, 2);
-	/* Sessions are the clients' to keep, as tickets; their keys end with the context,
-	 * so that another CA means another handshake. */
+	/* Clients keep sessions as tickets. The tickets' keys end with the context, so
+	 * that another CA means a new handshake. */
 	SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_timeout(context, NEAP_TLS_SESSION_S);
 	SSL_CTX_set_max_cert_list(context, CHAIN_BYTES);
@@ -270,7 +269,7 @@ static bool context_prepare(SSL_CTX *context)
 	       SSL_CTX_set_session_id_context(context, name, sizeof(name) - 1) == 1;
 }
 
-/* The key's file, or where that is closed to us the key that serves now. */
+/* Uses the key's file, or the present key if the loop has no access to it. */
 static int fill_key(const struct neap_tls_config *config, SSL_CTX *present,
 		    SSL_CTX *context, struct neap_error *err)
 {
@@ -306,7 +305,7 @@ static int fill(const struct neap_tls_config *config, SSL_CTX *present, SSL_CTX 
 	if (file_read(&client_ca, config->own_uid, err) < 0 ||
 	    use_client_ca(context, &client_ca, err) < 0)
 		return -(int)err->code;
-	/* Who shows none may still have the token. */
+	/* A client without a certificate may have the token. */
 	SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
 	return 0;
 }

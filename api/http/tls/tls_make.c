@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * neapd's own certificate, for clients on this machine when the operator gives none.
- * Whoever can read its file trusts exactly this one, so nobody needs to sign it. */
+ * neapd's own certificate, for clients on this machine when the operator gives none. A
+ * client that can read its file trusts exactly this one, so no CA is needed. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,7 @@
 #include "engine/base/mem.h"
 
 #define DAY_S ((long)24 * 3600)
-/* Made anew by the start that finds less of it left; a neapd that is never started anew
- * that long has other troubles. */
+/* A start that finds less time left makes a new one. */
 #define VALID_S (3650 * DAY_S)
 #define LEFT_S  (365 * DAY_S)
 
@@ -35,7 +34,7 @@ static int ssl_error(const char *what, struct neap_error *err)
 			      what, reason ? ": " : "", reason ? reason : "");
 }
 
-/* --- is there a good one? --- */
+/* --- reading the old one --- */
 
 static X509 *read_cert(const char *path)
 {
@@ -113,7 +112,7 @@ static bool add_names(X509 *cert, const char *const *names)
 	is_added = is_added && X509_add1_ext_i2d(cert, NID_subject_alt_name, all, 0,
 						 X509V3_ADD_APPEND) == 1;
 	GENERAL_NAMES_free(all);
-	ERR_clear_error(); /* names that are no addresses left a trace */
+	ERR_clear_error(); /* names that are not addresses left errors */
 	return is_added;
 }
 
@@ -160,7 +159,7 @@ static int write_pem(const char *path, X509 *cert, EVP_PKEY *key, struct neap_er
 	}
 	(void)snprintf(fresh, sizeof(fresh), "%s.new", path);
 	len = BIO_get_mem_data(out, &text);
-	/* Not synced: what a power cut took away is made anew. */
+	/* Not synced: after a power cut a new one is made. */
 	r = neap_file_put(AT_FDCWD, fresh, path, text, (size_t)len, 0, err);
 	OPENSSL_cleanse(text, (size_t)len);
 	BIO_free(out);

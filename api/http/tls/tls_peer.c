@@ -48,21 +48,20 @@ void neap_tls_watch(struct bufferevent *bev, struct neap_tls_watch *watch)
 	BIO *bio = SSL_get_rbio(ssl);
 
 	if (!bio)
-		return; /* libevent had no memory for it: the handshake fails */
+		return; /* libevent had no memory: the handshake fails */
 	watch->ssl = ssl;
 	BIO_set_callback_arg(bio, (char *)watch);
 	BIO_set_callback_ex(bio, wire_cb);
 }
 
-/* Verified, as the handshake would have failed otherwise. NULL: none was shown.
- * Borrowed. */
+/* The client's certificate, verified by the handshake. NULL: it sent none. Borrowed. */
 static X509 *certificate(struct bufferevent *bev)
 {
 	return SSL_get0_peer_certificate(bufferevent_openssl_get_ssl(bev));
 }
 
-/* A part of a subject as UTF-8. False for what has no such form, is too long, empty, or
- * has a NUL. */
+/* Reads a part of a subject as UTF-8. False if it has no such form, is too long or empty,
+ * or has a NUL. */
 static bool entry_text(const X509_NAME *name, int index, char *buf, size_t size)
 {
 	const ASN1_STRING *value =
@@ -102,7 +101,7 @@ bool neap_tls_is_good(struct bufferevent *bev)
 {
 	X509 *cert = certificate(bev);
 
-	/* A connection can be older than its certificate is good for. */
+	/* A connection can outlive its certificate's validity. */
 	return cert && !has_ended(cert);
 }
 
@@ -126,7 +125,7 @@ struct neap_http_user *neap_tls_user_new(struct bufferevent *bev)
 		if (!entry_text(subject, index, text, sizeof(text)))
 			continue;
 		groups[count] = neap_strdup(text);
-		/* one group less, without memory: less rights, not more */
+		/* without memory one group less: fewer rights, not more */
 		if (groups[count])
 			count++;
 	}
@@ -149,7 +148,7 @@ void neap_tls_name(struct bufferevent *bev, char *buf, size_t size)
 	if (!user_text(cert, text, sizeof(text)))
 		neap_tls_subject(cert, text, sizeof(text));
 	n = snprintf(buf, size, "cert:%s", text);
-	/* Not within a character. */
+	/* Does not cut within a character. */
 	if (n >= (int)size && (text[size - 1 - 5] & 0xc0) == 0x80) {
 		end = size - 1;
 		while (end > 0 && (buf[--end] & 0xc0) == 0x80)
@@ -176,7 +175,7 @@ bool neap_tls_explain(struct bufferevent *bev, enum neap_http_role role,
 		neap_error_set(err, NEAP_EFORBIDDEN,
 			       "%s has no role here: neapd gives one with --grant "
 			       "reader=user:NAME (the CN) or reader=group:NAME (an O)",
-			       subject); /* the same whatever is asked for */
+			       subject); /* the same for every request */
 	else
 		neap_error_set(err, NEAP_EFORBIDDEN,
 			       "%s is %s here, and this needs %s: neapd gives it with "
@@ -200,6 +199,6 @@ void neap_tls_end(struct bufferevent *bev)
 	if (bio)
 		BIO_set_callback_ex(bio, NULL);
 	if (SSL_is_init_finished(ssl))
-		(void)SSL_shutdown(ssl); /* the client may have gone first */
+		(void)SSL_shutdown(ssl); /* the client may have closed first */
 	ERR_clear_error();
 }

@@ -67,7 +67,7 @@ static int parse_who(struct neap_grant *row, const char *who, struct neap_error 
 			      who);
 }
 
-/* A node needs a name, and whoever shows nothing must not rule. */
+/* A node needs a name, and anonymous clients must not be admins. */
 static int check_row(const struct neap_grant *row, struct neap_error *err)
 {
 	if (row->role == NEAP_HTTP_NODE &&
@@ -169,7 +169,7 @@ enum neap_http_role neap_grants_find_anonymous(const struct neap_grants *grants)
 	return role;
 }
 
-/* Returns the end of what it put. */
+/* Returns the end of the text in to. */
 static char *put(char *to, const char *text)
 {
 	size_t len = strlen(text) + 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Role names, and the user of strangers. */
+ * Role names, and the anonymous user. */
 #include <string.h>
 
 #include "api/http/server.h"

@@ -48,7 +48,7 @@ size_t neap_tokens_count(const struct neap_tokens *tokens)
 	return tokens ? tokens->count : 0;
 }
 
-/* Every byte of every digest is looked at. */
+/* Compares every byte, so that the time says nothing. */
 static bool is_same(const uint8_t *a, const uint8_t *b)
 {
 	unsigned char difference = 0;
@@ -87,8 +87,8 @@ static int refuse(const struct place *place, const char *what)
 			      place->line, what);
 }
 
-/* One field of a line, cut out in place; quotes go, doubled ones stay as one. *at: behind
- * its comma, NULL at the end of the line. */
+/* Cuts one field of a line out in place. Quotes are removed, doubled ones become one.
+ * *at: behind its comma, NULL at the end of the line. */
 static int take_field(const struct place *place, char **at, char **ret)
 {
 	char *from = *at, *to = from;
@@ -120,7 +120,7 @@ static int take_field(const struct place *place, char **at, char **ret)
 	return 0;
 }
 
-/* "a,b": empty ones are none. Cuts text. */
+/* "a,b"; empty groups are ignored. Cuts text. */
 static int take_groups(const struct place *place, char *text, const char **groups)
 {
 	int count = 0;
@@ -140,7 +140,7 @@ static int take_groups(const struct place *place, char *text, const char **group
 	return count;
 }
 
-/* What cannot stand in a header line as one word can never be shown. */
+/* A token that is not one word of a header line could never be sent. */
 static bool is_token(const char *text)
 {
 	for (; *text; text++)

@@ -16,7 +16,7 @@
 #include "engine/log/audit.h"
 
 #define ITEMS_MAX 256
-/* What the audit keeps of a text. */
+/* The audit's limit for a text. */
 #define NOTE_SIZE sizeof(((struct neap_audit_entry *)NULL)->why)
 
 int64_t neap_live_now(void)
@@ -29,7 +29,8 @@ int64_t neap_live_now(void)
 int neap_live_text_set(struct live_text *to, const char *text, size_t len,
 		       const char *origin, struct neap_error *err)
 {
-	char *copy = neap_alloc(len + 1); /* texts may hold a NUL until they are judged */
+	/* texts may hold a NUL until they are checked */
+	char *copy = neap_alloc(len + 1);
 
 	if (copy == NULL)
 		return neap_error_nomem(err);
@@ -37,7 +38,8 @@ int neap_live_text_set(struct live_text *to, const char *text, size_t len,
 	neap_live_text_done(to);
 	to->text = copy;
 	to->len = len;
-	(void)neap_strcopy(to->origin, sizeof(to->origin), origin); /* cut is fine */
+	/* a cut text is fine */
+	(void)neap_strcopy(to->origin, sizeof(to->origin), origin);
 	return 0;
 }
 
@@ -100,7 +102,7 @@ struct neap_registry_slot *neap_live_slot(const struct neap_live *live,
 	return neap_registry_find(live->config.registry, item->id.kind, item->id.name);
 }
 
-/* Nothing is in it but perhaps a refusal. */
+/* Whether the item has nothing, or only a refusal. */
 static bool is_empty(const struct neap_live *live, const struct live_item *item)
 {
 	size_t i;
@@ -134,7 +136,7 @@ void neap_live_drop(struct neap_live *live, struct live_item *item)
 		forget(live, item);
 }
 
-/* The refusal of a name that never had a policy, to have room for another. */
+/* Drops the oldest refusal of a name that never had a policy, to make room. */
 static void forget_oldest(struct neap_live *live)
 {
 	struct live_item *oldest = NULL;
@@ -190,8 +192,8 @@ int neap_live_check_room(const struct neap_live *live, const struct live_item *i
 			      neap_registry_count(live->config.registry));
 }
 
-/* A version is of one text only, so the name in front of it need not be looked at; and no
- * line of the text may run to find it. */
+/* A version identifies the text, so the name in front of it is ignored; finding the name
+ * would run the text. */
 const char *neap_live_find_ban(const struct neap_live *live, const char *text, size_t len)
 {
 	char version[12];
@@ -248,7 +250,7 @@ static void log_policy(void *arg, const char *label, const char *text)
 		      text);
 }
 
-/* Whose change it is. */
+/* The user of the change. */
 static const char *by_of(const struct live_job *job)
 {
 	if (job->by[0] != '\0')
@@ -281,7 +283,7 @@ void neap_live_say(const struct live_job *job, enum neap_log_level level,
 		      by_of(job));
 	if (config->note == NULL)
 		return;
-	/* The audit cuts: who it was is to be seen all the same. */
+	/* The audit cuts long texts, so the user is added after the cut. */
 	(void)snprintf(by, sizeof(by), " (by %s)", by_of(job));
 	len = NOTE_SIZE - 1 - strlen(by);
 	if (strlen(what) > len)
@@ -306,7 +308,8 @@ int neap_live_swap(struct live_job *job, struct live_item *item, int probation,
 		return -(int)err->code;
 	slot = neap_live_slot(live, item);
 	slot->is_elsewhere = !neap_policy_is_for(policy, live->config.labels);
-	/* It is never asked, so it could never give back what the one before it set. */
+	/* The policy is never asked here, so it could never restore what its predecessor
+	 * set. */
 	if (slot->is_elsewhere)
 		neap_registry_hold_take(slot, NULL, 0);
 	item->layer = job->layer;
@@ -364,7 +367,7 @@ void neap_live_free(struct neap_live *live)
 	live->is_ending = true;
 	neap_registry_set_renew(live->config.registry, NULL, NULL);
 	neap_watch_free(live->watch);
-	neap_thread_free(live->thread); /* frees the job at work */
+	neap_thread_free(live->thread); /* frees the running job */
 	while ((job = live->first) != NULL) {
 		live->first = job->next;
 		neap_live_job_free(job);
@@ -422,8 +425,7 @@ static void start_done(void *arg, int status, json_t *body, const char *version,
 	}
 }
 
-/* Everything else is somebody's fault, told and left out; but a start that lacks memory
- * is none. */
+/* Other errors are logged and the policy is left out; a lack of memory ends the start. */
 static void start_lacks(struct start *start, const struct neap_error *err)
 {
 	if (err->code != NEAP_ENOMEM || start->rc < 0)
@@ -463,7 +465,7 @@ static void found_stored(void *arg, const struct neap_policy_id *id, bool has_ac
 		neap_live_apply_own(live, item, slot->policy);
 	if (item != NULL)
 		item->has_upload = has_active;
-	/* As after the end of a layer above: the active version, else what it
+	/* As after the end of a layer above: the active version, else the one that it
 	 * replaced. */
 	if (item != NULL && has_active)
 		job = neap_live_job(live, VERB_BELOW, &err);
@@ -516,7 +518,7 @@ int neap_live_start(struct neap_live *live, const struct neap_live_source *sourc
 		return -(int)err->code;
 	if (start.rc < 0)
 		return start.rc;
-	/* There may be more than what is allowed now. */
+	/* The limit may be lower than before. */
 	neap_live_bound_deleted(live);
 	live->is_inline = false;
 	return 0;
@@ -543,7 +545,7 @@ int neap_live_reconfigure(struct neap_live *live, const struct neap_live_source 
 		*end = job;
 		end = &job->next;
 	}
-	/* All of it or nothing. */
+	/* All jobs are queued, or none. */
 	while ((job = first) != NULL) {
 		first = job->next;
 		job->next = NULL;

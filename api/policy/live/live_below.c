@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What takes over when the live version fails or goes: its predecessor, the
- * configuration's, or none. And the judging that all changes share. */
+ * What replaces a live version that fails or is removed: its predecessor, the
+ * configuration's, or none. And the checks that all changes share. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "api/policy/live/live_priv.h"
 #include "engine/base/mem.h"
 
-/* The wall backstop cuts a call on a starved machine: no verdict, so it is asked again.
- * An operator can do that himself. */
+/* On a starved machine the wall clock limit stops a call, which says nothing about the
+ * policy, so it is tried again. An operator can try again himself. */
 #define TRIES 3
 
 /* --- common --- */
@@ -50,13 +50,13 @@ static int judge(struct live_job *job, const struct neap_judge_input *input,
 	return rc;
 }
 
-/* Judges a text under the parameters of the job's item. The version that is live is
- * compared with it only where the change is an operator's new text. */
+/* Judges a text with the parameters of the job's item. It is compared with the live
+ * version only if the change is an operator's new text. */
 int neap_live_judge(struct live_job *job, const char *text, size_t len,
 		    const char *origin, enum live_layer layer)
 {
 	const struct live_item *item = job->item;
-	/* A file and a line of the configuration say their name by their text. */
+	/* For a file and for the configuration, the text says the name. */
 	bool is_named = job->verb != VERB_FILE && job->verb != VERB_CONFIGURE;
 	bool is_new = job->verb == VERB_PUT || job->verb == VERB_FILE;
 	struct neap_judge_input input = {
@@ -87,7 +87,7 @@ int neap_live_judge(struct live_job *job, const char *text, size_t len,
 	if (is_new)
 		input.tape = job->tape;
 	job->is_banned = neap_live_find_ban(job->live, text, len) != NULL;
-	if (job->is_banned) { /* no line of it may run */
+	if (job->is_banned) { /* none of its lines may run */
 		neap_judgement_done(&job->verdict);
 		return neap_live_check_ban(job->live, text, len, &job->err);
 	}
@@ -100,8 +100,8 @@ bool neap_live_is_refused(const struct live_job *job)
 	       job->err.code != NEAP_ENOMEM;
 }
 
-/* What was set for another version need not fit this one. When nobody is there to decide,
- * a working policy counts for more than those settings. */
+/* Parameters set for another version need not fit this one. When no operator decides, a
+ * working policy is more important than these parameters. */
 static int judge_below(struct live_job *job, const char *text, size_t len,
 		       const char *origin, enum live_layer layer)
 {
@@ -134,7 +134,7 @@ void neap_live_line(const struct live_job *job, const char *verb, const char *ve
 	(void)neap_strcopy(ret->why, sizeof(ret->why), why);
 }
 
-/* --- back to what is below --- */
+/* --- back to the layers below --- */
 
 int neap_live_try_stored(struct live_job *job, const char *version, char *ret_version)
 {
@@ -165,17 +165,17 @@ void neap_live_note_failed(struct live_job *job, const char *version, const char
 {
 	struct neap_history_line line;
 	struct neap_error
-		ignored; /* it is left out because of its faults, not of this line */
+		ignored; /* it is left out for its faults, whether this is saved or not */
 
 	neap_live_line(job, "failed", version, why, &line);
 	(void)neap_versions_note(job->live->config.dir, &job->id, &line, &ignored);
 }
 
-/* The stored version before the one named that still passes; it becomes the active one.
- * Those that do not pass are noted, so that they are not asked about again; where that
- * cannot be written (or the machine is at fault) two of them could name each other as the
- * one before, so all are remembered. One that only an admin may load follows one of its
- * own kind that failed, and nothing else. */
+/* Takes the newest stored version before the named one that still passes, and makes it
+ * active. Versions that do not pass are noted, so that they are not tried again. If the
+ * note cannot be written (or the machine is at fault), two versions could each name the
+ * other as predecessor, so the tried ones are remembered. A version that needs an admin
+ * may only follow a failed one that needed an admin too. */
 int neap_live_try_predecessors(struct live_job *job, const char *verb, const char *before,
 			       const char *why)
 {
@@ -207,7 +207,7 @@ int neap_live_try_predecessors(struct live_job *job, const char *verb, const cha
 	return neap_versions_put(dir, &job->id, version, NULL, 0, &line, &job->err);
 }
 
-/* The configuration's own, NEAP_ENOTFOUND without one. */
+/* Tries the configuration's version; NEAP_ENOTFOUND without one. */
 int neap_live_try_configured(struct live_job *job)
 {
 	const struct live_text *text = job->item != NULL ? &job->item->configured : NULL;
@@ -219,7 +219,7 @@ int neap_live_try_configured(struct live_job *job)
 	return judge_below(job, text->text, text->len, text->origin, LAYER_CONFIGURED);
 }
 
-/* It is no failure of the change when old ones stay: the next one tries again. */
+/* It is no error when old ones stay: the next change tries again. */
 void neap_live_bound_deleted(struct neap_live *live)
 {
 	struct neap_error err;
@@ -233,7 +233,7 @@ void neap_live_bound_deleted(struct neap_live *live)
 			      "deleted policies stay on disk: %s", err.msg);
 }
 
-/* No uploaded version is active any more. */
+/* Makes no uploaded version active. */
 int neap_live_put_none(struct live_job *job, const char *verb, const char *why)
 {
 	struct neap_history_line line;
@@ -246,7 +246,7 @@ int neap_live_put_none(struct live_job *job, const char *verb, const char *why)
 	return 0;
 }
 
-/* Of what acts now nothing is left: its wishes go with it. */
+/* Removes the policy in service together with its wishes. */
 void neap_live_go_nowhere(struct live_job *job)
 {
 	struct neap_live *live = job->live;
@@ -276,16 +276,16 @@ int neap_live_failed_prepare(struct live_job *job, struct neap_error *err)
 		job->item != NULL ? neap_live_slot(job->live, job->item) : NULL;
 
 	(void)err;
-	/* Somebody may have put another one in its place meanwhile; then there is only
-	 * the note to be made, so that nothing goes back to it. */
+	/* If another version has replaced it meanwhile, the failure is only noted, so
+	 * that no rollback chooses it. */
 	if (strcmp(job->to, job->older_version) != 0)
 		return job->layer == LAYER_UPLOADED ? 0 : LIVE_DONE;
 	job->to[0] = '\0';
 	return slot != NULL && slot->stats.is_failed ? 0 : LIVE_DONE;
 }
 
-/* The text that it had before, unless that is the one that failed; the upload; the
- * configured one. */
+/* Tries the file's text before (unless that is the failed one), then the upload, then the
+ * configured version. */
 static void fall_from_file(struct live_job *job)
 {
 	const struct live_item *item = job->item;
@@ -347,7 +347,8 @@ void neap_live_failed_finish(struct live_job *job)
 	if (job->to[0] != '\0')
 		return;
 	refuse_failed(job);
-	/* Not durable does not matter here: the one that failed must not act. */
+	/* An error of the disk does not matter here: the failed version must not stay in
+	 * service. */
 	if (job->verdict.policy == NULL) {
 		neap_live_say(job, NEAP_LOG_ERROR, job->older_label,
 			      "nothing to go back to: %s",
@@ -363,7 +364,7 @@ void neap_live_failed_finish(struct live_job *job)
 	neap_live_say_left_out(job);
 	is_before = job->layer == LAYER_DIRECTORY;
 	if (neap_live_swap(job, item, NEAP_POLICY_PROBATION, &job->err) < 0)
-		return; /* there is room: it was there */
+		return; /* there is room, because the slot exists */
 	item->is_before_live = is_before;
 	if (before == LAYER_UPLOADED)
 		item->has_upload = item->layer == LAYER_UPLOADED;
@@ -375,14 +376,16 @@ void neap_live_failed_finish(struct live_job *job)
 
 /* --- a layer above went, or there is none yet --- */
 
-/* The file is gone, or names another policy now: does the item still belong to it? */
+/* The file is gone, or names another policy now. Checks whether the item still belongs to
+ * it. */
 static int file_gone(struct live_job *job, struct neap_error *err)
 {
 	struct neap_live *live = job->live;
 	struct live_file *file = neap_map_find(live->files, job->text.origin);
 	struct live_item *item = job->item;
 
-	/* Under another name it may be among those that wait: then nothing is let go. */
+	/* The policy may wait under another file name: these files go first, so that nothing
+	 * is restored in between. */
 	if (!job->is_late)
 		return LIVE_LATER;
 	if (job->id.name[0] == '\0') {
@@ -410,14 +413,14 @@ int neap_live_gone_prepare(struct live_job *job, struct neap_error *err)
 	return job->item != NULL ? 0 : LIVE_DONE;
 }
 
-/* A start without memory ends, rather than to go on with another version. */
+/* Without memory a start ends, so that it does not continue with another version. */
 static bool lacks_start(const struct live_job *job)
 {
 	return job->rc == -NEAP_ENOMEM && job->live->is_inline;
 }
 
-/* The active upload, its predecessors. What is wrong with the files, the machine or its
- * memory is not held against a version: it is tried again at the next start. */
+/* Tries the active upload, then its predecessors. Errors of the files, the machine or its
+ * memory do not count against a version: the next start tries it again. */
 static void try_uploads(struct live_job *job)
 {
 	char version[12] = "";
@@ -451,7 +454,7 @@ void neap_live_gone_finish(struct live_job *job)
 	struct neap_error err = {0};
 
 	if (!job->has_worked)
-		return; /* what acts goes on */
+		return; /* the version in service stays */
 	if (job->has_no_upload)
 		item->has_upload = false;
 	if (job->why[0] != '\0') {

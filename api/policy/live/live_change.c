@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each change: the conditions when its turn comes, its work on the policy thread
- * (judging, then making it durable), and its effect on the loop. */
+ * The phases of each change: its conditions when its turn comes, its work on the policy
+ * thread (check, then write to disk), and its effect on the loop. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static int check_match(const struct live_job *job, struct neap_error *err)
 	return 0;
 }
 
-/* A policy of the directory is changed there. */
+/* A policy of the directory can only be changed there. */
 static int check_owner(const struct live_job *job, struct neap_error *err)
 {
 	if (job->item == NULL || job->item->file.text == NULL)
@@ -40,7 +40,7 @@ static int check_owner(const struct live_job *job, struct neap_error *err)
 			      job->id.kind, job->id.name, job->item->file.origin);
 }
 
-/* The examples and the replay, for the answer. */
+/* The answer: result, examples and replay. */
 static json_t *outcome(const struct live_job *job, const char *result,
 		       const char *version)
 {
@@ -61,7 +61,7 @@ static json_t *outcome(const struct live_job *job, const char *result,
 	return body;
 }
 
-/* Remembers what was offered, for the list. */
+/* Remembers the offered text, for the list. */
 static void remember(struct live_job *job)
 {
 	struct live_item *item;
@@ -77,8 +77,8 @@ static void remember(struct live_job *job)
 static void refuse(struct live_job *job)
 {
 	remember(job);
-	/* Whatever a text did wrong, its memory or time included, it is the text that is
-	 * wrong; but not of a machine that is too busy to tell. */
+	/* A fault of the text is remembered, also its memory or time; the fault of a busy
+	 * machine is not. */
 	if (neap_live_is_refused(job) && job->err.code != NEAP_ETOOLARGE &&
 	    job->err.code != NEAP_EFORBIDDEN)
 		job->err.code = NEAP_EINVAL;
@@ -99,7 +99,7 @@ static void answer_live(struct live_job *job, const char *version)
 				  neap_live_report_item(job->live, job->item));
 }
 
-/* In service, with its item; on failure the job's error says why. */
+/* Puts the version in service, with its item; on failure the job's error says why. */
 static void go_live(struct live_job *job, int probation)
 {
 	struct live_item *item = job->item;
@@ -117,7 +117,7 @@ static void go_live(struct live_job *job, int probation)
 	answer_live(job, version);
 }
 
-/* Sees that nothing can be lacking once the change is on disk. */
+/* Makes sure that nothing is missing once the change is on disk. */
 static int check_place(struct live_job *job, struct neap_error *err)
 {
 	job->item = neap_live_get(job->live, &job->id, err);
@@ -125,7 +125,7 @@ static int check_place(struct live_job *job, struct neap_error *err)
 				 : -(int)err->code;
 }
 
-/* The very text acts already, and as an upload. */
+/* Whether the same text is in service already, and as an upload. */
 static int check_unchanged(struct live_job *job, const char *version, bool is_same)
 {
 	const struct neap_registry_slot *slot = neap_live_slot(job->live, job->item);
@@ -145,7 +145,7 @@ int neap_live_put_prepare(struct live_job *job, struct neap_error *err)
 {
 	char version[12];
 
-	/* A shadow takes nothing from the directory's own. */
+	/* A shadow takes nothing from a policy of the directory. */
 	if (job->is_shadow)
 		return check_match(job, err) < 0 ? -(int)err->code
 						 : neap_live_shadow_check(job, err);
@@ -220,8 +220,8 @@ int neap_live_delete_prepare(struct live_job *job, struct neap_error *err)
 	    (!item->has_upload && item->layer == LAYER_NONE && !item->refusal.is_set))
 		return neap_error_set(err, NEAP_ENOTFOUND, "there is no policy %s/%s",
 				      job->id.kind, job->id.name);
-	/* An upload that failed with nothing to go back to is no active version any more,
-	 * but its wishes are held. */
+	/* A failed upload without a predecessor is not active any more, but its wishes
+	 * are held. */
 	if (item->has_upload || item->layer == LAYER_UPLOADED)
 		return 0;
 	if (item->layer != LAYER_NONE)
@@ -230,12 +230,13 @@ int neap_live_delete_prepare(struct live_job *job, struct neap_error *err)
 			"%s/%s comes from the configuration (--policy): take it out there, "
 			"or upload another text of that name",
 			job->id.kind, job->id.name);
-	item->refusal.is_set = false; /* all that was known of it */
+	item->refusal.is_set = false; /* and all that was known about it */
 	job->body = deleted(job, json_null());
 	return LIVE_DONE;
 }
 
-/* What was set over the API stays with a name that goes on, else it goes too. */
+/* Parameters set over the API stay if the name still has a policy, else they are
+ * removed. */
 void neap_live_delete_work(struct live_job *job)
 {
 	struct neap_history_line line;
@@ -246,7 +247,8 @@ void neap_live_delete_work(struct live_job *job)
 		job->rc = neap_live_put_none(job, "deleted", "");
 	if (job->rc < 0)
 		return;
-	(void)neap_live_try_configured(job); /* finish says what acts now */
+	/* the finish reports the version in service */
+	(void)neap_live_try_configured(job);
 	if (job->verdict.policy != NULL || json_object_size(job->set_params) == 0)
 		return;
 	neap_live_line(job, "params", "", "{}", &line);
@@ -290,8 +292,8 @@ int neap_live_rollback_prepare(struct live_job *job, struct neap_error *err)
 				       strcmp(job->to, job->older_version) == 0);
 }
 
-/* Without a name it is the one before, and if that does not pass, none: further back goes
- * who says so. */
+/* Without a name, the target is the version before. If that does not pass there is none:
+ * the operator must name an older one. */
 static int find_target(struct live_job *job, char *ret)
 {
 	if (job->to[0] == '\0')
@@ -359,7 +361,8 @@ static json_t *merged(const struct live_item *item, json_t *change)
 	return out;
 }
 
-/* Null takes a parameter of the policy back, or one that was set and is known no more. */
+/* Null resets a parameter of the policy, or one that was set and is not known any
+ * more. */
 static int check_nulls(const struct live_job *job, struct neap_error *err)
 {
 	const char *name;
@@ -381,7 +384,7 @@ static int check_params(const struct live_job *job, struct neap_error *err)
 	const struct neap_registry_slot *slot =
 		job->item != NULL ? neap_live_slot(job->live, job->item) : NULL;
 
-	/* Those of a policy that went can still be taken back. */
+	/* Parameters of a removed policy can still be reset. */
 	if (slot == NULL && json_object_size(job->set_params) == 0)
 		return neap_error_set(err, NEAP_ENOTFOUND, "there is no policy %s/%s",
 				      job->id.kind, job->id.name);
@@ -396,7 +399,8 @@ static int check_params(const struct live_job *job, struct neap_error *err)
 	return check_nulls(job, err);
 }
 
-/* In force before it is durable: the policy's own schema is what judges it. */
+/* They take effect before they are on disk, because the policy's own schema checks
+ * them. */
 int neap_live_params_prepare(struct live_job *job, struct neap_error *err)
 {
 	struct neap_registry_slot *slot;
@@ -413,7 +417,7 @@ int neap_live_params_prepare(struct live_job *job, struct neap_error *err)
 	if (slot != NULL &&
 	    neap_live_apply_params(job->item, slot->policy, now, err) < 0) {
 		if (err->code ==
-		    NEAP_ENOTFOUND) /* the policy is there, its parameter is not */
+		    NEAP_ENOTFOUND) /* the policy exists, its parameter does not */
 			err->code = NEAP_EINVAL;
 		return -(int)err->code;
 	}
@@ -475,7 +479,7 @@ void neap_live_versions_work(struct live_job *job)
 {
 	const char *dir = job->live->config.dir;
 	neap_auto_free char *text = NULL;
-	struct neap_error ignored; /* there is none then */
+	struct neap_error ignored; /* then there is none */
 	size_t len = 0;
 
 	if (job->to[0] == '\0') {

@@ -10,7 +10,7 @@
 
 /* --- configuration --- */
 
-/* One that an earlier neapd was stuck in does not keep this one from starting. */
+/* A version that an earlier neapd was stuck in does not prevent the start. */
 static int configure_prepare(struct live_job *job, struct neap_error *err)
 {
 	struct neap_live *live = job->live;
@@ -26,7 +26,7 @@ static int configure_prepare(struct live_job *job, struct neap_error *err)
 	slash = strchr(label, '/');
 	at = strchr(label, '@');
 	if (slash == NULL || at == NULL || at < slash)
-		return 1; /* it never said its name */
+		return 1; /* its name is not known */
 	(void)snprintf(job->id.kind, sizeof(job->id.kind), "%.*s", (int)(slash - label),
 		       label);
 	(void)snprintf(job->id.name, sizeof(job->id.name), "%.*s", (int)(at - slash - 1),
@@ -45,7 +45,7 @@ static void configure_work(struct live_job *job)
 				  LAYER_CONFIGURED);
 }
 
-/* A text that does not pass leaves the one that the same file had before. */
+/* If a text does not pass, the earlier text of the same file stays. */
 static void keep_older(struct live_job *job)
 {
 	struct neap_live *live = job->live;
@@ -66,7 +66,7 @@ static void keep_older(struct live_job *job)
 	}
 }
 
-/* What the configuration says of the item from now on. */
+/* Applies the configuration's values to the item from now on. */
 static void take_over(struct live_job *job, struct live_item *item)
 {
 	free(item->base);
@@ -81,8 +81,8 @@ static void take_over(struct live_job *job, struct live_item *item)
 			      item->order);
 }
 
-/* It acts already (or something above it does): then only parameters can differ, and it
- * keeps what it remembers. */
+/* Whether it, or a layer above it, is in service already. Then only parameters can
+ * differ, and it keeps its memo. */
 static bool is_running(const struct live_job *job, const struct live_item *item)
 {
 	const struct neap_registry_slot *slot = neap_live_slot(job->live, item);
@@ -126,7 +126,7 @@ static void configure_finish(struct live_job *job)
 		item->refusal.is_set = false;
 }
 
-/* Of one that the new configuration does not name. */
+/* Takes the configured text from an item that the new configuration does not name. */
 static int leave_out(struct neap_live *live, struct live_item *item,
 		     struct neap_error *err)
 {
@@ -153,8 +153,8 @@ static int leave_out(struct neap_live *live, struct live_item *item,
 	return 0;
 }
 
-/* Those that the new configuration does not name. What did not pass may be the new text
- * of any. */
+/* Handles the items that the new configuration does not name. If a text did not pass, it
+ * may be the new text of any item, so all stay. */
 static int configured_prepare(struct live_job *job, struct neap_error *err)
 {
 	struct neap_live *live = job->live;

@@ -25,7 +25,7 @@ static struct live_file *file_get(struct neap_live *live, const char *name)
 static void say_refused(const struct neap_live *live, const char *name,
 			const struct neap_error *err)
 {
-	/* The message of a script has the file's name already. */
+	/* A script's message has the file's name already. */
 	bool has_name = strncmp(err->msg, name, strlen(name)) == 0;
 
 	neap_log_line(&live->config.log, NEAP_LOG_ERROR, "--policy-dir: %s%s%s",
@@ -41,7 +41,7 @@ static void refuse(struct live_job *job, struct live_file *file)
 		file->item->refusal = file->refusal;
 }
 
-/* --- what the watch tells --- */
+/* --- reports of the watch --- */
 
 static bool queue_text(struct neap_live *live, const char *name, const char *text,
 		       size_t len, struct neap_error *err)
@@ -72,7 +72,7 @@ static void changed(void *arg, const char *name, const char *text, size_t len)
 		say_refused(live, name, &err);
 }
 
-/* The file no longer stands for the item. id NULL: whatever it stands for when its turn
+/* The file no longer belongs to the item. id NULL: to the item that it has when its turn
  * comes. */
 static void queue_gone(struct neap_live *live, const char *name,
 		       const struct neap_policy_id *id)
@@ -80,7 +80,7 @@ static void queue_gone(struct neap_live *live, const char *name,
 	struct neap_error err;
 	struct live_job *job = neap_live_job(live, VERB_FILE_GONE, &err);
 
-	if (job == NULL) { /* it stays as it is; the next start finds out */
+	if (job == NULL) { /* it stays; the next start finds out */
 		say_refused(live, name, &err);
 		return;
 	}
@@ -90,7 +90,7 @@ static void queue_gone(struct neap_live *live, const char *name,
 	neap_live_queue(job);
 }
 
-/* Files that wanted the policy may have it now. */
+/* Tries the files that wait for this policy. */
 static void try_waiting(struct neap_live *live, const struct neap_policy_id *id)
 {
 	size_t i;
@@ -140,7 +140,7 @@ static void refused(void *arg, const char *name, const struct neap_error *err)
 		file->item->refusal = file->refusal;
 }
 
-/* --- a change at work --- */
+/* --- a running change --- */
 
 int neap_live_file_prepare(struct live_job *job, struct neap_error *err)
 {
@@ -150,15 +150,16 @@ int neap_live_file_prepare(struct live_job *job, struct neap_error *err)
 	if (file == NULL)
 		return neap_error_nomem(err);
 	if (file->is_gone)
-		return LIVE_DONE; /* it went meanwhile */
+		return LIVE_DONE; /* it was removed meanwhile */
 	item = file->item;
 	if (item == NULL)
 		return 0;
-	/* An editor may write the same again. */
+	/* An editor may write the same text again. */
 	if (item->file.text != NULL && item->file.len == job->text.len &&
 	    strcmp(item->file.origin, job->text.origin) == 0 &&
 	    memcmp(item->file.text, job->text.text, job->text.len) == 0) {
-		/* Or the text that acts again, after one that did not pass. */
+		/* Also for a text that is in service again, after one that did not
+		 * pass. */
 		if (file->refusal.is_set && neap_live_slot(job->live, item) != NULL) {
 			item->refusal.is_set = false;
 			file->refusal.is_set = false;
@@ -174,7 +175,7 @@ void neap_live_file_work(struct live_job *job)
 				  LAYER_DIRECTORY);
 }
 
-/* Another file that has the policy, and keeps it. */
+/* Whether another file has the policy, and keeps it. */
 static bool has_other(const struct live_job *job, const struct live_item *item)
 {
 	const struct live_file *owner;
@@ -199,7 +200,7 @@ static int wait_for_other(struct live_job *job, struct live_file *file,
 			      item->id.name, item->file.origin);
 }
 
-/* The item that the text names, if this file may have it. */
+/* Takes the item that the text names, if this file may have it. */
 static int take_item(struct live_job *job, struct live_file *file, struct live_item **ret)
 {
 	struct neap_policy_info info;
@@ -223,7 +224,8 @@ static int take_item(struct live_job *job, struct live_file *file, struct live_i
 	return neap_live_apply_params(item, job->verdict.policy, item->params, err);
 }
 
-/* What it could go back to: the text in service, if it is the file's and fares well. */
+/* Keeps the text for a rollback: the one in service, if it is the file's and has no
+ * faults. */
 static void keep_before(const struct live_job *job, struct live_item *item)
 {
 	const struct neap_registry_slot *slot = neap_live_slot(job->live, item);
@@ -243,7 +245,7 @@ void neap_live_file_finish(struct live_job *job)
 	struct live_file *file = neap_map_find(live->files, job->text.origin);
 	struct live_item *item = NULL;
 
-	/* it was made by prepare, and only a job after this one ends it */
+	/* prepare made it, and only a later job frees it */
 	if (file == NULL)
 		return;
 	if (job->rc == 0)

@@ -58,7 +58,7 @@ static void find_replacer(struct live_job *job)
 	}
 }
 
-/* Copies throughout: a starved policy gets another state while the job is at work. */
+/* Copies everything, because a starved policy gets another state while the job runs. */
 int neap_live_job_look(struct live_job *job, struct neap_error *err)
 {
 	struct neap_live *live = job->live;
@@ -111,7 +111,7 @@ int neap_live_job_turn(struct live_job *job, struct live_item *item,
 
 static void queue_go(struct neap_live *live);
 
-/* Nobody waits for an answer that would tell. */
+/* Logs it, because no caller waits for an answer. */
 static void say_lost(const struct live_job *job)
 {
 	neap_log_line(&job->live->config.log, NEAP_LOG_ERROR,
@@ -178,7 +178,7 @@ static void job_done(void *arg)
 	queue_go(live);
 }
 
-/* Back into the queue, behind the files that wait. */
+/* Puts the job back, behind the files that wait. */
 static void put_later(struct live_job *job)
 {
 	struct neap_live *live = job->live;
@@ -199,8 +199,7 @@ static void put_later(struct live_job *job)
 		live->last = job;
 }
 
-/* Starts the next job unless one is at work. Jobs that need no work are done on the
- * way. */
+/* Starts the next job unless one is running. Jobs without work are finished at once. */
 static void queue_go(struct neap_live *live)
 {
 	while (live->at_work == NULL && live->first != NULL && !live->is_ending) {
@@ -236,7 +235,7 @@ static void queue_go(struct neap_live *live)
 		}
 		rc = neap_thread_give(live->thread, job_work, job_done, job, &give_err);
 		if (rc == 0)
-			return; /* it is the thread's until job_done */
+			return; /* it belongs to the thread until job_done */
 		job->rc = rc;
 		job->err = give_err;
 		job_finish(job);
@@ -258,8 +257,8 @@ void neap_live_queue(struct live_job *job)
 		neap_live_kick(live);
 }
 
-/* No answer may come before the call has returned: the queue goes on in the next event,
- * which costs nothing that could be lacking. */
+/* No answer may come before the call has returned, so the queue continues in the next
+ * event. That needs no memory. */
 void neap_live_kick(struct neap_live *live)
 {
 	event_active(live->kick, EV_TIMEOUT, 0);
@@ -272,7 +271,7 @@ void neap_live_on_kick(evutil_socket_t fd, short what, void *arg)
 	queue_go(arg);
 }
 
-/* A change that an operator asked for: answered later, never before the call returns. */
+/* A change by an operator: answered later, never before the call returns. */
 static struct live_job *change_job(struct neap_live *live, enum live_verb verb,
 				   const struct neap_live_change *change,
 				   struct neap_error *err)
@@ -406,8 +405,8 @@ void neap_live_forget(struct neap_live *live, void *arg)
 	}
 }
 
-/* Inside a tick: the swap comes later, from the loop. Which version it was is kept, as
- * another may be in its place by then. */
+/* Called inside a tick: the swap comes later, from the loop. The version is noted,
+ * because another may have replaced it by then. */
 void neap_live_failed(struct neap_live *live, const char *kind, const char *name,
 		      const char *why)
 {
@@ -417,7 +416,7 @@ void neap_live_failed(struct neap_live *live, const char *kind, const char *name
 	struct live_job *job = neap_live_job(live, VERB_FAILED, &err);
 
 	if (job == NULL) {
-		/* What it set is held. */
+		/* Its values are held. */
 		neap_log_line(&live->config.log, NEAP_LOG_ERROR,
 			      "policy %s/%s stays out of service: %s", kind, name,
 			      err.msg);
@@ -433,6 +432,6 @@ void neap_live_failed(struct neap_live *live, const char *kind, const char *name
 	}
 	job->item = neap_live_find(live, &job->id);
 	job->layer = job->item != NULL ? job->item->layer : LAYER_NONE;
-	job->item = NULL; /* for its turn */
+	job->item = NULL; /* set when its turn comes */
 	neap_live_queue(job);
 }

@@ -24,7 +24,7 @@ void neap_live_renew(void *arg, const char *kind, const char *name)
 {
 	struct neap_live *live = arg;
 	struct neap_policy_id id = {.kind = ""};
-	struct neap_error ignored; /* without memory: its next call asks again */
+	struct neap_error ignored; /* without memory its next call asks again */
 	struct live_job *job;
 
 	(void)neap_strcopy(id.kind, sizeof(id.kind), kind);
@@ -38,7 +38,7 @@ void neap_live_renew(void *arg, const char *kind, const char *name)
 	neap_live_queue(job);
 }
 
-/* Another version may be in its place by now. */
+/* Another version may have replaced it by now. */
 int neap_live_renew_prepare(struct live_job *job, struct neap_error *err)
 {
 	const struct neap_registry_slot *slot =
@@ -57,7 +57,7 @@ void neap_live_renew_work(struct live_job *job)
 	job->rc = neap_policy_load_again(job->starved, &job->verdict.policy, &job->err);
 }
 
-/* Where the machine was too busy again the next call asks again. */
+/* If the machine was too busy again, the next call asks again. */
 void neap_live_renew_finish(struct live_job *job)
 {
 	if (job->verdict.policy != NULL)

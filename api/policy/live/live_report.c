@@ -32,7 +32,7 @@ static const struct {
 	{"cpu_usec", offsetof(struct neap_policy_stats, cpu_usec)},
 };
 
-/* Scripts put any bytes into their errors. */
+/* Scripts can put any bytes into their errors. */
 json_t *neap_live_text_json(const char *text)
 {
 	json_t *json = json_string(text);
@@ -148,8 +148,7 @@ json_t *neap_live_report_item(struct neap_live *live, const struct live_item *it
 	return row;
 }
 
-/* In the order in which they are asked, then what is known only by a text that did not
- * pass. */
+/* Rows in the order of calls, then names that have only a refused text. */
 json_t *neap_live_rows(struct neap_live *live)
 {
 	struct neap_registry *registry = live->config.registry;
@@ -247,7 +246,7 @@ int neap_live_row(struct neap_live *live, const char *kind, const char *name,
 	return 0;
 }
 
-/* Without a policy that acts there is only what was set. */
+/* Without a policy in service only the set parameters are reported. */
 json_t *neap_live_report_params(struct neap_live *live, const struct live_item *item)
 {
 	struct neap_registry_slot *slot = neap_live_slot(live, item);
@@ -281,7 +280,7 @@ int neap_live_params(struct neap_live *live, const char *kind, const char *name,
 
 /* --- versions --- */
 
-/* The text of the configuration as one more row, so that a client can compare with it. */
+/* Adds the configuration's text as a row, so that a client can compare with it. */
 static void add_configured(json_t *body, const struct live_item *item)
 {
 	const struct live_text *text = &item->configured;
@@ -324,7 +323,7 @@ static void report_list(struct live_job *job)
 	if (has_configured)
 		add_configured(job->body, item);
 	if (item != NULL && item->file.text != NULL) {
-		job->before[0] = '\0'; /* the file is what is to be changed */
+		job->before[0] = '\0'; /* the file is the one to change */
 	} else if (job->before[0] == '\0' && has_configured &&
 		   item->layer == LAYER_UPLOADED) {
 		neap_live_version_of(item->configured.text, item->configured.len,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Policies that require an admin (see lua/run/kind.c) go live, change, become a shadow
- * and go only by an admin's own action: not by an editor's, and not because an editor's
- * version failed. */
+ * and are removed only by an admin's own action: not by an editor's, and not because an
+ * editor's version failed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ int neap_live_check_rights(const struct live_job *job, struct neap_error *err)
 	return job->is_older_admins ? refuse(job, err) : 0;
 }
 
-/* Whether a text is such a one; also when it cannot be told. */
+/* Whether a text needs an admin; true also when that is not known. */
 static bool is_admins(const char *text, size_t len)
 {
 	struct neap_policy *policy = NULL;
@@ -43,7 +43,7 @@ int neap_live_check_stored_rights(struct live_job *job)
 	size_t len = 0;
 	int rc;
 
-	/* What is live was looked at. */
+	/* The version in service was checked already. */
 	if (!job->is_by_editor || job->is_dry_run || job->older_version[0] != '\0' ||
 	    job->item == NULL || !job->item->has_upload ||
 	    !neap_kind_has_admins(neap_kind_find(job->id.kind)))
@@ -54,7 +54,7 @@ int neap_live_check_stored_rights(struct live_job *job)
 		return 0;
 	if (rc == -NEAP_ENOMEM)
 		return rc;
-	/* One that cannot be read may be such a one. */
+	/* A text that cannot be read may need an admin. */
 	return rc < 0 || is_admins(text, len) ? refuse(job, &job->err) : 0;
 }
 

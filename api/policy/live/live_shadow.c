@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A shadow version (lua/run/shadow). It lives in the slot of the live one and ends with
- * it; it is not stored on disk, so a restart never starts with it. */
+ * A shadow version (lua/run/shadow). It is in the slot of the live version and ends with
+ * it. It is not stored on disk, so a restart never starts with it. */
 #include <string.h>
 
 #include "api/policy/live/live_priv.h"
@@ -41,7 +41,7 @@ int neap_live_shadow_check(const struct live_job *job, struct neap_error *err)
 	return 0;
 }
 
-/* The version in service may have failed while this one was judged. */
+/* The version in service may have failed while this one was checked. */
 void neap_live_shadow_start(struct live_job *job)
 {
 	struct neap_registry_slot *slot = neap_live_slot(job->live, job->item);
