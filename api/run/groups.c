@@ -231,8 +231,8 @@ static void values_written(struct neap_node *node)
 		over(node, launch);
 }
 
-/* Plans with the new groups, so that the plan has their values. Launches whose groups are
- * not in it are refused. */
+/* Plans with the values of the new groups. A strict launch fails when its groups have gone
+ * or neap has released all values. */
 static void write_values(struct neap_node *node)
 {
 	size_t i;

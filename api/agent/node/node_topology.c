@@ -22,7 +22,7 @@
 struct pods {
 	const struct neap_node_keep_config *config;
 	struct neap_report_pod *list;
-	struct neap_resource_status *statuses; /* the CPUs that the zones show */
+	struct neap_resource_status *statuses; /* they own the zones of list */
 	struct neap_object **objects;
 	size_t count, room;
 	bool has_failed;

@@ -61,7 +61,7 @@ bool neap_route_is_pattern(const char *pattern)
 		if (*c == '*' && c[1])
 			return false;
 		if (*c == '}')
-			return false; /* the "/" of "{name}" is skipped below */
+			return false; /* the "}" of "{name}" is skipped below */
 		if (*c != '{')
 			continue;
 		if (c[-1] != '/' || ++count > NEAP_ROUTE_SEGMENT_MAX)

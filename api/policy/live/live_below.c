@@ -384,8 +384,8 @@ static int file_gone(struct live_job *job, struct neap_error *err)
 	struct live_file *file = neap_map_find(live->files, job->text.origin);
 	struct live_item *item = job->item;
 
-	/* The policy may wait under another file name: these files go first, so that nothing
-	 * is restored in between. */
+	/* The policy may wait under another file name: these files go first, so that
+	 * nothing is restored in between. */
 	if (!job->is_late)
 		return LIVE_LATER;
 	if (job->id.name[0] == '\0') {
