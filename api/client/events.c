@@ -144,8 +144,8 @@ static uint16_t give_up(struct shelf *shelf, const struct key *key)
 	return at;
 }
 
-/* Returns the entry of key. If there is none, makes one with only the key, in place of the
- * least recently used one when the table is full. Entries begin with their key. */
+/* Returns the entry of key. If there is none, makes one with only the key, in place of
+ * the least recently used one when the table is full. Entries begin with their key. */
 static void *keep(struct shelf *shelf, void *table, size_t size, const struct key *key)
 {
 	char *entries = table;

@@ -231,8 +231,8 @@ static void values_written(struct neap_node *node)
 		over(node, launch);
 }
 
-/* Plans with the values of the new groups. A strict launch fails when its groups have gone
- * or neap has released all values. */
+/* Plans with the values of the new groups. A strict launch fails when its groups have
+ * gone or neap has released all values. */
 static void write_values(struct neap_node *node)
 {
 	size_t i;
