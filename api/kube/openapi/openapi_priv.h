@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers of the fields of gnostic's OpenAPIv2.proto, and what the two files of the
- * document share. */
+ * Field numbers of gnostic's OpenAPIv2.proto, and what the two files of the document
+ * share. */
 #ifndef NEAP_API_KUBE_OPENAPI_OPENAPI_PRIV_H
 #define NEAP_API_KUBE_OPENAPI_OPENAPI_PRIV_H
 
@@ -57,7 +57,7 @@ enum {
 	OPERATION_RESPONSES = 9,
 	OPERATION_EXTENSION = 13,
 
-	/* ParametersItem, Parameter, NonBodyParameter: what is which. */
+	/* ParametersItem, Parameter, NonBodyParameter: the alternatives. */
 	PARAMETER = 1,
 	PARAMETER_NON_BODY = 2,
 	NON_BODY_QUERY = 3,
@@ -79,10 +79,10 @@ enum {
 	RESPONSE_DESCRIPTION = 1,
 };
 
-/* An extension "x-..." in the field of that number; yaml may be JSON. */
+/* Writes an extension "x-..." into the field with that number; yaml may be JSON. */
 void neap_kube_openapi_extension(struct neap_buf *buf, unsigned field, const char *name,
 				 const char *yaml);
-/* The paths of all kinds in all versions. */
+/* Writes the paths of all kinds in all versions. */
 void neap_kube_openapi_paths(struct neap_buf *buf,
 			     const struct neap_kube_kind *const *kinds, size_t count);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between the files of protobuf bodies: the wire (protobuf_wire.c), and the numbers of
- * fields. */
+ * Shared by the files of protobuf bodies: the wire format (protobuf_wire.c), and the
+ * field numbers. */
 #ifndef NEAP_API_KUBE_OPENAPI_PROTOBUF_PRIV_H
 #define NEAP_API_KUBE_OPENAPI_PROTOBUF_PRIV_H
 
@@ -16,12 +16,11 @@
 
 /* --- the numbers of fields --- */
 
-/* Of a message that has the name of a schema: the names of its fields in the order of
- * their numbers, from 1; NULL: there is none of that number. What stands before a name:
- *   *  0, false and "" are values: Go has a pointer there, or writes it into JSON in any
- *      case
- *   ~  it is skipped: a server sets it, or Kubernetes has it no more
- *   >  no field but a message of that name, whose fields are those of the object around
+/* The field names of a message, in order of their numbers, from 1; NULL: unused number.
+ * name is also the name of the schema. Prefixes of a field name:
+ *   *  0, false and "" are values: Go has a pointer there, or always writes it into JSON
+ *   ~  skipped: a server sets it, or Kubernetes has removed it
+ *   >  not a field, but a message of that name; its fields belong to the object around
  *      it */
 struct proto_numbers {
 	const char *name;
@@ -36,14 +35,14 @@ struct proto_numbers {
 	}
 
 struct proto_table {
-	const struct proto_numbers *rows; /* in the order of their names */
+	const struct proto_numbers *rows; /* sorted by name */
 	size_t count;
 };
 
-/* Made of the .types of api/kube/types. */
+/* Generated from the .types files of api/kube/types. */
 extern const struct proto_table neap_kube_proto_numbers;
 
-/* NULL: there is none of that name. */
+/* NULL: not found. */
 const struct proto_numbers *neap_proto_numbers_find(const char *name);
 
 /* --- the wire --- */
@@ -71,22 +70,22 @@ static inline size_t proto_left(const struct proto_in *in)
 	return (size_t)(in->end - in->at);
 }
 
-/* False when it is cut off, or has more than 64 bits. */
+/* False when it is truncated, or has more than 64 bits. */
 bool neap_proto_varint_read(struct proto_in *in, uint64_t *ret);
-/* False when what is there is no field. */
+/* False when the bytes are not a field. */
 bool neap_proto_field_read(struct proto_in *in, struct proto_field *ret);
 
-/* -NEAP_EINVAL. */
+/* They fill *err and return -NEAP_EINVAL. */
 int neap_proto_malformed(struct neap_error *err, const char *what);
 int neap_proto_no_field(struct neap_error *err);
 int neap_proto_other_type(struct neap_error *err);
 
-/* As the parser of JSON takes them: UTF-8 without NUL. */
+/* Accepts what the JSON parser accepts: UTF-8 without NUL. */
 int neap_proto_text_check(const struct proto_in *in, struct neap_error *err);
-/* Both: NULL without memory. */
+/* Both return NULL without memory. */
 json_t *neap_proto_text_json(const struct proto_in *in);
 json_t *neap_proto_base64_json(const struct proto_in *in);
-/* Timestamp {1 seconds, 2 nanos}. Without any it is none, and *ret NULL. */
+/* Timestamp {1 seconds, 2 nanos}. An empty message means no time: *ret is NULL. */
 int neap_proto_time_read(struct proto_in in, bool is_micro, json_t **ret,
 			 struct neap_error *err);
 /* IntOrString {1 type, 2 intVal, 3 strVal}. */

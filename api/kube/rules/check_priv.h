@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the rules for the built-in kinds are written with. A rule is handed a part of an
- * object and names fields from there on; who hands it over puts the path before them
- * (neap_causes_infield). What a schema tells (missing fields that it requires, enums,
- * formats) is not told again; values of a wrong type do not come this far, and are passed
- * over. */
+ * Building blocks of the rules for the built-in kinds. A rule gets a part of an object
+ * and names fields relative to it; its caller prepends the path (neap_causes_infield).
+ * Rules do not report again what the schema reports (missing required fields, enums,
+ * formats), and pass over values of a wrong type. */
 #ifndef NEAP_API_KUBE_RULES_CHECK_PRIV_H
 #define NEAP_API_KUBE_RULES_CHECK_PRIV_H
 
@@ -19,14 +18,14 @@
 /* --- telling --- */
 
 void rule_nomem(struct neap_causes *causes);
-/* neap_causes_invalid of a text that is no value of the object, as a key. */
+/* As neap_causes_invalid, for a text that is not a value of the object, such as a key. */
 void rule_invalid_text(struct neap_causes *causes, const char *field, const char *text,
 		       const char *fault);
-/* The same of something shown as JSON; takes it. */
+/* As rule_invalid_text, for a value that is shown as JSON. Takes value. */
 void rule_invalid_take(struct neap_causes *causes, const char *field, json_t *value,
 		       const char *fault);
-/* Appends to the message of the cause that was added last; told: how many there were
- * before it. */
+/* Appends to the message of the last cause if one was added since there were told
+ * causes. */
 void rule_append(struct neap_causes *causes, size_t told, const char *detail);
 
 /* --- sets of names --- */
@@ -37,7 +36,8 @@ struct rule_seen {
 	struct neap_map *names;
 };
 
-/* Whether it was there before; without memory, which is told, it was not. */
+/* Returns whether the name was in the set already. Without memory: reports it, returns
+ * false. */
 bool rule_seen_add(struct rule_seen *seen, const char *name, struct neap_causes *causes);
 bool rule_seen_has(const struct rule_seen *seen, const char *name);
 void rule_seen_done(struct rule_seen *seen);
@@ -50,20 +50,21 @@ const char *rule_config_key_fault(const char *text);
 const char *rule_percent_fault(const char *text);
 const char *rule_service_name_fault(const char *text); /* RFC 1035 label */
 bool rule_is_ip(const char *text);
-/* Of which family: 4, 6; 0: it is none. */
+/* Returns 4 or 6, the address family; 0: not a CIDR. */
 int rule_cidr_family(const char *text);
 
 /* --- members --- */
 
-/* The text of a member that is there; an empty one is told as missing, and NULL. */
+/* Returns the text of a member. NULL: it is missing, or empty, which is reported. */
 const char *rule_need(const json_t *object, const char *name, struct neap_causes *causes);
-/* The same where the schema requires none. */
+/* The same, but reports a missing member too: for fields that the schema does not
+ * require. */
 const char *rule_need_always(const json_t *object, const char *name,
 			     struct neap_causes *causes);
-/* Texts that are not empty, by their rule. */
+/* Check a text that is not empty. */
 void rule_label(const json_t *object, const char *name, struct neap_causes *causes);
 void rule_subdomain(const json_t *object, const char *name, struct neap_causes *causes);
-/* "prefix/name"; an empty one is not fine. */
+/* "prefix/name". An empty text is reported. */
 void rule_qualified(const json_t *object, const char *name, struct neap_causes *causes);
 int64_t rule_int(const json_t *object, const char *name);
 void rule_not_negative(const json_t *object, const char *name,
@@ -71,28 +72,28 @@ void rule_not_negative(const json_t *object, const char *name,
 /* 1 to 65535. */
 bool rule_is_port(int64_t number);
 #define RULE_PORT "must be between 1 and 65535, inclusive"
-/* Whether a user or a group may have this number. */
+/* Whether the number is valid for a user or group. */
 bool rule_is_id(int64_t id);
 #define RULE_ID "must be between 0 and 2147483647, inclusive"
-/* A number or name of a port. */
+/* A port's number or name. */
 void rule_port(const json_t *object, const char *name, struct neap_causes *causes);
-/* A number that is not negative, or a percentage; at most 100%. */
+/* A number that is not negative, or a percentage; is_bounded: at most 100%. */
 void rule_share(const json_t *object, const char *name, bool is_bounded,
 		struct neap_causes *causes);
-/* Whether it is such a thing, and 0. */
+/* Whether it is a valid number or percentage, and 0. */
 bool rule_share_is_zero(const json_t *value);
 
-/* A map of labels at field; annotations. */
+/* Check a map of labels or annotations at field. */
 void rule_labels(json_t *labels, const char *field, struct neap_causes *causes);
 void rule_annotations(json_t *annotations, const char *field, struct neap_causes *causes);
 
 struct neap_selector;
 
-/* A LabelSelector; *ret, where ret is not NULL, is the caller's: NULL when it is missing
- * or wrong. */
+/* Checks a LabelSelector. ret may be NULL; the caller frees *ret, which is NULL when the
+ * selector is missing or wrong. */
 void rule_selector(const json_t *selector, const char *field, struct neap_selector **ret,
 		   struct neap_causes *causes);
-/* Whether it has no requirement. */
+/* Whether it has no requirements. */
 bool rule_selector_is_empty(const json_t *selector);
 
 /* allowedTopologies of a StorageClass. */
@@ -100,30 +101,32 @@ void rule_topologies(const json_t *list, struct neap_causes *causes);
 
 /* --- updates --- */
 
-/* Whether two values mean the same: nothing, null and [] are one, and {} where Go has no
- * pointer; so is what Kubernetes leaves out. */
+/* Whether two values mean the same. A missing value, null and [] are equal, and {} too
+ * where Go has no pointer: Kubernetes omits them all. */
 bool rule_same(const json_t *a, const json_t *b);
-/* The same, but for members named (NULL ends). ret_name: the first that differs. */
+/* The same, ignoring the members in names (ended by NULL). ret_name: the first that
+ * differs. */
 bool rule_same_but(const json_t *a, const json_t *b, const char *const *names,
 		   const char **ret_name);
-/* Tells a member that has changed: field is immutable. */
+/* Reports a member that has changed. */
 void rule_immutable(const json_t *object, const json_t *before, const char *name,
 		    struct neap_causes *causes);
 
 /* --- quantities --- */
 
-/* How a compares with b: below 0, 0, above; 0 too when either is out of reach. */
+/* Returns below 0, 0 or above 0, as a compares with b; also 0 when either is out of
+ * range. */
 int rule_quantity_compare(const json_t *a, const json_t *b);
 /* -1, 0 or 1. */
 int rule_quantity_sign(const json_t *value);
 bool rule_quantity_is_whole(const json_t *value);
-/* Amounts of resources at field[name], of whatever resources. */
+/* Amounts of any resources, at field[name]. */
 void rule_amounts(json_t *amounts, const char *field, struct neap_causes *causes);
 /* resources of a container. */
 void rule_resources(const json_t *resources, struct neap_causes *causes);
-/* resources of a pod: of CPU and memory as much as its containers ask for, or more. */
+/* resources of a pod: at least as much CPU and memory as its containers request. */
 void rule_pod_resources(const json_t *spec, struct neap_causes *causes);
-/* Names of resources without a prefix are those of Kubernetes; such of others may not be
+/* A name without a prefix is a resource of Kubernetes. Other resources cannot be
  * overcommitted. */
 bool rule_resource_is_native(const char *name);
 
@@ -131,27 +134,27 @@ bool rule_resource_is_native(const char *name);
 
 struct rule_pod {
 	const json_t *spec;
-	bool is_pod; /* or a template */
+	bool is_pod; /* false: a template */
 	struct rule_seen volumes;
 };
 
-/* claims: volumeClaimTemplates of a StatefulSet, which are volumes of its pods, too; or
+/* claims: volumeClaimTemplates of a StatefulSet, which are volumes of its pods too; or
  * NULL. */
 void rule_pod_spec(const json_t *spec, bool is_pod, const json_t *claims,
 		   struct neap_causes *causes);
-/* Of a whole pod: what its labels make of it (before: NULL for a new one). */
+/* Checks what a pod's labels demand of it. before: NULL for a new pod. */
 void rule_pod_class(const json_t *pod, const json_t *before, struct neap_causes *causes);
 /* {metadata, spec} */
 void rule_pod_template(const json_t *pod_template, const json_t *claims,
 		       struct neap_causes *causes);
 void rule_pod_update(const json_t *spec, const json_t *before,
 		     struct neap_causes *causes);
-/* Terms of the node affinity of a pod that waits at its gates may become more. */
+/* A pod with scheduling gates may only have terms added to its node affinity. */
 void rule_affinity_update(const json_t *affinity, const json_t *before,
 			  struct neap_causes *causes);
 /* Fills pod->volumes. */
 void rule_volumes(struct rule_pod *pod, struct neap_causes *causes);
-/* Adds the names of volumeClaimTemplates to them; they may hide volumes. */
+/* Adds the names of volumeClaimTemplates to pod->volumes. They may hide volumes. */
 void rule_claims(struct rule_pod *pod, const json_t *claims, struct neap_causes *causes);
 void rule_containers(struct rule_pod *pod, struct neap_causes *causes);
 void rule_env(const json_t *container, struct neap_causes *causes);

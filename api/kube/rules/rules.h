@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a schema cannot say of the built-in kinds: defaults that follow from several
- * fields (neap_kube_complete_*, after those of the schema; false without memory, the
- * object is then half done), and what a kube-apiserver refuses (neap_kube_check_*, of a
- * completed object; before is NULL for a new one). */
+ * What a schema cannot express for the built-in kinds.
+ *
+ * neap_kube_complete_* set defaults that depend on several fields. They run after the
+ * schema's defaults, and return false without memory; the object is then half done.
+ * neap_kube_check_* report what a kube-apiserver refuses. They get a completed object;
+ * before is NULL for a new one. */
 #ifndef NEAP_API_KUBE_RULES_RULES_H
 #define NEAP_API_KUBE_RULES_RULES_H
 
@@ -16,65 +18,66 @@ typedef void neap_kube_check_fn(const json_t *object, const json_t *before,
 
 /* --- defaults: api/kube/rules/defaults_*.c --- */
 
-/* Of containers imagePullPolicy by the tag, of volumes without a source an emptyDir,
- * serviceAccount and serviceAccountName as one; requests from limits, hostPort of a pod
- * in the host's network, enableServiceLinks; podIP and podIPs as one; a status that is
- * new: phase Pending, qosClass. */
+/* Sets imagePullPolicy from the tag, requests from limits, hostPort in the host's
+ * network, enableServiceLinks, and emptyDir for volumes without a source. Makes
+ * serviceAccount and serviceAccountName equal, and podIP and podIPs. In a new status:
+ * phase Pending, and qosClass. */
 neap_kube_complete_fn neap_kube_complete_pod;
-/* allocatable from capacity, podCIDR and podCIDRs as one. */
+/* Sets allocatable from capacity, and makes podCIDR and podCIDRs equal. */
 neap_kube_complete_fn neap_kube_complete_node;
-/* The label with its name, phase Active. */
+/* Sets the label with the name, and phase Active. */
 neap_kube_complete_fn neap_kube_complete_namespace;
-/* targetPort, traffic policies, ClientIP's time, clusterIP and clusterIPs as one. No
- * address is given out: there is no network of services. */
+/* Sets targetPort, traffic policies and ClientIP's timeout; makes clusterIP and
+ * clusterIPs equal. Assigns no address: there is no service network. */
 neap_kube_complete_fn neap_kube_complete_service;
-/* phase Pending; of a claim also dataSource and dataSourceRef as one. */
+/* Set phase Pending; in a claim, also make dataSource and dataSourceRef equal. */
 neap_kube_complete_fn neap_kube_complete_persistentvolume;
 neap_kube_complete_fn neap_kube_complete_persistentvolumeclaim;
-/* What goes with the kind of update, and the pod template as that of a pod, but for what
- * only pods have. apps/v1 takes no selector from labels; a ReplicationController does. */
+/* Set the fields of the update strategy, and the pod template's as a pod's, except for
+ * fields that only pods have. Only a ReplicationController takes its selector from
+ * labels; apps/v1 does not. */
 neap_kube_complete_fn neap_kube_complete_podtemplate;
 neap_kube_complete_fn neap_kube_complete_replicationcontroller;
 neap_kube_complete_fn neap_kube_complete_deployment;
 neap_kube_complete_fn neap_kube_complete_replicaset;
 neap_kube_complete_fn neap_kube_complete_statefulset;
 neap_kube_complete_fn neap_kube_complete_daemonset;
-/* struct neap_kube_kind.from_version: of policy/v1beta1 an empty selector selects no pod,
- * of policy/v1 all. One that is stored empty, and comes back so, still selects all. */
+/* struct neap_kube_kind.from_version. An empty selector selects no pods in
+ * policy/v1beta1, and all pods in policy/v1. If the stored selector is empty and comes
+ * back empty, it still selects all. */
 bool neap_kube_budget_from_version(const char *version, json_t *object,
 				   const json_t *before);
-/* The same of definitions in v1beta1: what stands beside the versions holds for all of
- * them, JSONPath is jsonPath, and where preserveUnknownFields is not false the schemas
- * keep unknown fields. A version that is not the first one of versions stays, and is
- * refused by the check. */
+/* The same for definitions in v1beta1. Fields beside the versions apply to all versions,
+ * and JSONPath becomes jsonPath. Unless preserveUnknownFields is false, the schemas keep
+ * unknown fields. A version that is not the first of versions stays; the check refuses
+ * it. */
 bool neap_kube_definition_from_version(const char *version, json_t *object,
 				       const json_t *before);
-/* Counts, backoffLimit, podReplacementPolicy. */
+/* Sets counts, backoffLimit, podReplacementPolicy. */
 neap_kube_complete_fn neap_kube_complete_job;
-/* Of a new Job: selector and labels by metadata.uid, unless manualSelector is true.
- * False without memory. */
+/* For a new Job: sets selector and labels from metadata.uid unless manualSelector is
+ * true. False without memory. */
 bool neap_kube_begin_job(json_t *object);
-/* singular, listKind, conversion. */
+/* Sets singular, listKind, conversion. */
 neap_kube_complete_fn neap_kube_complete_customresourcedefinition;
 
-/* Of the template of a pod ({metadata, spec}), wherever it stands. */
+/* For a pod template ({metadata, spec}) in any object. */
 bool neap_kube_complete_pod_template(json_t *pod_template);
 
 /* --- checks: api/kube/rules/check_*.c --- */
 
-/* In the words of Kubernetes 1.31, after the schema's own causes, which are not told
- * again; metadata is that of neap_kube_meta_check. Their time is linear in the size of
- * the object. Without memory a cause says so (InternalError), and not all was checked.
- * Values of any type are survived.
+/* Messages are those of Kubernetes 1.31. They follow the schema's causes, which are not
+ * repeated; neap_kube_meta_check checks metadata. Time is linear in the size of the
+ * object. Without memory a cause says so (InternalError), and checks may be incomplete.
+ * Values of any type are safe.
  *
- * A pod whose spec is as it was is not looked at again. Not as a kube-apiserver has it:
- * ranges of nodePort and clusterIP are nobody's; what followed from a former type of a
- * service may stay in it; Windows options and sources of volumes that are rare have no
- * rules. */
+ * A pod whose spec is unchanged is not checked again. Differences from a kube-apiserver:
+ * nodePort and clusterIP have no ranges; fields of a service's former type may stay;
+ * Windows options and rare volume sources have no rules. */
 
 neap_kube_check_fn neap_kube_check_pod, neap_kube_check_node, neap_kube_check_namespace,
 	neap_kube_check_service, neap_kube_check_configmap, neap_kube_check_event,
-	neap_kube_check_event_view /* of events.k8s.io/v1, which is stricter */,
+	neap_kube_check_event_view /* events.k8s.io/v1, which is stricter */,
 	neap_kube_check_persistentvolume, neap_kube_check_persistentvolumeclaim,
 	neap_kube_check_podtemplate, neap_kube_check_replicationcontroller,
 	neap_kube_check_deployment, neap_kube_check_replicaset,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What requests bring that is no object to be kept: bodies of subresources, options, and
- * reviews. Each has a schema as the kinds have one, and is decoded by it before anybody
- * looks into it. */
+ * Request bodies that are not stored objects: bodies of subresources, options, and
+ * reviews. Each has a schema, as kinds do, and is decoded by it before use. */
 #ifndef NEAP_API_KUBE_TYPES_BODIES_H
 #define NEAP_API_KUBE_TYPES_BODIES_H
 
@@ -11,7 +10,7 @@
 struct neap_kube_body {
 	const char *kind;
 	const char *const
-		*versions; /* what apiVersion may say, NULL ends; NULL: anything */
+		*versions; /* the valid values of apiVersion, NULL ends; NULL: any */
 	const struct neap_schema *schema;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods of a controller: made from a template, and which of them go first when there are
- * too many. */
+ * A controller's pods: making them from a template, and choosing which to delete
+ * first. */
 #ifndef NEAP_API_WORKLOAD_LOOP_POD_CONTROL_H
 #define NEAP_API_WORKLOAD_LOOP_POD_CONTROL_H
 
@@ -9,8 +9,8 @@
 
 #include "api/workload/loop/pod_facts.h"
 
-/* The pod of spec.template of owner: labels, annotations and finalizers as there,
- * generateName "OWNER-", and owner as its controller. A new reference, NULL without
+/* Makes a pod from owner's spec.template: its labels, annotations and finalizers,
+ * generateName "OWNER-", and owner as the controller. A new reference, NULL without
  * memory. */
 json_t *neap_pod_from_template(const json_t *owner, const char *api_version,
 			       const char *kind);
@@ -18,14 +18,14 @@ json_t *neap_pod_from_template(const json_t *owner, const char *api_version,
 struct neap_ranked_pod {
 	struct neap_object *pod; /* borrowed */
 	const struct neap_pod_facts *facts;
-	/* Pods on its node that stand behind the same service, roughly: those of the
+	/* Pods on its node that serve the same service, approximately: those of the
 	 * ReplicaSets of one owner. */
 	size_t rank;
 };
 
-/* Brings those first that are deleted first: not assigned, not running, not ready, of
- * least pod-deletion-cost, doubled up on a node, ready for a shorter time (by powers of
- * two), with more restarts, younger (by powers of two). */
+/* Sorts pods by deletion order. First come pods that are not assigned, not running, not
+ * ready, with a low pod-deletion-cost, doubled up on a node, ready for a shorter time (by
+ * powers of two), with more restarts, younger (by powers of two). */
 void neap_pods_rank(struct neap_ranked_pod *pods, size_t count, int64_t now_usec);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rounds of writes. A controller looks at a key, asks for what is missing, and must not
- * look at it again before all of that is durable, as reads show nothing else: what was
- * asked for once would be asked for twice. So each key has its round: while something of
- * it is on its way nobody looks at it, and when the last answer has come it is due. Also
- * what another life of the controller has left on its way is waited for. */
+ * Rounds of writes. A controller looks at a key and asks for what is missing. It must not
+ * look again before all of that is durable: reads do not show it earlier, so it would ask
+ * twice. So each key has a round: nobody looks at the key while it has asks on their way,
+ * and it is due when the last answer comes. The rounds also wait for asks that a former
+ * life of the controller left on their way. */
 #ifndef NEAP_API_WORKLOAD_LOOP_ROUNDS_H
 #define NEAP_API_WORKLOAD_LOOP_ROUNDS_H
 
@@ -13,11 +13,11 @@
 
 struct neap_rounds;
 
-/* What an ask is for; of the controller. Texts are borrowed and copied. */
+/* What an ask is for; values are the controller's. Texts are borrowed, and copied. */
 struct neap_round_ask {
 	int what;
 	const char *resource, *ns;
-	const char *name; /* of what is asked about; NULL where it is made */
+	const char *name; /* of the object; NULL for a creation */
 	const char *uid;  /* of the key's object */
 };
 
@@ -35,31 +35,31 @@ struct neap_rounds_config {
 	struct neap_feed *feed;
 	const char *resource; /* of the keys */
 	void *arg;
-	/* What became of each ask; NULL: nobody wants to know. Never after
+	/* Called with the result of each ask; may be NULL. Never called after
 	 * neap_rounds_free. */
 	void (*told)(void *arg, const struct neap_round_told *told);
 };
 
 int neap_rounds_new(const struct neap_rounds_config *config, struct neap_rounds **ret,
 		    struct neap_error *err);
-/* What is on its way comes about all the same. Before the feed. */
+/* Call it before the feed is freed. Asks on their way still happen. */
 void neap_rounds_free(struct neap_rounds *rounds);
 
-/* First thing in a look at an object that is there. False: not now; the look returns
+/* Call it first in a look at an object that exists. False: not now; the look returns
  * *ret_again. */
 bool neap_rounds_begin(struct neap_rounds *rounds, const char *ns, const char *name,
 		       int64_t *ret_again);
-/* Last thing in it: again as the look would return it, or what it has to return
- * instead. */
+/* Call it last in a look. again: what the look would return; returns what it has to
+ * return. */
 int64_t neap_rounds_end(struct neap_rounds *rounds, int64_t again);
-/* Between the two. Fills *ret for neap_client_*, which must follow. False without
- * memory. */
+/* Call it between begin and end. Fills *ret for a neap_client_* call, which must follow.
+ * False without memory. */
 bool neap_rounds_ask(struct neap_rounds *rounds, const struct neap_round_ask *ask,
 		     struct neap_client_ask *ret);
-/* Asks of this look that were refused at once, but for those about what is not there any
- * more; and the words of the last of them. */
+/* How many asks of this look were refused at once, except for those about objects that do
+ * not exist any more; *ret_why: the message of the last. */
 size_t neap_rounds_refused(const struct neap_rounds *rounds, const char **ret_why);
-/* Asks of this look that are on their way. */
+/* How many asks of this look are on their way. */
 size_t neap_rounds_asked(const struct neap_rounds *rounds);
 
 #endif
