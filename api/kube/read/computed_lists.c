@@ -9,7 +9,7 @@
 
 struct made {
 	struct slow slow;
-	struct gather gather; /* what was made and is wanted */
+	struct gather gather; /* the objects made that match */
 	int64_t version;
 	struct neap_kube_making *making;
 };

@@ -12,11 +12,11 @@ static const char *const full_verbs[] = {"create", "delete", "deletecollection",
 					 "list",   "patch",  "update",           "watch"};
 static const char *const single_verbs[] = {"create", "delete", "get",  "list",
 					   "patch",  "update", "watch"};
-/* Of what is not stored; of what is made, without the last. */
+/* For kinds that are not stored. Computed kinds do without the last. */
 static const char *const read_verbs[] = {"get", "list", "watch"};
 
-/* What objects have beside themselves. group and version: of the kind that goes over the
- * wire; NULL: those of the object. */
+/* Subresources of objects. group and version: of the kind in requests; NULL: the
+ * object's. */
 static const struct part {
 	const char *name, *kind, *group, *version;
 	const char *const verbs[4];
@@ -43,7 +43,7 @@ bool neap_kube_has_part(const struct neap_kube_kind *kind, const char *part)
 			  strcmp(part, "log") == 0);
 }
 
-/* A document that lacks a part is none. */
+/* A document that lacks a part is not sent. */
 static json_t *whole(json_t *json, uint64_t lost)
 {
 	if (neap_json_failures() == lost)
@@ -99,7 +99,7 @@ static bool has_version(const json_t *list, const char *version)
 	return false;
 }
 
-/* A group has the versions of all its kinds, in the order in which the kinds name
+/* A group has the versions of all its kinds, in the order in which the kinds list
  * them. */
 static json_t *make_group(const struct neap_kube_registry *registry, const char *group)
 {
@@ -255,8 +255,8 @@ json_t *neap_kube_resource_list(const struct neap_kube_registry *registry,
 
 /* --- answers --- */
 
-/* lost: failures of memory before body was made. Without any a body that is missing is
- * one that there is not. */
+/* lost: the failures of memory before body was made. If there are none since, a NULL body
+ * means not found. */
 static void answer_take(struct neap_http_request *request, json_t *body, uint64_t lost)
 {
 	struct neap_kube_failure failure;
@@ -286,7 +286,7 @@ void neap_kube_discover_versions(const struct neap_kube_registry *registry,
 	answer_take(request, neap_kube_api_versions(), lost);
 }
 
-/* The paths that there are, as a list. */
+/* The served paths, as a list. */
 static json_t *path_list(const struct neap_kube_registry *registry)
 {
 	static const char *const own[] = {

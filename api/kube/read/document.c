@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /openapi/v2: built on request, and again when the kinds changed. kubectl requests it
+ * /openapi/v2. Built on request, and again after the kinds change. kubectl requests it
  * with nearly every command, with its tag if it has it. */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/sha256.h"
 
-/* The type that clients ask for has an "@", which makes it none: theirs cannot read
+/* The type that clients ask for contains "@", which is invalid: they could not read
  * it. */
 #define TYPE "application/octet-stream"
 
@@ -54,7 +54,7 @@ void kube_document(struct neap_kube *kube, struct neap_http_request *request)
 		neap_http_answer_error(request, &err);
 		return;
 	}
-	/* Without it only more is sent. */
+	/* Without the tag the document is only sent more often. */
 	(void)neap_http_header_add(request, "ETag", document->tag);
 	has = neap_http_header_find(request, "If-None-Match");
 	if (has && strcmp(has, document->tag) == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads one object, and lists: whole, in pages that show the state of the first one, or
+ * Reads one object, or lists: whole, in pages that show the state of the first page, or
  * as Tables. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 #include "api/kube/types/metrics.h"
 #include "engine/base/mem.h"
 
-/* Of one list: a hundred thousand objects of 2 KB, and some. */
+/* The size of one list: a hundred thousand objects of 2 KB, and more. */
 #define LIST_MAX ((size_t)512 * 1024 * 1024)
 
-/* Of a kind that is made when somebody asks. */
+/* For a kind that is computed on request. */
 static struct neap_object *make_object(struct call *call)
 {
 	const struct neap_kube_target *target = &call->target;
@@ -26,7 +26,7 @@ static struct neap_object *make_object(struct call *call)
 	size_t count = 0;
 	int more = making ? 1 : neap_error_nomem(&err);
 
-	/* One report at most, of which one pod is looked at more closely. */
+	/* At most one report, and one pod of it is examined. */
 	while (more > 0)
 		more = neap_kube_making_step(making, &err);
 	if (more < 0)
@@ -40,8 +40,7 @@ static struct neap_object *make_object(struct call *call)
 	return object;
 }
 
-/* A new reference; NULL when there is none, or with call->failure when memory was
- * short. */
+/* A new reference. NULL: not found; or out of memory, with call->failure. */
 static struct neap_object *find_object(struct call *call)
 {
 	const struct neap_kube_target *target = &call->target;
@@ -62,7 +61,7 @@ void call_get(struct call *call)
 	int64_t version;
 
 	neap_buf_init(&out, LIST_MAX);
-	/* What is there now is newer than any version that there was. */
+	/* The present object is newer than any earlier version. */
 	if (call_version(call, &version) == 0 && call_check_version(call, version) == 0)
 		object = find_object(call);
 	if (!object && call->failure.message[0]) {
@@ -178,8 +177,8 @@ int call_check_match(struct call *call, bool is_watch)
 	return 0;
 }
 
-/* Where the list starts: the beginning now, a page that was begun, or a version that is
- * asked for. */
+/* Where the list starts: at the present state, at the next page, or at a requested
+ * version. */
 static int find_place(struct call *call, struct neap_store_place *ret,
 		      bool *ret_is_newest)
 {
@@ -195,7 +194,8 @@ static int find_place(struct call *call, struct neap_store_place *ret,
 		if (neap_kube_continue_parse(token, ret, &err) < 0)
 			return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
 					      "invalid continue token: %s", err.msg);
-		/* Of another past, as before a restored copy: as good as forgotten. */
+		/* The version is of another history, as before a restored backup. Answer
+		 * as if it were forgotten. */
 		return ret->version > newest ? fail_expired(call, true) : 0;
 	}
 	if (call_version(call, &version) < 0 || call_check_version(call, version) < 0)
@@ -207,7 +207,7 @@ static int find_place(struct call *call, struct neap_store_place *ret,
 
 /* --- a list --- */
 
-/* One page on its way. */
+/* A page in progress. */
 struct page {
 	struct slow slow;
 	struct gather gather;

@@ -14,7 +14,7 @@
 
 #define AUTHORIZATION  "authorization.k8s.io"
 #define AUTHENTICATION "authentication.k8s.io"
-/* Of a SubjectAccessReview. */
+/* In a SubjectAccessReview. */
 #define GROUPS_MAX NEAP_USER_GROUPS_MAX
 
 const struct neap_kube_review neap_kube_reviews[NEAP_KUBE_REVIEWS] = {
@@ -32,7 +32,7 @@ const struct neap_kube_review neap_kube_reviews[NEAP_KUBE_REVIEWS] = {
 	 &neap_kube_body_token_review},
 };
 
-/* Who is asked about. */
+/* The user that the review is about. */
 struct subject {
 	enum neap_http_role role;
 	const char *user;
@@ -59,7 +59,7 @@ static bool may(const struct subject *subject, const struct neap_access_ask *wha
 	return neap_kube_may(&ask, ret_why);
 }
 
-/* The rights of a node depend on what is there. */
+/* The rights of a node depend on the present object. */
 static json_t *find_before(struct neap_kube *kube, const struct neap_access_ask *ask)
 {
 	const struct neap_kube_kind *kind =
@@ -126,7 +126,7 @@ static json_t *access_status(struct neap_kube *kube, const struct subject *subje
 		    : json_pack("{s:b}", "allowed", is_allowed);
 }
 
-/* Exactly one of the two, as a kube-apiserver has it. */
+/* Exactly one of the two must be set, as in a kube-apiserver. */
 static int check_spec(struct call *call, const char *kind, const json_t *spec)
 {
 	bool has_resource = json_is_object(json_object_get(spec, "resourceAttributes"));
@@ -155,7 +155,7 @@ static json_t *rule(json_t *verb_list, const char *group, json_t *resources)
 			 "resources", resources);
 }
 
-/* The verbs of a part of a kind that subject may, at an object of that name. */
+/* The verbs that subject may use on a part of a kind, for the object with the name. */
 static json_t *find_verbs(const struct subject *subject,
 			  const struct neap_kube_kind *kind, const char *part,
 			  const char *ns, const char *name)
@@ -278,7 +278,7 @@ static json_t *user_info(const struct neap_http_user *user)
 	return json_pack("{s:s, s:o}", "username", user->name, "groups", groups);
 }
 
-/* The role that a user of that name and these groups has here, however he comes. */
+/* The role here of a user with the name and groups, however authenticated. */
 static enum neap_http_role role_of(struct neap_kube *kube, const json_t *spec)
 {
 	const struct neap_grants *grants = neap_http_grants_get(kube->http);
@@ -306,8 +306,8 @@ static enum neap_http_role role_of(struct neap_kube *kube, const json_t *spec)
 
 /* --- requests --- */
 
-/* The question with its answer; object NULL: the answer alone. lost: failures of memory
- * before it was made. */
+/* Answers with the review and its status; object NULL: the status alone. lost: the
+ * failures of memory before it was made. */
 static void answer(struct call *call, const struct neap_kube_review *review,
 		   const json_t *object, json_t *status, uint64_t lost)
 {
@@ -319,7 +319,7 @@ static void answer(struct call *call, const struct neap_kube_review *review,
 	(void)snprintf(version, sizeof(version), "%s/%s", review->group, review->version);
 	meta = json_pack("{s:n}", "creationTimestamp");
 	if (sent)
-		(void)json_object_update(meta, sent); /* a failure is counted */
+		(void)json_object_update(meta, sent); /* a failure of memory is counted */
 	body = json_pack("{s:s, s:s, s:o, s:O*, s:o}", "kind", review->kind, "apiVersion",
 			 version, "metadata", meta, "spec", spec, "status", status);
 	if (neap_json_failures() != lost) {
@@ -416,7 +416,7 @@ static void review_other(struct call *call, const struct neap_kube_review *revie
 		       lost);
 }
 
-/* The same within the namespace of the path alone, which the body says, too. */
+/* The same, limited to the namespace of the path. The body has to have it too. */
 static void review_local(struct call *call, const struct neap_kube_review *review,
 			 const json_t *object)
 {
@@ -441,7 +441,7 @@ static void review_local(struct call *call, const struct neap_kube_review *revie
 	}
 }
 
-/* What it answers to a wrong one is that, and no more. */
+/* The answer to a wrong token says only that it is wrong. */
 static void review_token(struct call *call, const struct neap_kube_review *review,
 			 const json_t *object)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Watches: the present objects on request, then every change, one line each.
+ * Watches: the present objects if requested, then every change, one line each.
  *
- * A watcher receives only as much as its connection accepts; what waits for it are events
- * that the store's history holds for all watchers anyway. One that falls behind the
- * history is told so (410) and lists again. */
+ * A watcher gets only as much as its connection accepts. Events that wait for it are in
+ * the store's history, which all watchers share. A watcher that falls behind the history
+ * gets 410, and lists again. */
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,19 +14,18 @@
 #include "api/task/task.h"
 #include "engine/base/mem.h"
 
-/* Events between two looks at the time. */
+/* Events between two checks of the time. */
 #define EVENTS_A_LOOK 16
-/* Without a wish of the client's: an hour. Clients then come again, from where they
- * were. */
+/* The default is an hour. Clients then come again with the last version. */
 #define TIMEOUT_S     3600
 #define TIMEOUT_S_MAX (24 * 3600)
 #define BOOKMARK_S    60
 
-/* What a client asks for. */
+/* The parameters of a request. */
 struct wish {
 	int64_t version, seconds;
-	bool is_listing;   /* what is there comes first */
-	bool is_asked_for; /* ... by name, so that its end is told */
+	bool is_listing;   /* present objects come first */
+	bool is_asked_for; /* ... by name, so that their end is reported */
 };
 
 static void watcher_free(struct watcher *watcher)
@@ -86,8 +85,8 @@ static bool is_mine(const struct watcher *watcher, const struct neap_object *obj
 	       choice_has(&watcher->choice, object);
 }
 
-/* False: nothing. To a watcher with a selector an object appears when it starts to match,
- * and is gone when it stops to. */
+/* False: nothing to send. For a watcher with a selector, an object is added when it
+ * begins to match, and deleted when it ceases to. */
 static bool what_of(const struct watcher *watcher, const struct neap_store_event *event,
 		    enum neap_store_what *ret)
 {
@@ -125,7 +124,7 @@ static bool take_listed(void *arg, struct neap_object *object)
 	return !listing->failed;
 }
 
-/* True: go on with events. */
+/* True: continue with events. */
 static bool take_listing(struct watcher *watcher, struct piece *piece)
 {
 	struct listing listing = {.watcher = watcher, .piece = piece};
@@ -146,7 +145,7 @@ static bool take_listing(struct watcher *watcher, struct piece *piece)
 	return true;
 }
 
-/* False: nothing is left for now. */
+/* False: no more events for now. */
 static bool take_events(struct watcher *watcher, struct piece *piece)
 {
 	for (size_t i = 1; !piece_is_full(piece, watcher->piece_bytes) &&
@@ -182,7 +181,7 @@ void watcher_has_room(void *arg)
 	neap_task_go(watcher->task);
 }
 
-/* A piece. Ends the watcher when there is nothing more to say. */
+/* Sends a piece. Ends the watcher when nothing more is to be sent. */
 static enum neap_task_next step(void *arg)
 {
 	struct watcher *watcher = arg;
@@ -210,8 +209,8 @@ static void store_ready(void *arg)
 	neap_task_go(watcher->task);
 }
 
-/* Says how far the watcher is where nothing that it asked for happened, so that it need
- * not list when it comes again. False: its stream is broken. */
+/* Reports the version reached (a bookmark) when no matching event occurred, so that the
+ * client need not list when it comes again. False: the stream is broken. */
 static bool say_version(struct watcher *watcher)
 {
 	int64_t version = neap_store_watch_version(watcher->watch);
@@ -300,7 +299,7 @@ static void refuse(struct call *call, enum neap_code code, const char *what)
 	call_fail(call);
 }
 
-/* As a kube-apiserver tells it: the watch begins, and ends with its first frame. */
+/* As in a kube-apiserver, the watch begins, and its first frame ends it. */
 static void end_expired(struct watcher *watcher, int64_t version)
 {
 	struct piece piece;
@@ -311,9 +310,8 @@ static void end_expired(struct watcher *watcher, int64_t version)
 	watcher_end(watcher); /* what was sent still arrives */
 }
 
-/* "timeoutSeconds=300". What clients send with every request, as kubectl does
- * "timeout=5s" for --request-timeout, is no matter of watches: they keep to it by
- * themselves. */
+/* "timeoutSeconds=300". Watches ignore "timeout=5s", which kubectl sends with every
+ * request for --request-timeout: clients enforce it themselves. */
 static int parse_timeout(struct call *call, int64_t *ret)
 {
 	if (call_number(call, "timeoutSeconds", 0, ret) < 0)
@@ -323,11 +321,11 @@ static int parse_timeout(struct call *call, int64_t *ret)
 	if (*ret > TIMEOUT_S_MAX)
 		*ret = TIMEOUT_S_MAX;
 	if (*ret < 0)
-		*ret = 0; /* over before it began */
+		*ret = 0; /* ends before it begins */
 	return 0;
 }
 
-/* From where on, and whether what is there comes first. */
+/* The version to start from, and whether present objects come first. */
 static int parse_wish(struct call *call, struct wish *ret)
 {
 	const char *initial = call_query(call, "sendInitialEvents");
@@ -338,7 +336,7 @@ static int parse_wish(struct call *call, struct wish *ret)
 		return -1;
 	ret->is_asked_for = call_flag(call, "sendInitialEvents");
 	ret->is_listing = initial ? ret->is_asked_for : !ret->version;
-	/* What there is must not be older than that. */
+	/* The present state must not be older than the version. */
 	if (ret->is_asked_for && match && *match)
 		return call_check_version(call, ret->version);
 	return 0;

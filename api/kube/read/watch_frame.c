@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The bytes sent to a watcher. A frame is the store's text between two short texts, and
- * is not copied: the kernel reads it in place, and if it has to wait, the object is
- * referenced. */
+ * The bytes sent to a watcher. A frame is the store's text between two short texts. It is
+ * not copied: the kernel reads it in place. The object is referenced while it waits. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +10,10 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
-/* A frame is a short text and an object; at the end comes another short text, and maybe a
- * frame that is no object. */
+/* A frame is a short text and an object. At the end comes another short text, and maybe a
+ * frame without an object. */
 #define PARTS_MAX (NEAP_HTTP_PARTS_MAX - 8)
-/* Of one frame: the object as it is, or as a row of a Table. */
+/* The size of one frame: the object as it is, or as a row of a Table. */
 #define FRAME_MAX (4 * (size_t)NEAP_OBJECT_TEXT_MAX)
 #define FRAME_END "}\n"
 
@@ -67,7 +66,7 @@ static void end_frame(struct piece *piece)
 	piece->is_in_frame = false;
 }
 
-/* What was added to piece->text since it had so many bytes. */
+/* Adds what was appended to piece->text after since bytes. */
 static void add_text(struct piece *piece, size_t since)
 {
 	size_t len = piece->text.len - since;
@@ -165,7 +164,7 @@ static void release(void *owner)
 	(void)neap_object_unref(owner);
 }
 
-/* 1: it is on its way. 0: the watcher waits for room. -1: it cannot go on. */
+/* 1: sent or queued. 0: the watcher waits for room. -1: it cannot go on. */
 int piece_push(struct watcher *watcher, struct piece *piece)
 {
 	static const struct neap_http_owners owners = {hold, release};
@@ -187,7 +186,7 @@ int piece_push(struct watcher *watcher, struct piece *piece)
 	watcher->piece_bytes = watcher->waits ? PIECE_FIRST : watcher->piece_bytes * 2;
 	if (watcher->piece_bytes > PIECE_BYTES)
 		watcher->piece_bytes = PIECE_BYTES;
-	/* Half a frame helps nobody: the client comes again from where it was. */
+	/* Half a frame is useless. The client comes again from its last version. */
 	if (neap_buf_failed(&piece->text))
 		pushed = -1;
 	neap_buf_done(&piece->text);

@@ -74,7 +74,7 @@ void call_answer_object(struct call *call, int status, struct neap_object *objec
 	call_answer_buf(call, status, &out);
 }
 
-/* A table, or metadata alone, of what is not stored. */
+/* Answers a request with a table, or metadata alone, of an object that is not stored. */
 static void answer_dry_shaped_take(struct call *call, int status, json_t *object)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
@@ -126,7 +126,7 @@ void call_answer_dry_take(struct call *call, int status, json_t *object)
 	call_answer_take(call, status, object);
 }
 
-/* Calls told with the failure as the loops know it. */
+/* Answers calls of loops with the failure in their form. */
 static void tell_client(const struct call *call, neap_client_told *told, void *arg,
 			struct neap_object *object)
 {

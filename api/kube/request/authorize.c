@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rights of a request. */
+ * Authorizes a request. */
 #include <string.h>
 
 #include "api/kube/base/meta.h"
@@ -8,7 +8,7 @@
 #include "api/kube/request/rights.h"
 #include "engine/base/map.h"
 
-/* As Kubernetes calls what a method does here. */
+/* The verb of Kubernetes for a method. */
 static const char *verb_of(struct call *call, const char *method)
 {
 	bool is_collection = !call->target.name[0];
@@ -73,8 +73,8 @@ int call_permit_request(struct call *call, const char *method)
 	struct neap_error err;
 	int ret;
 
-	/* Its name stands in the object: what could be its own comes through (call_create
-	 * asks again). */
+	/* The name is in the object. Names that may be the node's own pass here;
+	 * call_create asks again. */
 	if (is_node(call) && strcmp(verb, "create") == 0 && !call->target.name[0])
 		return permit(
 			call, verb,
@@ -107,7 +107,7 @@ static bool is_blocking(const json_t *owner)
 	return json_is_true(json_object_get(owner, "blockOwnerDeletion"));
 }
 
-/* uid: a reference of which the owner has to wait already. NULL without memory. */
+/* The uids of owners whose deletion an object blocks. NULL without memory. */
 static struct neap_map *find_blocking(const json_t *object)
 {
 	struct neap_map *uids = neap_map_new();
@@ -146,8 +146,8 @@ static bool may_block(struct call *call, const json_t *owner)
 				      .name = name ? name : "",
 				      .runs_pods = call->kube->runs_pods};
 
-	/* Of a kind that is not served nobody knows who may; the one that says it has no
-	 * owner to hold up. */
+	/* Rights on a kind that is not served are unknown. The reference blocks no owner
+	 * either. */
 	kind = kube_owner_kind(call->kube, owner);
 	if (!kind)
 		return true;
@@ -157,8 +157,8 @@ static bool may_block(struct call *call, const json_t *owner)
 	return neap_kube_may(&ask, NULL);
 }
 
-/* An owner with such a dependent stays until that has gone: only who could keep it
- * himself may say so. */
+/* Such a dependent keeps its owner from going. So the user needs the right to keep the
+ * owner himself. */
 static int permit_blocking(struct call *call, const json_t *before, const json_t *after)
 {
 	struct neap_map *blocking;

@@ -11,8 +11,8 @@
 #include "api/kube/request/call.h"
 #include "api/yaml/yaml.h"
 
-/* The media type without its parameters. A missing or empty one is JSON: kubectl 1.20
- * sends none with some. */
+/* The media type without parameters. A missing or empty one means JSON: kubectl 1.20
+ * omits it with some requests. */
 static void media_type(const struct call *call, char *buf, size_t size)
 {
 	const char *type = neap_http_header_find(call->request, "Content-Type");
@@ -95,8 +95,8 @@ static bool is_in(const char *word, const char *const *list)
 	return false;
 }
 
-/* What the body says it is must be what is expected. kind, versions NULL: any. reason:
- * of the refusal. */
+/* The body's kind and version must be the expected ones. kind, versions: NULL means any.
+ * reason: of the refusal. */
 static int check_type(struct call *call, const json_t *object, const char *kind,
 		      const char *const *versions, enum neap_kube_reason reason)
 {
@@ -127,8 +127,8 @@ static int check_type(struct call *call, const json_t *object, const char *kind,
 	return 0;
 }
 
-/* Nothing decodes an object of a declared kind by its kind, so a wrong one is invalid
- * like any other member. */
+/* No decoder depends on the kind of a declared kind's object, so a wrong one is Invalid
+ * like any wrong member. */
 static int check_declared_kind(struct call *call, const json_t *object)
 {
 	const json_t *said = json_object_get(object, "kind");
@@ -143,7 +143,7 @@ static int check_declared_kind(struct call *call, const json_t *object)
 				      neap_kube_meta_text(object, "name"), causes);
 }
 
-/* Of a declared kind both have to be said: nothing else there says what it is. */
+/* A declared kind needs both kind and apiVersion: nothing else identifies the object. */
 static int check_object_type(struct call *call, const json_t *object,
 			     enum neap_kube_reason reason)
 {
@@ -154,7 +154,8 @@ static int check_object_type(struct call *call, const json_t *object,
 			      : !json_string_length(json_object_get(object, "apiVersion"))
 				      ? "apiVersion"
 				      : NULL;
-	/* What a patch makes of both is not looked at there. */
+	/* Kind and version in the result of a patch are not checked for the status of a
+	 * declared kind. */
 	bool is_any = call->is_patch && call_is_declared_status(call);
 
 	if (check_type(call, object, kind->is_custom ? NULL : kind->kind,
@@ -171,7 +172,7 @@ static int check_object_type(struct call *call, const json_t *object,
 			      kind->kind, call->target.version, kind->kind, missing);
 }
 
-/* Of a part: it must not be meant for another. */
+/* The name and namespace in the body must be those of the path. */
 static int check_place(struct call *call, const json_t *body)
 {
 	const char *name = neap_kube_meta_text(body, "name");
@@ -206,7 +207,7 @@ static int need_object(struct call *call, const json_t *body, const char *what)
 			      what);
 }
 
-/* body is taken; it becomes *ret, or is gone. */
+/* Takes body, also on failure. */
 static int decode_take(struct call *call, const struct neap_kube_body *what, json_t *body,
 		       json_t **ret)
 {
@@ -224,8 +225,7 @@ static int decode_take(struct call *call, const struct neap_kube_body *what, jso
 	return -1;
 }
 
-/* null says nothing: it is as good as what is empty. Takes both; nothing is what that
- * is. */
+/* Replaces null by nothing, the empty value: null says no more. Takes both. */
 static int nothing_take(struct call *call, json_t **ret, json_t *nothing)
 {
 	struct neap_error err;
@@ -241,7 +241,7 @@ static int nothing_take(struct call *call, json_t **ret, json_t *nothing)
 	return neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
 }
 
-/* Whatever JSON it is. */
+/* Accepts any JSON. */
 static int body_any(struct call *call, json_t **ret)
 {
 	char type[128];
@@ -274,7 +274,7 @@ int body_object(struct call *call, json_t **ret)
 int body_check_patched(struct call *call, const json_t *object)
 {
 	return json_is_object(object) ? check_object_type(call, object, NEAP_KUBE_INVALID)
-				      : 0; /* which is refused with what it should be */
+				      : 0; /* the refusal says what is expected */
 }
 
 int body_part(struct call *call, const struct neap_kube_body *what, json_t **ret)
@@ -301,7 +301,7 @@ int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret)
 		return unsupported(call, type, accepted);
 	if (parse_json(call, ret) < 0)
 		return -1;
-	/* Go's merge patches know no null. */
+	/* Go does not accept null as a merge patch. */
 	if (*ret_type == NEAP_PATCH_MERGE && json_is_null(*ret))
 		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
 				      "Invalid JSON Patch: null");
@@ -309,7 +309,7 @@ int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret)
 			    *ret_type == NEAP_PATCH_JSON ? json_array() : json_object());
 }
 
-/* kubectl sends JSON under the name of YAML, which it is, too. */
+/* kubectl labels JSON as YAML, which is a superset. */
 static int parse_either(struct call *call, json_t **ret)
 {
 	size_t len;
@@ -327,7 +327,7 @@ int body_apply(struct call *call, json_t **ret)
 	const char *version, *said;
 
 	*ret = NULL;
-	/* There the fields have other names than those that are stored. */
+	/* The fields of this version differ from the stored ones. */
 	if (kind->view || neap_kube_kind_body(kind, call->target.version) != kind->schema)
 		return neap_kube_fail(&call->failure, NEAP_KUBE_UNSUPPORTED_MEDIA_TYPE,
 				      "server-side apply of this kind is served in "
@@ -388,7 +388,7 @@ int body_patched(struct call *call, const struct neap_kube_body *what,
 		type = NEAP_PATCH_MERGE;
 	if ((is_apply ? parse_either(call, &patch) : body_patch(call, &type, &patch)) < 0)
 		return -1;
-	/* Without lists that merge, a strategic patch is a merge patch. */
+	/* Without merging lists a strategic patch is a merge patch. */
 	if (type == NEAP_PATCH_STRATEGIC)
 		type = NEAP_PATCH_MERGE;
 	code = neap_patch_apply(type, NULL, shown, patch, &body, &err);

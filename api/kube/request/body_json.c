@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * JSON bodies as Go's decoders read them. Nearly all take the fast parser once. Duplicate
- * members, of which the last counts, and integers beyond 64 bits, which become floating
- * point, are rare: they fail there, and the text is parsed again. Stricter than Go are
- * only texts with U+0000 and invalid UTF-8. */
+ * Reads JSON bodies as Go's decoders do. Nearly all need only the fast parser. It fails
+ * for duplicate members and integers beyond 64 bits, which are rare. Such a text is
+ * parsed again: the last duplicate counts, and the integers become floating point. It is
+ * stricter than Go only for U+0000 and invalid UTF-8. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
-#define DEPTH_MAX 64 /* of a path that is told */
-#define DIGITS    18 /* so many always fit */
+#define DEPTH_MAX 64 /* of a reported path */
+#define DIGITS    18 /* always fit into int64 */
 
 /* --- a member that stands twice --- */
 
@@ -24,8 +24,8 @@ struct level {
 	bool is_list;
 };
 
-/* The path of the member whose name ends at end, "" where it is too deep: "data.a",
- * "items[1].b". */
+/* The path of the member whose name ends at end, such as "data.a", "items[1].b"; "" where
+ * it is too deep. */
 static void path_at(const char *text, const char *end, char *buf, size_t size)
 {
 	struct level levels[DEPTH_MAX];
@@ -39,7 +39,8 @@ static void path_at(const char *text, const char *end, char *buf, size_t size)
 
 			while (text < end && *text != '"')
 				text += *text == '\\' ? 2 : 1;
-			/* A value, too; the next name takes its place. */
+			/* Either a name or a value. The next name takes the place of a
+			 * value. */
 			if (at && !at->key) {
 				at->key = from;
 				at->key_len = (int)(text - from);
@@ -65,7 +66,7 @@ static void path_at(const char *text, const char *end, char *buf, size_t size)
 						   levels[i].key ? levels[i].key : ""));
 }
 
-/* Told as an unknown field is. */
+/* Reported as an unknown field is. */
 static int note_duplicate(struct call *call, const char *path)
 {
 	const char *validation = call_query(call, "fieldValidation");
@@ -80,7 +81,7 @@ static int note_duplicate(struct call *call, const char *path)
 	(void)snprintf(warning, sizeof(warning),
 		       "299 - \"duplicate field \\\"%.250s\\\"\"", path);
 	(void)neap_http_header_add(call->request, "Warning",
-				   warning); /* told less then */
+				   warning); /* without memory fewer are reported */
 	return 0;
 }
 
@@ -110,7 +111,7 @@ static bool is_too_large(const char *at, size_t len)
 	return neap_int_parse(text, &ignored, NULL) < 0;
 }
 
-/* Each whole number that no int64 holds gets a fraction. */
+/* Appends a fraction to each integer that does not fit into int64. */
 static void make_real(const char *text, size_t len, struct neap_buf *out)
 {
 	const char *end = text + len, *from = text;
@@ -154,7 +155,7 @@ int body_json_read(const char *text, size_t len, json_t **ret, bool *ret_is_twic
 
 	*ret_is_twice = false;
 	path[0] = '\0';
-	/* As Go decodes it: nothing that is said. */
+	/* Go ignores null here. */
 	if (is_null(text, len)) {
 		*ret = json_null();
 		return 0;
@@ -190,7 +191,7 @@ int body_json(struct call *call, const char *text, size_t len, json_t **ret)
 	struct neap_error err;
 	int code;
 
-	/* Making them costs far more than reading the text. */
+	/* Making the values costs far more than reading the text. */
 	if (neap_json_values_of_text(text, len) > NEAP_KUBE_VALUES_MAX)
 		return neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,
 				      NEAP_KUBE_VALUES_REFUSED, NEAP_KUBE_VALUES_MAX);

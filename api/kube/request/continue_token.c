@@ -30,8 +30,8 @@ char *neap_kube_continue_format(const struct neap_store_place *place, char *buf)
 	return buf;
 }
 
-/* Back to the alphabet that EVP knows, in pieces of four. -1: too long, or a character
- * that is none. */
+/* Translates to the alphabet of EVP and decodes. -1: too long, or an invalid
+ * character. */
 static int decode(const char *token, char *plain)
 {
 	char text[NEAP_KUBE_CONTINUE_SIZE];

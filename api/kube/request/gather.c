@@ -7,7 +7,7 @@
 #include "api/kube/request/slow.h"
 #include "engine/base/mem.h"
 
-/* How often one that may be of any version begins anew before it is gathered at once. */
+/* If any version will do: how often the list restarts before it is gathered in one go. */
 #define TRIES_MAX 3
 
 struct slice {

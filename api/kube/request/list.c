@@ -12,12 +12,12 @@
 #include "engine/base/mem.h"
 
 #define PARTS_MAX (NEAP_HTTP_PARTS_MAX - 4)
-/* Of a piece, which is a slice: it ends with the object that reaches it. */
+/* A piece is sent per slice. It ends with the object that reaches this size. */
 #define PIECE_BYTES ((size_t)128 * 1024)
 #define LIST_END    "]}\n"
-/* A client that takes longer holds what has long changed. */
+/* A slower client would hold objects that have long changed. */
 #define TIME_S 300
-/* Objects of a list that leaves something to tidy up. */
+/* A list of so many objects leaves something to clean up. */
 #define TIDY_COUNT 1000
 
 struct list {
@@ -27,7 +27,8 @@ struct list {
 	struct neap_object **objects;
 	size_t count, at;
 	struct neap_buf head; /* up to the first object */
-	/* Before every further object, and of each object what it leaves out. */
+	/* Text before every further object, and how many bytes of each object's text are
+	 * skipped. */
 	char between[NEAP_OBJECT_NAME + 192];
 	size_t between_len, skip;
 	bool has_begun, has_ended;
@@ -96,10 +97,10 @@ static enum neap_task_next step(void *arg)
 	int pushed =
 		neap_http_stream_push(list->stream, parts, count, &owners, room, list);
 
-	/* Broken: the client sees that bytes are missing. */
+	/* A broken stream: the client sees that bytes are missing. */
 	if (pushed >= 0 && !list->has_ended)
 		return pushed ? NEAP_TASK_GOES_ON : NEAP_TASK_WAITS;
-	/* What is left is held by those who send it. */
+	/* The stream holds what is not sent yet. */
 	neap_http_stream_end(list->stream);
 	list_free(list);
 	return NEAP_TASK_IS_OVER;
@@ -127,13 +128,13 @@ static void list_end(struct slow *slow)
 	list_free(list);
 }
 
-/* Items of built-in kinds have no kind of their own, as a kube-apiserver has it; those of
- * others have. */
+/* As in a kube-apiserver, items of built-in kinds have no kind of their own; items of
+ * declared kinds do. */
 static struct list *list_new(const struct call *call, const char *metadata,
 			     struct neap_object **objects, size_t count)
 {
 	struct list *list = neap_alloc(sizeof(*list));
-	/* Those of metadata alone, too. */
+	/* So do items that are metadata alone. */
 	bool has_kind = call->target.kind->is_custom || call->shape == SHAPE_METADATA;
 	static const struct timeval limit = {.tv_sec = TIME_S};
 

@@ -14,8 +14,8 @@ static int bad_selector(struct call *call, const char *parameter,
 			      err->field[0] ? ": " : "", err->msg);
 }
 
-/* A built-in kind without a namespace takes metadata.namespace only where it names no
- * selectable fields, as a kube-apiserver does. */
+/* As in a kube-apiserver, a built-in kind without namespaces accepts metadata.namespace
+ * only if it declares no selectable fields. */
 static bool knows_namespace(const struct neap_kube_kind *kind)
 {
 	return kind->is_namespaced || (!kind->is_custom && !kind->fields);
@@ -30,7 +30,8 @@ int choice_parse(struct call *call, struct choice *ret)
 	int64_t ignored;
 
 	*ret = (struct choice){0};
-	/* Whoever asks for a collection may say them, whether they are of use or not. */
+	/* Every request for a collection may have them, even where they have no
+	 * effect. */
 	if (call_number(call, "limit", 0, &ignored) < 0 ||
 	    call_number(call, "timeoutSeconds", 0, &ignored) < 0)
 		return -1;

@@ -11,7 +11,7 @@
 
 #define MANAGER_MAX 128
 
-/* As the options are called: those of a deletion come with other methods, too
+/* The name of the options' kind. Other methods have options of a deletion too
  * (pods/NAME/eviction). */
 static const char *options_of(const struct call *call)
 {

@@ -24,7 +24,7 @@ static void warn_of_twice(struct call *call, const json_t *owner)
 		"UID(s) observed: %.64s\"",
 		uid && !strpbrk(uid, "\"\\") ? uid : "");
 	(void)neap_http_header_add(call->request, "Warning",
-				   warning); /* told less then */
+				   warning); /* without memory fewer are reported */
 }
 
 int kube_owners_unite(struct call *call, json_t *object)
@@ -60,7 +60,7 @@ int kube_owners_unite(struct call *call, json_t *object)
 								      : 0;
 }
 
-/* The group of "apps/v1" is "apps"; of "v1" it is core. */
+/* The group of "apps/v1" is "apps"; the group of "v1" is core. */
 static void group_of(const char *version, char *buf, size_t size)
 {
 	const char *slash = strchr(version, '/');
@@ -84,7 +84,7 @@ const struct neap_kube_kind *kube_owner_kind(struct neap_kube *kube, const json_
 		return NULL;
 	group_of(version, group, sizeof(group));
 	kind = neap_kube_registry_find_kind(kube->registry, group, NULL, name);
-	/* What is not stored owns nothing. */
+	/* An object that is not stored cannot own any. */
 	return kind && !kind->make ? kind : NULL;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The form in which objects are shown: as they are, or as rows of a Table, which kubectl
- * prints. */
+ * The form of objects in responses: as they are, as metadata alone, or as rows of a
+ * Table, which kubectl prints. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define META_GROUP "meta.k8s.io"
 
-/* As what an object, a watch or a list can be shown beside itself. */
+/* The other forms of an object, a watch or a list. */
 static const struct {
 	const char *as;
 	enum shape shape;
@@ -24,7 +24,7 @@ static const struct {
 	{"PartialObjectMetadataList", SHAPE_METADATA, false, true},
 };
 
-/* The value of a parameter of a media type, "" where it is not said. */
+/* The value of a media type's parameter; "" when it is missing. */
 static void parameter(const char *part, const char *name, char *buf, size_t size)
 {
 	size_t name_len = strlen(name);
@@ -57,8 +57,8 @@ static bool is_list(struct call *call)
 		 !call_flag(call, "watch")));
 }
 
-/* 1: this part of an Accept header is served, and the shape is set; 0: it is not known;
- * -1: it is none of what is asked for. */
+/* 1: this part of an Accept header can be served; the shape is set. 0: it is unknown. -1:
+ * the requested object has no such form. */
 static int take_part(struct call *call, const char *part)
 {
 	char as[32], version[16], group[32];
@@ -89,9 +89,9 @@ static int take_part(struct call *call, const char *part)
 	return 0;
 }
 
-/* Of the parts of an Accept header, in their order, the first that can be served: JSON in
- * any disguise, and Table or metadata alone where that is asked for. Everybody who
- * prefers protobuf takes JSON too. */
+/* Picks the first part of an Accept header that can be served: JSON under any name, and
+ * Table or metadata alone where requested. Clients that prefer protobuf accept JSON
+ * too. */
 int shape_parse(struct call *call)
 {
 	const char *accept = neap_http_header_find(call->request, "Accept");
@@ -167,7 +167,7 @@ const char *shape_version(const struct call *call)
 static void write_object(const struct call *call, const struct neap_object *object,
 			 const char *kind, struct neap_buf *out)
 {
-	/* It is counted, and not changed. */
+	/* Only its reference count changes. */
 	struct neap_object *shown =
 		shape_shown(call, (struct neap_object *)(uintptr_t)object);
 

@@ -31,7 +31,7 @@ static const char *const reading[] = {"get", "list", "watch", NULL};
 /* --- editors --- */
 
 static const struct {
-	const char *group, *resource; /* NULL: all of the group */
+	const char *group, *resource; /* NULL: all resources of the group */
 } power[] = {
 	{"apiextensions.k8s.io", "customresourcedefinitions"},
 	{"config.koordinator.sh", "clustercolocationprofiles"},
@@ -51,10 +51,10 @@ static bool gives_power(const struct neap_access_ask *ask)
 	return false;
 }
 
-/* What becomes a process where pods run, and what its environment and arguments are made
- * of. */
+/* What runs as processes where pods run, and the sources of their environment and
+ * arguments. */
 static const struct {
-	const char *group, *resource; /* NULL: all of the group */
+	const char *group, *resource; /* NULL: all resources of the group */
 } commands[] = {
 	{"", "pods"},         {"", "replicationcontrollers"},
 	{"", "podtemplates"}, {"", "configmaps"},
@@ -92,10 +92,10 @@ static bool editor_may(const struct neap_access_ask *ask, const char **ret_why)
 /* --- nodes --- */
 
 enum belongs {
-	BY_NAME,  /* it has the node's name */
-	BY_LEASE, /* ... in the namespace of these */
-	BY_BIND,  /* a pod with spec.nodeName */
-	BY_SOURCE /* an event that the node tells */
+	BY_NAME,  /* named as the node */
+	BY_LEASE, /* named as the node, in these namespaces */
+	BY_BIND,  /* a pod with the node in spec.nodeName */
+	BY_SOURCE /* an event that the node reports */
 };
 
 static const char *const keeping[] = {"create", "update", "patch", NULL};
@@ -149,8 +149,8 @@ static bool is_text(const json_t *object, const char *member, const char *want)
 	return text && strcmp(text, want) == 0;
 }
 
-/* An event names who tells it: as a kubelet does, or as the recorders of events.k8s.io
- * ("NAME-HOST"). */
+/* Whether the node reported the event: as a kubelet does, or as recorders of
+ * events.k8s.io do ("NAME-HOST"). */
 static bool is_told_by(const json_t *event, const char *node)
 {
 	const char *instance =
@@ -197,8 +197,7 @@ static bool is_domain(const char *text, size_t len, const char *domain)
 	       (len == own || text[len - own - 1] == '.');
 }
 
-/* Labels of Kubernetes, by which pods are kept to nodes and away from them; but for those
- * that a kubelet sets. */
+/* Kubernetes' labels that keep pods on or off nodes, except those that a kubelet sets. */
 static bool is_restricted(const char *key)
 {
 	static const char *const domains[] = {"kubernetes.io", "k8s.io"};
@@ -229,7 +228,7 @@ static bool is_restricted(const char *key)
 	return is_of_kubernetes && !is_in(key, own);
 }
 
-/* Every restricted label of one is the same in the other. */
+/* Whether other has every restricted label of object with the same value. */
 static bool has_labels_of(const json_t *object, const json_t *other)
 {
 	const json_t *labels =
@@ -246,14 +245,14 @@ static bool has_labels_of(const json_t *object, const json_t *other)
 	return true;
 }
 
-/* null, [] and nothing are one. */
+/* null, [] and a missing list are equal. */
 static bool is_same_list(const json_t *a, const json_t *b)
 {
 	return json_array_size(a) == json_array_size(b) &&
 	       (json_array_size(a) == 0 || json_equal(a, b));
 }
 
-/* Those that tell the state of a node are its own to begin with. */
+/* A node may set the taints that report its own state. */
 static bool has_taints_of_others(const json_t *taints)
 {
 	const json_t *taint;
@@ -269,7 +268,7 @@ static bool has_taints_of_others(const json_t *taints)
 	return false;
 }
 
-/* As a kube-apiserver has it for nodes, and a little more: a node does not choose its
+/* As a kube-apiserver restricts nodes, and a little more: a node does not choose its
  * pods. */
 static bool keeps_place(const struct neap_access_ask *ask, const char **ret_why)
 {
@@ -305,8 +304,8 @@ static bool keeps_place(const struct neap_access_ask *ask, const char **ret_why)
 	return true;
 }
 
-/* One that has ended does not come back: its owner has made another meanwhile, and would
- * end one of the two, maybe that one. */
+/* A finished pod must not come back. Its owner has made another pod, and would delete one
+ * of the two, maybe the other. */
 static bool stays_ended(const struct neap_access_ask *ask, const char **ret_why)
 {
 	static const char *const ends[] = {"Succeeded", "Failed", NULL};
@@ -398,7 +397,7 @@ static bool may_role(const struct neap_access_ask *ask, const char **ret_why)
 	return ask->role == NEAP_HTTP_EDITOR && editor_may(ask, ret_why);
 }
 
-/* Owners and finalizers say when an object goes. */
+/* Owners and finalizers decide when an object is deleted. */
 static bool changes_end(const struct neap_access_ask *ask)
 {
 	static const char *const members[] = {"ownerReferences", "finalizers"};

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Sends lists as Tables. A row costs as much as fifty objects sent as they are, so rows
- * are built in slices, and only as many as the client reads. A short Table is one answer
- * with a length. */
+ * are built in slices, and only as fast as the client reads. A short Table is one
+ * response with a length. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/kube/request/slow.h"
 #include "engine/base/mem.h"
 
-/* Text that is made before some of it is sent; a row more is within bounds. */
+/* The text that is built before it is sent. One more row stays within the limit. */
 #define PIECE_BYTES ((size_t)64 * 1024)
 #define TEXT_MAX    (4 * (size_t)NEAP_OBJECT_TEXT_MAX + PIECE_BYTES)
 #define TABLE_END   "]}"
 
 struct rows {
 	struct slow slow;
-	struct neap_http_stream *stream; /* NULL: nothing was sent yet */
+	struct neap_http_stream *stream; /* NULL: nothing sent yet */
 	struct neap_object **objects;
 	size_t count, at;
 	struct neap_buf text; /* not sent yet */
-	bool has_ended;       /* text has the last of it */
+	bool has_ended;       /* text holds the end */
 };
 
 static void rows_free(struct rows *rows)
@@ -76,7 +76,7 @@ static void room(void *arg)
 	neap_task_go(rows->slow.task);
 }
 
-/* The client sees that something is missing, or hears why nothing comes. */
+/* The client sees that bytes are missing, or gets an error if nothing was sent. */
 static enum neap_task_next fail(struct rows *rows)
 {
 	if (rows->stream) {

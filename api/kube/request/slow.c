@@ -72,7 +72,7 @@ void call_fail_nomem(struct call *call)
 
 /* --- letting go --- */
 
-/* So many at once take a part of a millisecond. */
+/* Freeing this many takes less than a millisecond. */
 #define AT_ONCE 2000
 
 struct kube_trash {
@@ -81,7 +81,7 @@ struct kube_trash {
 	size_t at, count;
 };
 
-/* False: it is all gone. */
+/* Frees up to most objects. False: all are freed. */
 static bool let_go(struct kube_trash *trash, size_t most)
 {
 	for (; trash->at < trash->count && most; most--)

@@ -10,7 +10,7 @@
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
-/* What clients choose is cut here. */
+/* Texts that clients choose are cut here. */
 #define URI_MAX   2048
 #define AGENT_MAX 256
 
@@ -38,7 +38,7 @@ bool neap_kube_trail_wants(struct neap_http_request *request, int status)
 	       !is_review(neap_http_path_get(request));
 }
 
-/* What a client sent, in ASCII and cut to size. */
+/* A client's text, in ASCII and cut. */
 static json_t *clean(const char *text, size_t max)
 {
 	char buf[URI_MAX + 1];
@@ -74,7 +74,7 @@ static const char *verb_of(const char *method, bool is_resource, bool is_collect
 	return "";
 }
 
-/* False: the path names no object. */
+/* False: the path does not name an object. */
 static bool find_target(const struct neap_kube_registry *registry, const char *path,
 			struct neap_kube_target *ret)
 {
