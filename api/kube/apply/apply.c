@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Server-side apply: PATCH with application/apply-patch+yaml. The manager's configuration
- * is merged into the object; fields it applied before and omits now are removed, unless
- * another manager owns them; changing other managers' fields is a conflict. From there on
- * it is an ordinary write. */
+ * is merged into the object. Fields that it applied before and omits now are removed,
+ * unless another manager owns them. Changing other managers' fields is a conflict. The
+ * rest is an ordinary write. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static int refuse_config(struct call *call, const char *field, const char *why)
 			      "failed to create typed patch object: .%s: %s", field, why);
 }
 
-/* Must fit the schema as far as it names fields; what it names becomes apply->set. */
+/* The named fields must fit the schema; they become apply->set. */
 static int read_config(struct call *call, json_t *config, struct apply *apply)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
@@ -56,13 +56,13 @@ static int read_config(struct call *call, json_t *config, struct apply *apply)
 	struct unknown unknown = {{0}};
 	struct neap_error err = {0};
 
-	if (json_is_null(meta)) { /* as if it were not there */
+	if (json_is_null(meta)) { /* counts as missing */
 		(void)json_object_del(config, "metadata");
 		meta = NULL;
 	}
 	if (meta && !json_is_object(meta))
 		return refuse_config(call, "metadata", "must be an object");
-	if (json_is_null(name)) /* which takes it away */
+	if (json_is_null(name)) /* null removes it */
 		return call_check_named(call, config);
 	if (kind->is_namespaced && *ns && strcmp(ns, call->target.ns) != 0)
 		return neap_kube_fail(
@@ -91,7 +91,7 @@ static int read_config(struct call *call, json_t *config, struct apply *apply)
 		return call_nomem(call);
 	}
 	apply_strip(kind, apply_part(call), apply->set);
-	/* It would be told in the end, too, after all the work. */
+	/* The check at the end would find it too, but after all the work. */
 	alone = json_pack("[{s:O}]", "fieldsV1", apply->set);
 	if (!alone)
 		return call_nomem(call);
@@ -110,7 +110,7 @@ static int create_take(struct call *call, json_t *config)
 		       "existing object was found",
 		       uid);
 	if (call_check_named(call, config) < 0)
-		; /* which says why */
+		; /* it reports the reason */
 	else if (call->target.sub[0])
 		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
 					     call->target.name);
@@ -126,8 +126,8 @@ static int create_take(struct call *call, json_t *config)
 	return -1;
 }
 
-/* The object with config in it, and without what only this manager had. Its name is said
- * by every apply patch, so that the metadata stays when nothing else of it is. */
+/* The object with config, and without what only this manager owned. Every apply patch
+ * names the object, so metadata stays even if nothing else does. */
 static int merge(struct call *call, const json_t *before, json_t *config, json_t *object)
 {
 	const struct neap_schema *schema = call->target.kind->schema;

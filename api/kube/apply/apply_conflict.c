@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Conflicts of an apply patch, in the words of a kube-apiserver; and the exception:
+ * Conflicts of an apply patch, with the messages of a kube-apiserver. The exception:
  * kubectl takes over fields set by its own client-side apply. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ int apply_annotate(const struct call *call, json_t *object)
 				   json_string(call->apply->annotation));
 }
 
-/* Shows what is applied as client-side apply keeps it. */
+/* The configuration in the form in which client-side apply stores it. */
 int apply_annotation(const json_t *config, char **ret)
 {
 	json_auto_t *copy = neap_json_deep_copy(config);
@@ -53,8 +53,8 @@ int apply_annotation(const json_t *config, char **ret)
 	return *ret ? 0 : -1;
 }
 
-/* The fields that client-side apply set, and that are still as it set them. {} where
- * that is not known; NULL without memory. */
+/* The fields that client-side apply set and that are unchanged since. {} when unknown;
+ * NULL without memory. */
 static json_t *allowed_of(const struct call *call, const json_t *before)
 {
 	const struct neap_schema *schema = call->target.kind->schema;
@@ -119,7 +119,7 @@ static int refuse(struct call *call, const struct conflicts *conflicts)
 	return -1;
 }
 
-/* What one of the others would lose comes to the rest. */
+/* Adds the fields that one other manager would lose. */
 static int look_at(const json_t *entry, const json_t *changed, const json_t *allowed,
 		   struct conflicts *conflicts)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * metadata.managedFields: an entry for each manager, way and part, with the fields
- * that it owns. It is kept of objects that were made by a request with ?fieldManager=,
- * as kubectl sends them, and of those that were ever applied on the server: what
- * kubelets and controllers make costs nothing. What changes a field takes it from all
- * others, but an apply patch that is not forced: that one is refused.
+ * metadata.managedFields: an entry for each manager, operation and subresource, with the
+ * fields that it owns. neap maintains it for objects created by a request with
+ * ?fieldManager=, as kubectl sends it, and for objects that server-side apply ever
+ * touched. So objects of kubelets and controllers cost nothing. A change of a field takes
+ * it from all other managers; an apply patch that is not forced is refused instead.
  *
- * Whatever follows from here on is as a kube-apiserver has it, but for its bounds: the
- * sets of an object have at most SETS_BYTES_MAX bytes of names and SETS_VALUES_MAX
- * fields, and the object with them as many values and bytes as any. An update beyond
- * that ends the keeping, and an apply patch is refused.
+ * The rest is as in a kube-apiserver, except for limits. The sets of an object have at
+ * most SETS_BYTES_MAX bytes of names and SETS_VALUES_MAX fields, and the object with them
+ * has the usual limits of values and bytes. An update beyond them drops managedFields; an
+ * apply patch is refused.
  *
- * A write of an object whose fields are kept costs a walk over it as it was and as it
- * is, a copy of its sets where something differs, and a walk over each. */
+ * A write of an object with managedFields costs a walk over its old and new state, a copy
+ * of its sets where something differs, and a walk over each. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,13 +24,13 @@
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
-#define UPDATES_MAX    10  /* then the oldest become one, ANCIENT */
-#define ENTRIES_MAX    256 /* of a client's own list; and managers that apply */
-#define TEXT_MAX       256 /* bytes of a text of an entry that a client writes */
+#define UPDATES_MAX    10  /* beyond, the oldest become one, ANCIENT */
+#define ENTRIES_MAX    256 /* of a list that a client sends; and managers that apply */
+#define TEXT_MAX       256 /* bytes of an entry's text that a client sends */
 #define SETS_BYTES_MAX (256 * 1024)
-/* Each is made and compared some times in a write: so many take 60 ms. */
+/* A write builds and compares each several times: so many take 60 ms. */
 #define SETS_VALUES_MAX 10000
-#define OBJECT_MORE     4096 /* bytes that an object gets on its way to the store */
+#define OBJECT_MORE     4096 /* bytes that the object gains before it is stored */
 #define NAME_SIZE       129
 #define ANCIENT         "ancient-changes"
 #define BEFORE_APPLY    "before-first-apply"
@@ -55,7 +55,7 @@ static const struct neap_schema *schema_of(const struct call *call)
 	return neap_kube_kind_stored(call->target.kind)->schema;
 }
 
-/* In which version its fields are named: of a view, that of what is stored. */
+/* The version in which the fields are named; for a view, that of the stored kind. */
 static const char *version_of(const struct call *call)
 {
 	return call->target.kind->view
@@ -91,10 +91,10 @@ void apply_strip(const struct neap_kube_kind *kind, const char *part, json_t *se
 	(void)json_object_del(set, "f:kind");
 	(void)json_object_del(set, "f:apiVersion");
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(members); i++)
-		(void)json_object_del(meta, members[i]); /* most are not there */
+		(void)json_object_del(meta, members[i]); /* most are missing */
 	if (strcmp(part, "status") == 0)
 		(void)json_object_del(set, "f:spec");
-	/* A Node comes with its status; see neap_kube_meta_begin. */
+	/* A Node is created with its status; see neap_kube_meta_begin. */
 	else if (kind->has_status && !kind->status_has_labels)
 		(void)json_object_del(set, "f:status");
 	if (json_object_size(meta) == 0)
@@ -153,7 +153,7 @@ static int stamp(struct call *call, json_t *entry)
 		json_string(neap_time_format(call->kube->now(), 0, text, sizeof(text))));
 }
 
-/* With an empty set; borrowed from the list. NULL without memory. */
+/* Adds an entry with an empty set; borrowed from list. NULL without memory. */
 static json_t *entry_add(struct call *call, json_t *list, const char *manager,
 			 const char *operation, const char *part)
 {
@@ -215,7 +215,7 @@ static bool are_entries(const json_t *list)
 	return true;
 }
 
-/* [] or [{}]: nobody is to own anything. */
+/* [] or [{}]: drops all owners. */
 static bool is_reset(const json_t *sent)
 {
 	return json_is_array(sent) &&
@@ -253,7 +253,7 @@ bool kube_managers_last(json_t *object)
 
 /* --- keeping it small --- */
 
-/* By way, time and name, as it is shown. */
+/* By operation, time and name, as displayed. */
 static int by_age(const void *a, const void *b)
 {
 	static const char *const members[] = {"operation", "time", "manager",
@@ -267,7 +267,7 @@ static int by_age(const void *a, const void *b)
 	return order;
 }
 
-/* Without those that own nothing, in order. A new list; NULL without memory. */
+/* A new list without entries that own nothing; NULL without memory. */
 static json_t *sorted(const json_t *list)
 {
 	json_t **entries = neap_alloc_array(json_array_size(list) + 1, sizeof(*entries));
@@ -289,7 +289,7 @@ static json_t *sorted(const json_t *list)
 	return NULL;
 }
 
-/* list is sorted: Apply before Update, the oldest first. */
+/* list is sorted: Apply before Update, oldest first. */
 static int cap_updates(json_t *list)
 {
 	size_t updates = 0, at = 0, i;
@@ -324,7 +324,7 @@ static int cap_updates(json_t *list)
 	return 0;
 }
 
-/* With escapes and all; 0 without memory. */
+/* With escapes; 0 without memory. */
 static size_t text_len(const json_t *json)
 {
 	neap_auto_free char *text = neap_json_dump(json, JSON_COMPACT);
@@ -343,7 +343,7 @@ bool apply_is_too_large(const json_t *object, const json_t *list)
 	if (bytes > SETS_BYTES_MAX || values > SETS_VALUES_MAX ||
 	    neap_schema_values(object) + values > NEAP_KUBE_VALUES_MAX)
 		return true;
-	/* Most are far from what an object may have. */
+	/* Most objects are far below the limits. */
 	return neap_patch_measure(object, &size) &&
 	       size.bytes > NEAP_OBJECT_TEXT_MAX / 2 &&
 	       text_len(object) + text_len(list) + OBJECT_MORE > NEAP_OBJECT_TEXT_MAX;
@@ -357,7 +357,7 @@ int apply_refuse_large(struct call *call)
 			      SETS_BYTES_MAX, SETS_VALUES_MAX, ENTRIES_MAX);
 }
 
-/* Puts what is left of the list into the object. */
+/* Stores what is left of the list in the object. */
 static int store(struct call *call, json_t *object, const json_t *list)
 {
 	json_auto_t *kept = sorted(list);
@@ -398,7 +398,7 @@ int kube_managers_begin(struct call *call, json_t *object)
 	return store(call, object, list);
 }
 
-/* What an object had before anybody's fields were kept. */
+/* The fields that an object had before owners were recorded. */
 static int begin_before(struct call *call, const json_t *before, json_t *list)
 {
 	json_auto_t *set = NULL;
@@ -430,7 +430,7 @@ int apply_last(const struct call *call, const json_t *before, const json_t **ret
 	return 0;
 }
 
-/* Everybody but self loses what has changed, or is refused it. */
+/* Takes the changed fields from all managers but self, or refuses the change. */
 static int take_from_others(struct call *call, const json_t *before, const json_t *list,
 			    const json_t *self, const json_t *changed,
 			    const json_t *removed)
@@ -449,8 +449,8 @@ static int take_from_others(struct call *call, const json_t *before, const json_
 	return 0;
 }
 
-/* The fields of who writes. *ret_is_other: they are others than before; the same in
- * another order is no change. */
+/* Sets the fields of the writing manager. *ret_is_other: they differ from before; another
+ * order is no difference. */
 static int give_fields(struct call *call, json_t *self, const json_t *changed,
 		       bool *ret_is_other)
 {
@@ -469,7 +469,7 @@ static int give_fields(struct call *call, json_t *self, const json_t *changed,
 	return 0;
 }
 
-/* The entry of who writes has its new set, and its time where that says something new. */
+/* Sets the entry of the writing manager: its new set, and the time if the set changed. */
 static int give_self(struct call *call, json_t *list, json_t *self, const char *manager,
 		     const json_t *changed, bool is_change)
 {

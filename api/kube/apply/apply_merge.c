@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Merges an apply patch into an object, and removes what its manager applied before and
- * omits now. Items of lists keep their order; new ones follow. */
+ * omits now. List items keep their order; new ones follow. */
 #include <string.h>
 
 #include "api/kube/apply/apply_priv.h"
@@ -53,7 +53,7 @@ static json_t *list_of(const json_t *index)
 	return list;
 }
 
-/* 1: done; 0: the items of one of them are not told apart. */
+/* 1: done; 0: the items of one list have no unique names. */
 static int merge_lists(const struct apply_place *place, const json_t *object,
 		       const json_t *config, json_t **ret, struct neap_error *err)
 {
@@ -83,7 +83,7 @@ static int merge(const struct apply_place *place, json_t *object, json_t *config
 	bool is_map = apply_are_maps(place, object, object);
 	int rc = 0;
 
-	/* null says nothing of what has members. */
+	/* null for a map or list changes nothing. */
 	if (json_is_null(config) && (is_map || apply_are_lists(place, object, object))) {
 		*ret = json_incref(object);
 		return 0;
@@ -111,8 +111,8 @@ int apply_merge(const struct neap_schema *schema, json_t *object, json_t *config
 
 /* --- taking out --- */
 
-/* Which it would have, though it says nothing of it: fields that a schema names come with
- * what is in them. */
+/* Fields that the schema names exist if they have content, even when the set omits
+ * them. */
 static bool has(const struct apply_place *place, const char *name, const json_t *node)
 {
 	return node && (apply_set_has(node) || (place->is_field && name[0] == 'f'));
@@ -121,8 +121,8 @@ static bool has(const struct apply_place *place, const char *name, const json_t 
 static int prune(const struct apply_place *place, json_t *value, const json_t *last,
 		 const json_t *kept, struct neap_error *err);
 
-/* Takes members out that last has and kept has not. A name in the set is the member's
- * name after skip bytes: 2 ("f:") in a map, 0 in an indexed list. */
+/* Removes members that last has and kept has not. The member's name is the name in the
+ * set after skip bytes: 2 ("f:") in a map, 0 in an indexed list. */
 static int prune_all(const struct apply_place *place, json_t *members, size_t skip,
 		     const json_t *last, const json_t *kept, struct neap_error *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For each place in an object, the schema says whether apply merges its map or list, and
- * which keys identify list items. Without a schema, maps are merged and lists are single
- * values. */
+ * For each place in an object, the schema determines whether apply merges its map or
+ * list, and which keys identify list items. Without a schema, maps are merged and lists
+ * are single values. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "api/kube/apply/apply_priv.h"
 #include "engine/json/json.h"
 
-#define SHOWN 120 /* bytes of a name in a message */
+#define SHOWN 120 /* bytes of a name in messages */
 
 struct apply_place apply_place_root(const struct neap_schema *schema)
 {
@@ -74,7 +74,7 @@ static int refuse(struct neap_error *err, size_t at, const char *fmt, const char
 	return 0;
 }
 
-/* The value of a key, with its default; a new reference. NULL: there is none. */
+/* The value of a key, or its default; a new reference. NULL: it has neither. */
 static json_t *key_value(const struct apply_place *list, const json_t *item,
 			 const char *key)
 {
@@ -90,11 +90,11 @@ static json_t *key_value(const struct apply_place *list, const json_t *item,
 		return NULL;
 	value = NULL;
 	(void)neap_json_parse(field->fallback, strlen(field->fallback), JSON_DECODE_ANY,
-			      &value, &where); /* NULL then */
+			      &value, &where); /* NULL without one */
 	return value;
 }
 
-/* Whether a text is in JSON as it is, between quotes: nearly all names are. */
+/* Whether JSON needs no escapes for the text: true of nearly all names. */
 static bool is_plain(const char *text)
 {
 	for (; *text; text++)
@@ -103,7 +103,7 @@ static bool is_plain(const char *text)
 	return true;
 }
 
-/* 1; 0 with err; -NEAP_ENOMEM */
+/* 1; 0 with err set; -NEAP_ENOMEM */
 static int keyed_name(const struct apply_place *list, const json_t *item, size_t at,
 		      char **ret, struct neap_error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sets of fields as trees of JSON objects. A walk costs the nodes of its smaller tree,
- * except the union, which costs what is added. */
+ * Sets of fields, as trees of JSON objects. A walk costs the nodes of the smaller tree; a
+ * union costs what it adds. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,12 +56,12 @@ int apply_set_add(json_t *to, const json_t *from)
 	return add(to, from, true);
 }
 
-/* After something below it went; false: nothing is left of it. */
+/* After a member of node was removed. False: node is empty. */
 static bool settle(json_t *node, bool has)
 {
 	if (count_inner(node) > 0) {
 		if (!has)
-			(void)json_object_del(node, SELF); /* may not be there */
+			(void)json_object_del(node, SELF); /* may be missing */
 		return true;
 	}
 	(void)json_object_clear(node);
@@ -70,7 +70,7 @@ static bool settle(json_t *node, bool has)
 
 static void drop(json_t *set, const json_t *gone, bool is_tree);
 
-/* One member of both. */
+/* One member that both have. */
 static void drop_member(json_t *set, const char *name, const json_t *gone, bool is_tree)
 {
 	json_t *own = is_self(name) ? NULL : json_object_get(set, name);
@@ -92,7 +92,7 @@ static void drop(json_t *set, const json_t *gone, bool is_tree)
 {
 	const char *name;
 	json_t *child;
-	json_t *names = (json_t *)(uintptr_t)gone; /* for the macro, which only reads */
+	json_t *names = (json_t *)(uintptr_t)gone; /* the macro only reads it */
 	void *next;
 
 	if (json_object_size(gone) <= json_object_size(set)) {
@@ -215,7 +215,7 @@ json_t *kube_set_of_path(const char *path)
 
 /* --- as paths --- */
 
-/* [name="c",port=80] of the JSON in a name. False without memory. */
+/* Writes the JSON in a name as [name="c",port=80]. False without memory. */
 static bool add_keys(const char *text, struct neap_buf *path)
 {
 	json_error_t where;
@@ -275,7 +275,7 @@ static int tell(const json_t *node, const char *before, apply_told *told, void *
 		if (is_self(names[i]))
 			continue;
 		child = json_object_get(node, names[i]);
-		/* A longer path is cut, as a longer message is. */
+		/* A longer path is cut, as longer messages are. */
 		neap_buf_init(&path, NEAP_BUF_LINE);
 		neap_buf_addf(&path, "%.*s", PATH_BYTES_MAX, before);
 		if (!add_step(names[i], &path))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From objects to sets of fields. Both walks cost the objects' values plus the names of
- * items. */
+ * Turns objects into sets of fields. Both walks cost the objects' values plus the names
+ * of items. */
 #include <string.h>
 
 #include "api/kube/apply/apply_priv.h"
@@ -18,7 +18,7 @@ static int set_new(struct walk *walk, json_t *node, const char *name, json_t *ch
 		       : 0;
 }
 
-/* Puts child, which is taken and may be NULL, under the name of a member. */
+/* Puts child under the name of a member. Takes child, which may be NULL. */
 static int set_member_take(struct walk *walk, json_t *node, const char *name,
 			   json_t *child)
 {
@@ -32,7 +32,7 @@ static int set_member_take(struct walk *walk, json_t *node, const char *name,
 	return neap_error_nomem(walk->err);
 }
 
-/* Where in the object; err may hold the place below already. */
+/* Adds the place in the object to err, which may have the place below already. */
 static int at(struct walk *walk, int rc, const char *name)
 {
 	if (rc == -NEAP_EINVAL)
@@ -120,7 +120,7 @@ int apply_set_of(const struct neap_schema *schema, const json_t *object,
 
 /* --- what differs --- */
 
-/* NULL where nothing is: most of an object. */
+/* NULL where empty: most of an object. */
 struct difference {
 	json_t *changed, *removed;
 };
@@ -129,7 +129,7 @@ static int differ(struct walk *walk, const struct apply_place *place,
 		  const json_t *before, const json_t *after, unsigned depth,
 		  struct difference *ret);
 
-/* Takes what child has; node's members are made when there is something to put in. */
+/* Takes what child has. Creates node's members when needed. */
 static int difference_take(struct walk *walk, struct difference *to, const char *name,
 			   bool is_member, struct difference *child)
 {
@@ -152,7 +152,7 @@ static int difference_take(struct walk *walk, struct difference *to, const char 
 	return rc;
 }
 
-/* One of the two may be missing. */
+/* Either may be missing. */
 static int differ_child(struct walk *walk, const struct apply_place *place,
 			const json_t *before, const json_t *after, unsigned depth,
 			struct difference *ret)
@@ -165,7 +165,7 @@ static int differ_child(struct walk *walk, const struct apply_place *place,
 	return ret->removed ? 0 : neap_error_nomem(walk->err);
 }
 
-/* Over two maps, or two lists as they are indexed. */
+/* Compares two maps, or two indexed lists. */
 static int differ_all(struct walk *walk, const struct apply_place *place, bool is_map,
 		      const json_t *before, const json_t *after, unsigned depth,
 		      struct difference *ret)
@@ -199,7 +199,7 @@ static int differ_all(struct walk *walk, const struct apply_place *place, bool i
 	return 0;
 }
 
-/* 1: both lists have names for their items, and were looked at. */
+/* 1: both lists have named items, and were compared. */
 static int differ_lists(struct walk *walk, const struct apply_place *place,
 			const json_t *before, const json_t *after, unsigned depth,
 			struct difference *ret)
@@ -230,7 +230,7 @@ static int differ(struct walk *walk, const struct apply_place *place,
 	}
 	if (json_equal(before, after))
 		return 0;
-	/* What it had within it before is nobody's any more. */
+	/* All fields that were within it lose their owners. */
 	if (json_is_object(before) || json_is_array(before)) {
 		ret->removed = json_object();
 		if (!ret->removed)

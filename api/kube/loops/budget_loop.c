@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Watches budgets, pods, and owners with replicas. A change makes its namespace due;
- * shortly after, so that many changes share one count, its budgets are counted one after
- * the other, a piece of the pods per turn. A status is written only when it changed. A
- * periodic recount every few minutes repairs missed events and refused writes. */
+ * Watches budgets, pods, and owners with replicas, and updates the status of budgets.
+ *
+ * A change makes its namespace due. Its budgets are counted shortly after, so that many
+ * changes share one count; one budget after the other, a piece of the pods per turn. A
+ * status is written only when it changed. A periodic recount every few minutes repairs
+ * missed events and refused writes. */
 #include "api/kube/loops/budget_loop.h"
 
 #include <stdlib.h>
@@ -18,11 +20,11 @@
 #include "engine/json/json.h"
 
 #define BUDGETS "poddisruptionbudgets.policy"
-/* Microseconds between a change and the count, and between counts of everything. */
+/* Microseconds from a change to the count, and between full recounts. */
 #define DELAY_USEC  50000
-#define RETRY_USEC  500000 /* when memory was short, or the store took nothing */
+#define RETRY_USEC  500000 /* after a lack of memory, or a refused write */
 #define RESYNC_USEC (300 * 1000000LL)
-/* Until what was written is looked at again: the disk may not have taken it. */
+/* When a written namespace is checked again: the disk may have refused the write. */
 #define UNSURE_USEC 2000000
 
 static const char *const resources[] = {
@@ -48,13 +50,13 @@ struct neap_kube_budgets {
 	struct neap_task *turn;
 	struct looked_at sources[SOURCES];
 	struct neap_map *due;    /* names of namespaces */
-	struct neap_map *unsure; /* those of which something was written lately */
+	struct neap_map *unsure; /* namespaces that were written to lately */
 	bool is_lost;            /* changes were missed */
-	/* What is being counted. */
+	/* The budget being counted. */
 	bool is_at_work;
 	char ns[NEAP_OBJECT_NAMESPACE];
 	struct neap_store_place place, pod_place;
-	struct neap_object *budget; /* NULL: the next one is to be found */
+	struct neap_object *budget; /* NULL: find the next one */
 	json_t *tree;
 	struct neap_budget_count *count;
 	uint64_t written;
@@ -126,7 +128,7 @@ static int restart(struct neap_kube_budgets *budgets, struct neap_error *err)
 
 		neap_store_watch_free(source->watch);
 		source->watch = NULL;
-		source->is_ready = true; /* what comes at once is not told */
+		source->is_ready = true; /* no callback comes for events that exist */
 		ret = neap_store_watch_new(store, source->resource,
 					   neap_store_version(store), ready, source,
 					   &source->watch, err);
@@ -161,7 +163,7 @@ static bool set_number(json_t *status, const char *name, int64_t value)
 	return json_object_set_new(status, name, json_integer(value)) == 0;
 }
 
-/* The condition DisruptionAllowed; it keeps its time while it says the same. */
+/* Sets the condition DisruptionAllowed; its time changes only when its status does. */
 static bool set_condition(struct neap_kube *kube, json_t *status, int64_t allowed,
 			  const json_t *generation)
 {
@@ -234,8 +236,8 @@ static void drop_budget(struct neap_kube_budgets *budgets)
 	budgets->budget = neap_object_unref(budgets->budget);
 }
 
-/* All its pods were seen. One that was changed meanwhile is counted again, as that was
- * told. */
+/* Writes the status after all pods were counted. A pod that changed meanwhile makes the
+ * namespace due again. */
 static void finish(struct neap_kube_budgets *budgets)
 {
 	struct neap_kube *kube = budgets->kube;
@@ -280,7 +282,7 @@ static bool take_first(void *arg, struct neap_object *object)
 	return true;
 }
 
-/* False: there is none. One that cannot be counted is passed over. */
+/* False: there is none. A budget that cannot be counted is skipped. */
 static bool next_budget(struct neap_kube_budgets *budgets)
 {
 	struct neap_store *store = budgets->kube->store;
@@ -313,7 +315,7 @@ static bool count_pod(void *arg, struct neap_object *object)
 {
 	struct piece *piece = arg;
 
-	/* Some are dear: of many labels, of a text of a megabyte. */
+	/* Pods with many labels, or a megabyte of text, are expensive. */
 	if (!*piece->left || (piece->seen++ && !neap_task_has_time(piece->budgets->turn)))
 		return false;
 	(*piece->left)--;
@@ -338,7 +340,7 @@ static void count_pods(struct neap_kube_budgets *budgets, size_t *left)
 		finish(budgets);
 	else
 		make_due(budgets,
-			 budgets->ns); /* that state is forgotten, or memory was short */
+			 budgets->ns); /* the version is forgotten, or out of memory */
 	drop_budget(budgets);
 }
 
@@ -370,7 +372,7 @@ static void work(struct neap_kube_budgets *budgets, size_t *left)
 			budgets->is_at_work = false;
 		}
 		if (*left)
-			(*left)--; /* a step is work, too */
+			(*left)--; /* a step is work too */
 	}
 }
 
@@ -401,7 +403,7 @@ static enum neap_task_next turn(void *arg)
 		if (neap_map_count(budgets->unsure))
 			make_unsure_due(budgets);
 		else
-			(void)make_all_due(budgets, &err); /* the next time, then */
+			(void)make_all_due(budgets, &err); /* retried next time */
 	}
 	for (size_t i = 0; i < SOURCES && left; i++)
 		if (budgets->sources[i].is_ready)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The turns of declared kinds: collects events about definitions and processes some per
+ * The loop of declared kinds: collects events about definitions and processes some per
  * turn. */
 #include "api/kube/loops/crd_loop.h"
 
@@ -14,13 +14,13 @@
 #include "api/task/task.h"
 #include "engine/base/mem.h"
 
-/* What waits for others is looked at again after. */
+/* When to look again at what waits for others. */
 #define RETRY_MS 100
-/* As a wish to be called can fail without memory: so often at least. */
+/* Runs at least so often, because a wake-up can fail without memory. */
 #define TICK_S 2
-/* The start waits so long for the disk. */
+/* How long the start waits for the disk. */
 #define START_MS 10000
-/* ... and so long for what is served from memory anyway. */
+/* ... and for definitions to be served, which needs only memory. */
 #define SETTLE_MS 1000
 
 void declared_wake(struct neap_kube_declared *declared)
@@ -55,7 +55,7 @@ static bool note_listed(void *arg, struct neap_object *object)
 	return true;
 }
 
-/* Everything, from now on. False without memory: it stays lost. */
+/* Begins a watch and makes everything due. False without memory: events stay lost. */
 static bool begin(struct neap_kube_declared *declared)
 {
 	struct neap_store *store = declared->kube->store;
@@ -91,7 +91,7 @@ static void take_events(struct neap_kube_declared *declared)
 			note(declared, event->object->name);
 	if (ret < 0)
 		declared->is_lost = true;
-	/* The new watch is told to call by being asked. */
+	/* Asking the new watch arms its callback. */
 	if (declared->is_lost && begin(declared))
 		while ((ret = neap_store_watch_next(declared->watch, &event, &err)) > 0)
 			note(declared, event->object->name);
@@ -107,7 +107,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Looks at what is due; true: more than fits into this turn. */
+/* Processes what is due. True: more is left than fits into this turn. */
 static bool look(struct neap_kube_declared *declared)
 {
 	size_t left = NEAP_KUBE_DECLARED_TURN;
@@ -117,7 +117,7 @@ static bool look(struct neap_kube_declared *declared)
 		char name[NEAP_OBJECT_NAME];
 		const char *key;
 
-		/* What is looked at may note others, which come at the end. */
+		/* Processing may make others due; they come at the end. */
 		(void)neap_map_at(declared->due, i, &key);
 		(void)neap_strcopy(name, sizeof(name), key);
 		if (!declared_look(declared, name, &left))
@@ -125,11 +125,11 @@ static bool look(struct neap_kube_declared *declared)
 		(void)neap_map_remove(declared->due, name);
 		has_done = true;
 	}
-	/* Without memory nothing is done, and to try at once again would help nobody. */
+	/* Without memory nothing was done, and an immediate retry is useless. */
 	return !left && has_done;
 }
 
-/* What the store did not take is asked for again. */
+/* Retries writes that the store refused. */
 static void ask_again(struct declared_entry *entry, int64_t now)
 {
 	if (entry->is_due || !entry->was_asked || now < entry->asked_ms + RETRY_MS)
@@ -139,7 +139,7 @@ static void ask_again(struct declared_entry *entry, int64_t now)
 	entry->place = (struct neap_store_place){0};
 }
 
-/* True: more than fits into this turn. */
+/* True: more is left than fits into this turn. */
 static bool empty(struct neap_kube_declared *declared, int64_t now)
 {
 	size_t left = NEAP_KUBE_DECLARED_PIECE;
@@ -202,7 +202,7 @@ static void tick_due(int fd, short what, void *arg)
 
 /* --- the start --- */
 
-/* The names of those that were served before, in front. */
+/* Definitions that were served before come first. */
 struct listed {
 	struct stored {
 		char name[NEAP_OBJECT_NAME];
@@ -229,7 +229,7 @@ static bool take_listed(void *arg, struct neap_object *object)
 	return true;
 }
 
-/* All that is stored; who was served before has his names first. */
+/* Looks at all stored definitions. Those served before get their names first. */
 static int look_at_stored(struct neap_kube_declared *declared, struct neap_error *err)
 {
 	struct neap_store *store = declared->kube->store;
@@ -259,7 +259,8 @@ static int look_at_stored(struct neap_kube_declared *declared, struct neap_error
 	return ret;
 }
 
-/* Until what the files hold is durable and served, and all definitions say so. */
+/* Waits until the definitions of the files are durable and served, and the status of all
+ * definitions is written. */
 static void settle(struct neap_kube_declared *declared)
 {
 	struct neap_store *store = declared->kube->store;

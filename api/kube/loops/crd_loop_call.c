@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where requests meet declared kinds: creating objects, and writing and deleting
- * definitions. */
+ * Checks of requests that involve declared kinds: creating objects, and writing and
+ * deleting definitions. */
 #include <string.h>
 
 #include "api/kube/crd/crd.h"
 #include "api/kube/loops/crd_loop_priv.h"
 #include "engine/base/mem.h"
 
-/* Of one definition: a warning is a line that clients print. */
+/* Per definition: clients print a line for each warning. */
 #define WARNED_PATHS 5
 
 int call_check_declared(struct call *call)
@@ -21,8 +21,8 @@ int call_check_declared(struct call *call)
 	if (!entry || entry->kind != call->target.kind)
 		return 0;
 	newest = neap_store_newest(call->kube->store, DEFINITIONS, "", call->resource);
-	/* It has gone already, and perhaps there is another: this turn's kinds do not
-	 * know yet. */
+	/* The definition is deleted, and perhaps replaced. The kinds of this turn are
+	 * older. */
 	if (!newest || strcmp(newest->uid, entry->uid) != 0)
 		return neap_kube_fail(&call->failure, NEAP_KUBE_NOT_FOUND,
 				      "the server could not find the requested resource");
@@ -71,7 +71,7 @@ bool call_mark_definition(struct call *call, json_t *tree)
 
 /* --- what is not heeded --- */
 
-/* Most have none, and need not be read again for that. */
+/* Most definitions have no rules, and need not be parsed again. */
 static bool has_rules(const json_t *json)
 {
 	const char *key;
@@ -99,7 +99,7 @@ static void tell(void *arg, const char *path)
 	struct told *told = arg;
 	size_t len = strlen(told->text);
 
-	/* Clients show them as they are; what cannot stand between quotes is left out. */
+	/* Clients show them unchanged. A path that cannot be quoted is left out. */
 	if (told->count++ < WARNED_PATHS && !strpbrk(path, "\"\\\r\n"))
 		(void)snprintf(told->text + len, sizeof(told->text) - len, "%s%.120s",
 			       len ? ", " : "", *path ? path : "the object itself");

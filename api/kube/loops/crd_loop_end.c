@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The end of a kind: its objects are deleted as by a client, a piece per turn. Creation
- * is refused from the moment the definition's deletion is accepted, and earlier writes
- * become durable before it, so there can be no new objects. */
+ * Deletes the objects of a kind that ends, as a client would, a piece per turn. Creation
+ * is refused once the definition's deletion is accepted, and earlier writes become
+ * durable before it. So there are no new objects. */
 #include "api/kube/loops/crd_loop_priv.h"
 #include "api/kube/loops/gc_priv.h"
 #include "engine/base/mem.h"
@@ -33,7 +33,7 @@ void declared_empty_end(struct declared_entry *entry)
 	entry->is_due = entry->is_ready = entry->was_asked = false;
 }
 
-/* That something happened is all that is asked of the watch. False: there is none. */
+/* The watch only tells whether anything happened. False: there is no watch. */
 static bool hear(const char *name, struct declared_entry *entry)
 {
 	struct neap_store *store = entry->declared->kube->store;
@@ -59,7 +59,7 @@ static bool hear(const char *name, struct declared_entry *entry)
 	return ret == 0;
 }
 
-/* Deleted after the list, which must not be written to meanwhile. */
+/* Objects are deleted after the list, during which no writes are allowed. */
 struct piece {
 	size_t *left;
 	struct neap_object *found[NEAP_KUBE_DECLARED_PIECE];
@@ -85,8 +85,7 @@ static void pass(const char *name, struct declared_entry *entry, size_t *left)
 	struct neap_error err;
 	int more;
 
-	/* As it is now, from where the last piece ended: what a former version was like
-	 * is nothing to be asked for. */
+	/* Continues from where the last piece ended, but in the present version. */
 	entry->place.version = neap_store_version(kube->store);
 	more = neap_store_list(kube->store, name, NULL, &entry->place, look_at, &piece,
 			       &err);
@@ -97,14 +96,14 @@ static void pass(const char *name, struct declared_entry *entry, size_t *left)
 	entry->was_asked = entry->was_asked || piece.count;
 	entry->is_due = more > 0;
 	if (more < 0)
-		entry->was_asked = true; /* another pass */
+		entry->was_asked = true; /* causes another pass */
 }
 
 bool declared_empty(const char *name, struct declared_entry *entry, size_t *left)
 {
 	struct neap_store *store = entry->declared->kube->store;
 
-	/* Without memory for it there is another pass. */
+	/* Without memory for the watch, make another pass. */
 	if (!hear(name, entry))
 		entry->was_asked = true;
 	if (neap_store_count(store, name) == 0) {

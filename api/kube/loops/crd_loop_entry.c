@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One definition: from its stored form to the registry's row and the definition's status.
- * It compares with the present state rather than with events, so repeating is harmless,
+ * It compares with the present state rather than with events. So repeating is harmless,
  * and failures are retried. */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void say(const struct neap_kube_declared *declared, const char *name,
 
 /* --- what others see --- */
 
-/* Names have become free. */
+/* Makes definitions with name conflicts due: names are free now. */
 static void note_conflicts(struct neap_kube_declared *declared)
 {
 	for (size_t i = 0; i < neap_map_count(declared->entries); i++) {
@@ -58,7 +58,7 @@ void declared_entry_free(struct neap_kube_declared *declared,
 	free(entry);
 }
 
-/* In the place of the former one, or as a new one; takes kind in any case. */
+/* Replaces the former kind, or adds a new one. Takes kind in any case. */
 static int put_in_take(struct neap_kube_declared *declared, struct declared_entry *entry,
 		       struct neap_kube_kind *kind, struct neap_error *err)
 {
@@ -82,7 +82,7 @@ static int put_in_take(struct neap_kube_declared *declared, struct declared_entr
 
 /* --- from the definition --- */
 
-/* It cannot be served, as long as it is as it is. */
+/* Marks it as not served until it changes. */
 static void refuse(struct neap_kube_declared *declared, struct declared_entry *entry,
 		   const char *name, const struct neap_causes *causes,
 		   const struct neap_error *err)
@@ -98,7 +98,7 @@ static void refuse(struct neap_kube_declared *declared, struct declared_entry *e
 	say(declared, name, entry->why);
 }
 
-/* Under other names than it wants, if some are taken. */
+/* Parses it with its accepted names; is_other: they differ from those it wants. */
 static int parse(const json_t *tree, const json_t *names, bool is_other,
 		 struct neap_kube_kind **ret, struct neap_causes *causes,
 		 struct neap_error *err)
@@ -132,8 +132,8 @@ static void make_with(struct neap_kube_declared *declared, struct declared_entry
 	code = parse(tree, names, entry->has_conflict, &kind, causes, &err);
 	if (code == 0) {
 		code = put_in_take(declared, entry, kind, &err);
-		/* What it was accepted under before is not its own any more, or there are
-		 * too many kinds. */
+		/* Its accepted names belong to another kind now, or there are too many
+		 * kinds. */
 		if (code == -NEAP_EEXISTS || code == -NEAP_ETOOLARGE) {
 			take_out(declared, entry);
 			entry->has_conflict = true;
@@ -150,7 +150,7 @@ static void make_with(struct neap_kube_declared *declared, struct declared_entry
 	*ret_again = code < 0;
 }
 
-/* Makes the kind. False: again later. */
+/* Makes the kind. False: retry later. */
 static bool make(struct neap_kube_declared *declared, struct declared_entry *entry,
 		 const char *name, const json_t *tree, json_t *names)
 {
@@ -181,7 +181,7 @@ static void drop_finalizer(json_t *tree)
 	}
 }
 
-/* Stores what has changed of it. True: nothing had. */
+/* Writes the status if it changed. True: it had not. */
 static bool tell(struct neap_kube_declared *declared, struct declared_entry *entry,
 		 const json_t *tree, const json_t *names, struct neap_object *newest,
 		 bool is_empty)
@@ -211,7 +211,7 @@ static bool tell(struct neap_kube_declared *declared, struct declared_entry *ent
 	return false;
 }
 
-/* "": without memory, and then it is another one. */
+/* Sets "" without memory, which counts as changed. */
 static void sum_of(const json_t *tree, char sum[NEAP_SHA256_HEX])
 {
 	char *text = neap_json_dump(json_object_get(tree, "spec"), JSON_COMPACT);
@@ -222,7 +222,7 @@ static void sum_of(const json_t *tree, char sum[NEAP_SHA256_HEX])
 	free(text);
 }
 
-/* Whether a kind has to be made, of these names. */
+/* Whether the kind must be made again with these names. */
 static bool is_other(const struct declared_entry *entry, const char *sum,
 		     const json_t *names, const char *reason)
 {
@@ -238,7 +238,7 @@ static bool look_at(struct neap_kube_declared *declared, struct declared_entry *
 	struct neap_store *store = declared->kube->store;
 	bool is_empty = object->is_deleting;
 
-	/* What is not served has no objects that could be told from those of another
+	/* If the kind is not served, its objects cannot be told from those of another
 	 * kind. */
 	if (object->is_deleting && entry->kind && neap_store_count(store, name)) {
 		declared_empty_begin(entry);
@@ -308,7 +308,7 @@ bool declared_look(struct neap_kube_declared *declared, const char *name, size_t
 		entry->declared = declared;
 		(void)neap_strcopy(entry->uid, sizeof(entry->uid), object->uid);
 	}
-	/* Somebody is changing it: the end of that is told, too. */
+	/* Another write is on its way; its event follows. */
 	newest = neap_store_newest(store, DEFINITIONS, "", name);
 	if (!newest || newest->version != object->version)
 		return false;

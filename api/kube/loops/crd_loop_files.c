@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The shipped definitions: from files to objects. An object from a file carries the
- * file's SHA-256; while that is unchanged, users' changes to the object are kept. */
+ * Turns the shipped files of definitions into objects. An object from a file has the
+ * file's SHA-256 as an annotation. While that is unchanged, users' changes to the object
+ * are kept. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,13 +19,13 @@
 #include "engine/base/sha256.h"
 #include "engine/json/json.h"
 
-/* Of one folder. */
+/* In one folder. */
 #define FILES_MAX 500
 
-/* On its way to the disk. */
+/* A definition that is being written. */
 struct declared_file {
 	struct declared_file *next, **prev;
-	struct neap_kube_declared *declared; /* NULL: nobody waits */
+	struct neap_kube_declared *declared; /* NULL: the loop is freed */
 	char name[NEAP_OBJECT_NAME];
 };
 
@@ -97,7 +98,8 @@ static int write_take(struct neap_kube_declared *declared, const char *name,
 	file->prev = &declared->files;
 	declared->files = file;
 	if (neap_store_write_take(declared->kube->store, &write, &why) < 0) {
-		/* As when the disk refuses it later: what is there is served. */
+		/* As when the disk refuses it later: the stored definition stays in
+		 * use. */
 		say(declared, NEAP_LOG_ERROR, file->name, why.msg);
 		unlink_file(file);
 		free(file);
@@ -125,7 +127,7 @@ static json_t *make_new_take(struct neap_kube_declared *declared, json_t *defini
 	return NULL;
 }
 
-/* The annotations and labels of the file come to those that there are. */
+/* Adds the file's annotations and labels to the stored ones. */
 static bool merge(json_t *to, const json_t *from, const char *member)
 {
 	json_t *values = json_object_get(json_object_get(from, "metadata"), member);
@@ -138,7 +140,7 @@ static bool merge(json_t *to, const json_t *from, const char *member)
 	return json_object_set(meta, member, values) == 0;
 }
 
-/* What there is, with what the file says now. NULL without memory. */
+/* The stored object with the file's content. NULL without memory. */
 static json_t *make_changed(struct neap_kube_declared *declared, const json_t *fresh,
 			    const json_t *before)
 {
@@ -153,7 +155,7 @@ static json_t *make_changed(struct neap_kube_declared *declared, const json_t *f
 	return NULL;
 }
 
-/* fresh: what would be made now. */
+/* fresh: the object that a new file would make. */
 static int change(struct neap_kube_declared *declared, const char *name,
 		  const json_t *fresh, const struct neap_object *newest,
 		  struct neap_error *err)
@@ -195,7 +197,7 @@ static const char *sum_of(const json_t *tree)
 		NEAP_KUBE_DECLARED_ANNOTATION));
 }
 
-/* fresh is taken. */
+/* Takes fresh. */
 static int put_take(struct neap_kube_declared *declared, const char *name, json_t *fresh,
 		    struct neap_error *err)
 {
@@ -221,7 +223,7 @@ static int put_take(struct neap_kube_declared *declared, const char *name, json_
 	return ret;
 }
 
-/* One definition of a file. */
+/* Processes one definition of a file. */
 static int take_one(struct neap_kube_declared *declared, const char *path,
 		    const json_t *definition, const char *sum, struct neap_error *err)
 {
@@ -390,7 +392,7 @@ int neap_kube_declared_folder_find(struct neap_kube_declared_folder *folder,
 	(void)snprintf(path, sizeof(path), "%s/doc/deploy/crds", share_dir);
 	if (neap_kube_declared_folder_open(folder, path, err) < 0)
 		return -(int)err->code;
-	/* The name of an installation, for the message. */
+	/* The installation's folder, for the message. */
 	if (folder->fd < 0)
 		(void)snprintf(folder->path, sizeof(folder->path), "%s/crds", share_dir);
 	return 0;

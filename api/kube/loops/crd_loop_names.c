@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which of its names a definition gets: not those of another kind in its group. A kind
- * keeps names that it is served under. */
+ * Decides which of its names a definition gets: none of another kind in its group. A kind
+ * keeps the names that it is served under. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,8 @@ static bool is_in(const char *name, const char *const *list)
 	return false;
 }
 
-/* One of the names in paths and on command lines; else one of kinds. */
+/* Whether the kind has the name; is_kind: as a kind or list kind, else as a resource
+ * name. */
 static bool has_name(const struct neap_kube_kind *kind, const char *name, bool is_kind)
 {
 	if (is_kind)

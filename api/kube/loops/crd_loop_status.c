@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The status of a definition, in the words of a kube-apiserver: conditions, accepted
- * names, stored versions. */
+ * The status of a definition, as a kube-apiserver writes it: conditions, accepted names,
+ * stored versions. */
 #include <string.h>
 
 #include "api/kube/loops/crd_loop_priv.h"
@@ -32,7 +32,7 @@ bool declared_is_true(const json_t *tree, const char *condition)
 	return strcmp(text_of(find_condition(tree, condition), "status"), "True") == 0;
 }
 
-/* The member as it is, or a new one. NULL without memory. */
+/* Returns the member; if missing, sets it to fresh. NULL without memory. */
 static json_t *need(json_t *object, const char *member, json_t *fresh)
 {
 	json_t *value = json_object_get(object, member);
@@ -78,7 +78,7 @@ static void drop_condition(json_t *tree, const char *type)
 			(void)json_array_remove(list, i);
 }
 
-/* The version that stores is one of those in which there may be objects. */
+/* Adds the storage version to the versions in which objects may be stored. */
 static bool set_stored(json_t *tree)
 {
 	const json_t *versions =

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A list of all Events in the order of their last writes, which is that of their
- * versions; expired ones are deleted from its head. A deletion is requested once, and the
- * Event stays in the list behind a mark until it is gone; a deletion refused by a full
- * disk is requested again. */
+ * Expires Events. A list has all Events in the order of their last writes, which is that
+ * of their versions; expired ones are deleted from its head. A deletion is requested
+ * once. The Event then moves behind a mark in the list until it is gone. A deletion that
+ * a full disk refused is requested again. */
 #include "api/kube/loops/event_ttl.h"
 
 #include <stdio.h>
@@ -17,22 +17,23 @@
 #include "engine/base/quantity.h"
 
 #define RESOURCE "events"
-/* How long a deletion may take before it is asked for again. */
+/* How long a deletion may take before it is requested again. */
 #define PATIENCE_USEC 2000000
-/* How often somebody looks at least; and when memory was short or the store took
- * nothing. */
+/* The most time between two looks; and until a retry, after a lack of memory or a
+ * refusal. */
 #define LOOK_USEC  (10 * 1000000LL)
 #define RETRY_USEC 500000
 #define KEY_SIZE   (NEAP_OBJECT_NAMESPACE + NEAP_OBJECT_NAME)
 
-/* An event; by the names alone, as what it says is in the store. */
+/* An Event. Only its name is kept; its content is in the store. */
 struct known {
 	TAILQ_ENTRY(known) entry;
-	/* Unix microseconds: written, or asked for; NEAP_MISSING: to be found out */
+	/* Unix microseconds when it was written, or its deletion requested; NEAP_MISSING:
+	 * not read yet */
 	int64_t at;
 	int64_t version;
 	size_t bytes;
-	bool is_asked; /* is in the list of those */
+	bool is_asked; /* its deletion is requested */
 	char ns[NEAP_OBJECT_NAMESPACE], name[];
 };
 
@@ -44,10 +45,10 @@ struct neap_kube_expire {
 	struct neap_store_watch *watch;
 	struct neap_map *by_key;
 	struct known_list waiting, asked;
-	size_t bytes; /* of those that wait */
-	size_t count; /* ditto */
+	size_t bytes; /* of Events that wait */
+	size_t count; /* of Events that wait */
 	struct neap_task *turn;
-	int64_t started; /* when it looked at all of them */
+	int64_t started; /* when it listed all Events */
 	bool is_lost;    /* events of the store were missed */
 	uint64_t asked_count;
 };
@@ -136,7 +137,8 @@ static int64_t later(const json_t *time, int64_t other)
 									       : other;
 }
 
-/* Of one that was there at the start. What it says of later is not believed. */
+/* The time of an Event that existed at the start. A time after the start is not
+ * believed. */
 static int64_t find_time(const struct neap_object *object, int64_t started)
 {
 	json_t *tree = neap_object_tree(object);
@@ -149,7 +151,7 @@ static int64_t find_time(const struct neap_object *object, int64_t started)
 	at = later(json_object_get(json_object_get(tree, "series"), "lastObservedTime"),
 		   at);
 	json_decref(tree);
-	/* Without memory it stays, rather. */
+	/* Without memory it is kept for now. */
 	return tree && at < started ? at : started;
 }
 
@@ -206,7 +208,7 @@ static int by_version(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* Names only, nothing is parsed: there are no more than the bounds allow, and some. */
+/* Lists names only and parses nothing. Their number is limited by the quota. */
 static int restart(struct neap_kube_expire *expire, struct neap_error *err)
 {
 	struct neap_store *store = expire->kube->store;
@@ -263,14 +265,14 @@ static void take_events(struct neap_kube_expire *expire, size_t *left)
 
 /* --- going --- */
 
-/* Asks the store to delete what is still as it was seen. False: it takes nothing now. */
+/* Requests the deletion if the Event is unchanged. False: the store takes nothing now. */
 static bool ask(struct neap_kube_expire *expire, struct known *known)
 {
 	struct neap_store *store = expire->kube->store;
 	struct neap_object *newest =
 		neap_store_newest(store, RESOURCE, known->ns, known->name);
 
-	/* Of another version the store will tell. */
+	/* A newer version causes an event of the store. */
 	if (newest && newest->version == known->version) {
 		neap_kube_end(expire->kube, neap_kube_kind_stored(&neap_kube_event_view),
 			      newest, NULL, NULL);
@@ -285,7 +287,7 @@ static bool ask(struct neap_kube_expire *expire, struct known *known)
 	return true;
 }
 
-/* Microseconds until the first of those that wait is due; 0: it is. */
+/* Microseconds until the first waiting Event expires; 0: it has. */
 static int64_t due_in(struct neap_kube_expire *expire, int64_t now)
 {
 	struct known *first = TAILQ_FIRST(&expire->waiting);
@@ -304,7 +306,7 @@ static int64_t due_in(struct neap_kube_expire *expire, int64_t now)
 
 		first->at = object ? find_time(object, expire->started) : now;
 	}
-	/* A clock that was set back. */
+	/* The clock was set back. */
 	if (first->at > now)
 		first->at = now;
 	age = now - first->at;
@@ -312,7 +314,7 @@ static int64_t due_in(struct neap_kube_expire *expire, int64_t now)
 						    : 0;
 }
 
-/* Those whose deletion was accepted and did not come about. */
+/* Handles Events whose accepted deletion did not happen. */
 static bool ask_again(struct neap_kube_expire *expire, int64_t now, size_t *left)
 {
 	struct known *first;
@@ -325,7 +327,7 @@ static bool ask_again(struct neap_kube_expire *expire, int64_t now, size_t *left
 	return true;
 }
 
-/* Microseconds until it has to look again. */
+/* Returns microseconds until the next look. */
 static int64_t look(struct neap_kube_expire *expire)
 {
 	int64_t now = expire->kube->now(), due = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Garbage collection. It watches every kind and counts, for each uid, what names it as
- * its owner; when one that is named has gone, a pass over all objects, a piece a turn of
- * the loop, finds them. Many that go together share a pass. Looking twice does no harm:
- * everything is judged by the newest state, and a write that was overtaken by another is
- * refused by the store and judged anew at the event of that other. */
+ * Garbage collection. It watches every kind, and counts for each uid how many objects
+ * name it as an owner. When an owner is deleted, a pass over all objects, a piece per
+ * turn, finds its dependents. Owners deleted at about the same time share a pass. Looking
+ * twice is harmless: judgement is by the newest state. If another write comes first, the
+ * store refuses ours, and the event of the other write causes a new judgement. */
 #include "api/kube/loops/gc.h"
 
 #include <event2/event.h>
@@ -16,15 +16,15 @@
 #include "api/task/task.h"
 #include "engine/base/mem.h"
 
-/* Writes that are not durable yet, a part of NEAP_STORE_WRITES_MAX; and when they are few
- * enough again. */
+/* The most writes that are not durable yet, a part of NEAP_STORE_WRITES_MAX; and how few
+ * allow more. */
 #define WAITING_MAX 2048
 #define WAITING_LOW 1024
-/* Until what was refused is tried again: twice as long each time that nothing at all is
- * taken. */
+/* Microseconds until refused writes are retried. Doubled each time that the store accepts
+ * none. */
 #define RETRY_USEC     500000
 #define RETRY_USEC_MAX (60 * 1000000LL)
-/* Until it starts anew, after it could not. */
+/* Until the next try, after a restart failed. */
 #define RESTART_USEC 100000
 
 static void wake(struct neap_kube_collect *collect)
@@ -45,8 +45,8 @@ struct collect_writes *neap_collect_write(struct neap_kube_collect *collect)
 	return collect->writes;
 }
 
-/* A full queue, a full disk, no memory. One that was overtaken is judged at the event of
- * the other. */
+/* A full queue, a full disk, no memory. If another write came first, its event causes a
+ * new judgement. */
 static bool is_worth_another_try(const struct neap_kube_failure *failure)
 {
 	return failure->reason == NEAP_KUBE_TOO_MANY_REQUESTS ||
@@ -107,7 +107,7 @@ static void put_gone(struct neap_kube_collect *collect, const struct source *sou
 			   source->kind->is_namespaced ? &of_namespace : &of_cluster);
 }
 
-/* Counts are kept in the pointers themselves. */
+/* The map's pointers are the counts. */
 static void count_owners(struct neap_kube_collect *collect,
 			 const struct neap_object *object, int step)
 {
@@ -140,12 +140,12 @@ static void see_deleting(struct source *source, const struct neap_object *object
 
 	if (neap_collect_is_namespace(source))
 		neap_collect_put_namespace(collect, object->name);
-	/* Whether "orphan" is among its finalizers says the newest state. */
+	/* The newest state says whether it has the finalizer "orphan". */
 	if (object->has_finalizers)
 		neap_collect_note_orphans(collect, source, object);
 }
 
-/* In the same order: else they are looked at once more. */
+/* In the same order; another order only costs a look. */
 static bool has_same_owners(const struct neap_object *a, const struct neap_object *b)
 {
 	const char *left = a->owners, *right = b->owners;
@@ -172,7 +172,7 @@ static void see_event(struct source *source, const struct neap_store_event *even
 
 		if (neap_map_find(collect->owned, event->object->uid))
 			put_gone(collect, source, event->object->uid);
-		/* Its namespace may be waiting for it. */
+		/* Its namespace may be waiting for its deletion. */
 		place = neap_store_find(collect->kube->store, "namespaces", "",
 					event->object->ns);
 		if (place && place->is_deleting)
@@ -182,7 +182,7 @@ static void see_event(struct source *source, const struct neap_store_event *even
 	count_owners(collect, event->object, 1);
 	if (event->object->is_deleting)
 		see_deleting(source, event->object);
-	/* An owner that has gone already, or never was. */
+	/* An owner may be deleted already, or never have existed. */
 	if (event->object->owner_count &&
 	    (!event->before || !has_same_owners(event->object, event->before)))
 		neap_collect_judge(collect, source, event->object);
@@ -209,7 +209,7 @@ static void take_events(struct source *source, size_t *left)
 			return;
 		}
 		if (ret < 0) {
-			/* Overtaken: the counts are wrong now. */
+			/* The watch fell behind: the counts are wrong now. */
 			source->collect->is_lost = true;
 			source->is_ready = false;
 			return;
@@ -235,7 +235,7 @@ static void sources_free(struct neap_kube_collect *collect)
 	collect->source_count = 0;
 }
 
-/* Watches every kind from now on: all that is stored is to be counted as it is now. */
+/* Watches every kind from now on, and starts to count all stored objects. */
 static int restart(struct neap_kube_collect *collect, struct neap_error *err)
 {
 	struct neap_store *store = collect->kube->store;
@@ -243,7 +243,7 @@ static int restart(struct neap_kube_collect *collect, struct neap_error *err)
 	size_t count = neap_kube_registry_count(registry);
 
 	sources_free(collect);
-	collect->emptying.name[0] = '\0'; /* it is among those that are listed */
+	collect->emptying.name[0] = '\0'; /* it is found again by the listing */
 	collect->generation = neap_kube_registry_generation(registry);
 	collect->is_counting = true;
 	collect->has_forgotten = false;
@@ -259,10 +259,10 @@ static int restart(struct neap_kube_collect *collect, struct neap_error *err)
 		int ret;
 
 		if (kind->view || kind->make)
-			continue; /* its objects are those of another, or of nobody */
+			continue; /* its objects belong to another kind, or to none */
 		collect->source_count++;
 		source->collect = collect;
-		source->is_ready = true; /* what comes at once is not told */
+		source->is_ready = true; /* no callback comes for events that exist */
 		source->kind = neap_kube_kind_ref(kind);
 		neap_kube_kind_resource(source->kind, source->resource,
 					sizeof(source->resource));
@@ -294,7 +294,7 @@ static bool count_listed(void *arg, struct neap_object *object)
 	return true;
 }
 
-/* Of the time before, in pieces, too. */
+/* Frees the former counts, also in pieces. */
 static bool forget_counts(struct neap_kube_collect *collect, size_t *left)
 {
 	for (; *left && neap_map_count(collect->owned); (*left)--) {
@@ -308,7 +308,7 @@ static bool forget_counts(struct neap_kube_collect *collect, size_t *left)
 	       !neap_map_count(collect->owned);
 }
 
-/* A piece of the counting. At its end everything that has an owner is to be looked at. */
+/* Counts a piece. At the end, every object with an owner is to be judged. */
 static void count_on(struct neap_kube_collect *collect, size_t *left)
 {
 	const int64_t version = collect->count_place.version;
@@ -325,7 +325,7 @@ static void count_on(struct neap_kube_collect *collect, size_t *left)
 					   &err);
 
 		if (more < 0) {
-			/* That version is forgotten, as that of an overtaken watch. */
+			/* The version is forgotten, as when a watch falls behind. */
 			collect->is_lost = true;
 			return;
 		}
@@ -342,7 +342,7 @@ static void count_on(struct neap_kube_collect *collect, size_t *left)
 
 /* --- a turn --- */
 
-/* Whatever was refused is among this. */
+/* It covers all that was refused. */
 static void retry(evutil_socket_t fd, short what, void *arg)
 {
 	struct neap_kube_collect *collect = arg;
@@ -367,7 +367,7 @@ static enum neap_task_next turn(void *arg)
 	     i++)
 		if (collect->sources[i].is_ready)
 			take_events(&collect->sources[i], &left);
-	/* Other kinds: after what was still told of those that are no more. */
+	/* The kinds changed. First takes the remaining events of kinds that are gone. */
 	is_other = collect->generation !=
 		   neap_kube_registry_generation(collect->kube->registry);
 	if ((collect->is_lost || (is_other && left && !collect->is_counting)) &&
@@ -378,7 +378,7 @@ static enum neap_task_next turn(void *arg)
 	}
 	if (collect->is_counting) {
 		count_on(collect, &left);
-		return NEAP_TASK_GOES_ON; /* with events, when all is counted */
+		return NEAP_TASK_GOES_ON; /* takes events once the counting is done */
 	}
 	neap_collect_pass(collect, &left);
 	neap_collect_namespaces(collect, &left);

@@ -11,11 +11,11 @@
 #include "api/task/task.h"
 #include "engine/base/mem.h"
 
-/* Namespaces that are looked into for owners of one object that are in the wrong one:
- * this must stay cheap. */
+/* How many namespaces are searched for an owner that may be in the wrong one: this must
+ * stay cheap. */
 #define ELSEWHERE_MAX 64
 
-/* Its dependents are let go, then its finalizer is. */
+/* An owner whose dependents are let go before its finalizer is removed. */
 struct orphaned {
 	const struct neap_kube_kind *kind;
 	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME];
@@ -77,7 +77,7 @@ void neap_collect_note_orphans(struct neap_kube_collect *collect,
 	}
 }
 
-/* Another one comes to its place, of those behind it. */
+/* The last one takes its place. */
 static void forget_orphan(struct neap_kube_collect *collect, size_t index)
 {
 	const char *uid;
@@ -98,14 +98,14 @@ bool neap_collect_forget_orphans(struct neap_kube_collect *collect, size_t *left
 	return !count;
 }
 
-/* What is not in a namespace cannot be of one that is: such an owner is nobody, and
- * never goes. */
+/* An object without a namespace cannot have an owner in one. The reference names no
+ * object, but counts as an owner that exists. */
 static bool is_out_of_scope(const struct neap_object *object, bool is_owner_namespaced)
 {
 	return !*object->ns && is_owner_namespaced;
 }
 
-/* In the words of a kube-controller-manager. */
+/* With the message of a kube-controller-manager. */
 static void tell_out_of_scope(struct neap_kube_collect *collect,
 			      const struct neap_kube_kind *kind,
 			      const struct neap_object *object, const json_t *owner)
@@ -150,8 +150,8 @@ static bool look_in(void *arg, struct neap_object *space)
 	return !elsewhere->is_found && --elsewhere->left;
 }
 
-/* Whether the owner is in another namespace, where it owns nothing of this one. looks:
- * namespaces that may still be looked into. */
+/* Whether the owner exists in another namespace, where it cannot own this object. looks:
+ * how many namespaces may still be searched. */
 static bool is_elsewhere(struct neap_kube_collect *collect,
 			 const struct neap_kube_kind *kind, const json_t *owner,
 			 size_t *looks)
@@ -170,13 +170,13 @@ static bool is_elsewhere(struct neap_kube_collect *collect,
 	if (!*looks)
 		return false;
 	(void)neap_store_list(store, "namespaces", NULL, &place, look_in, &elsewhere,
-			      &err);                      /* there are none yet */
-	*looks = elsewhere.is_found ? 0 : elsewhere.left; /* one event says enough */
+			      &err);                      /* none yet */
+	*looks = elsewhere.is_found ? 0 : elsewhere.left; /* one event is enough */
 	return elsewhere.is_found;
 }
 
-/* An owner of a kind that nobody knows is taken to be there, unless it was seen to go:
- * deleting is not to be taken back. */
+/* An owner of an unknown kind is assumed to exist, unless its deletion was seen: deleting
+ * cannot be undone. */
 static bool is_there(struct neap_kube_collect *collect,
 		     const struct neap_kube_kind *own_kind,
 		     const struct neap_object *object, const json_t *owner, size_t *looks)
@@ -200,7 +200,7 @@ static bool is_there(struct neap_kube_collect *collect,
 	return !gone || is_out_of_scope(object, gone->is_namespaced);
 }
 
-/* Those that stay: there, and not letting go of their dependents. A new array, NULL
+/* The owners that stay: they exist, and do not orphan their dependents. A new array, NULL
  * without memory. */
 static json_t *owners_left(struct neap_kube_collect *collect,
 			   const struct neap_kube_kind *kind,
@@ -276,14 +276,14 @@ void neap_collect_judge(struct neap_kube_collect *collect, const struct source *
 	tree = neap_object_tree(newest);
 	if (!tree)
 		return;
-	newest = neap_object_ref(newest); /* events are told meanwhile */
+	newest = neap_object_ref(newest); /* it must outlive the recording of events */
 	judge_tree_take(collect, source, newest, tree);
 	(void)neap_object_unref(newest);
 }
 
 /* --- the pass --- */
 
-/* So many owners, and bytes of a text, take as long as an object without them. */
+/* So many owners, or bytes of text, cost as much as an object without them. */
 #define OWNERS_A_PIECE 16
 #define BYTES_A_PIECE  2048
 
@@ -306,7 +306,7 @@ struct piece {
 	struct neap_kube_collect *collect;
 	const struct source *source;
 	size_t *left;
-	/* Judged after the list, which must not be written to meanwhile. */
+	/* Judged after the list, during which no writes are allowed. */
 	struct neap_object *found[NEAP_KUBE_COLLECT_PIECE];
 	size_t count;
 };
@@ -336,7 +336,7 @@ static bool look_at(void *arg, struct neap_object *object)
 		piece->found[piece->count++] = neap_object_ref(object);
 	if (!piece->collect->is_all || !object->is_deleting)
 		return true;
-	/* Its finalizer "orphan" stays when the write of end_orphan was refused. */
+	/* The finalizer "orphan" remains when the write of end_orphan was refused. */
 	if (object->has_finalizers)
 		neap_collect_note_orphans(piece->collect, piece->source, object);
 	if (neap_collect_is_namespace(piece->source))
@@ -344,7 +344,7 @@ static bool look_at(void *arg, struct neap_object *object)
 	return true;
 }
 
-/* Takes the finalizer off one whose dependents have been let go. */
+/* Removes the finalizer of an owner whose dependents are let go. */
 static void end_orphan(struct neap_kube_collect *collect, size_t index, size_t *left)
 {
 	const char *uid;
@@ -391,9 +391,9 @@ static bool begin(struct neap_kube_collect *collect)
 	return true;
 }
 
-/* What was refused on the way is found by another pass, for which everything is still
- * known. Of sets that grew at their ends while the pass went on, those go that it began
- * with, from the last one on: one of the new ones takes each place. */
+/* If a write was refused, another pass is needed, with the same sets. Otherwise the
+ * entries that the pass began with are removed, from the last on: new entries, which were
+ * added at the end, take their places. */
 static void end(struct neap_kube_collect *collect, size_t *left)
 {
 	if (collect->is_refused) {
@@ -416,7 +416,7 @@ static void end(struct neap_kube_collect *collect, size_t *left)
 		return;
 	collect->is_passing = false;
 	collect->is_all = false;
-	/* What came while it went on has a pass of its own. */
+	/* Entries added during the pass need a pass of their own. */
 	if (neap_map_count(collect->gone) || neap_map_count(collect->orphans))
 		neap_task_wake(collect->turn);
 }
@@ -440,8 +440,7 @@ void neap_collect_pass(struct neap_kube_collect *collect, size_t *left)
 			return;
 		if (more > 0)
 			continue;
-		/* A version that is forgotten meanwhile: the rest of this kind as it is
-		 * now. */
+		/* The version is forgotten meanwhile: continue with the present one. */
 		if (more == -NEAP_EGONE) {
 			collect->pass_place.version =
 				neap_store_version(collect->kube->store);
@@ -464,7 +463,7 @@ static bool take_any(void *arg, struct neap_object *object)
 	if (!*piece->left)
 		return false;
 	neap_collect_take_left(piece->left, object);
-	if (!object->owner_count) /* it is read all the same */
+	if (!object->owner_count) /* its text is parsed anyway */
 		take_parts(piece->left, object->text_len / BYTES_A_PIECE);
 	piece->collect->emptying.has_any = true;
 	if (!object->is_deleting)
@@ -479,8 +478,8 @@ static void sweep(struct neap_kube_collect *collect, const char *ns)
 	(void)neap_strcopy(collect->emptying.name, sizeof(collect->emptying.name), ns);
 }
 
-/* Asks for the deletion of what is in the namespace. False: there is more than fits into
- * this turn. */
+/* Requests the deletion of the namespace's objects. False: more than fits into this
+ * turn. */
 static bool empty_namespace(struct neap_kube_collect *collect, size_t *left)
 {
 	struct emptying *emptying = &collect->emptying;
@@ -492,7 +491,7 @@ static bool empty_namespace(struct neap_kube_collect *collect, size_t *left)
 		struct neap_error err;
 		int more = 0;
 
-		/* As it is now, from where the last piece ended. */
+		/* Continues from where the last piece ended, in the present version. */
 		emptying->place.version = neap_store_version(store);
 		if (source->kind->is_namespaced)
 			more = neap_store_list(store, source->resource, emptying->name,
@@ -506,7 +505,7 @@ static bool empty_namespace(struct neap_kube_collect *collect, size_t *left)
 		if (more > 0 && !neap_collect_may_write(collect))
 			return false;
 		if (more < 0)
-			emptying->has_any = true; /* it is looked at again */
+			emptying->has_any = true; /* it is listed again */
 		if (more <= 0) {
 			emptying->source++;
 			emptying->place = (struct neap_store_place){0};
@@ -529,7 +528,7 @@ static void end_namespace(struct neap_kube_collect *collect, const char *name)
 	}
 }
 
-/* What goes of it puts it into the set again: it is swept until nothing is there. */
+/* Each deletion puts the namespace into the set again: it is swept until it is empty. */
 void neap_collect_namespaces(struct neap_kube_collect *collect, size_t *left)
 {
 	struct emptying *emptying = &collect->emptying;
@@ -551,6 +550,6 @@ void neap_collect_namespaces(struct neap_kube_collect *collect, size_t *left)
 			end_namespace(collect, emptying->name);
 		emptying->name[0] = '\0';
 		if (*left)
-			(*left)--; /* a sweep is work, too */
+			(*left)--; /* a sweep is work too */
 	}
 }

@@ -9,7 +9,7 @@
 
 static const struct {
 	const char *group, *plural, *name;
-	const char *rest; /* of the object, beside its name */
+	const char *rest; /* of the object, besides its name */
 } rows[] = {
 	{"", "namespaces", "default", "{}"},
 	{"", "namespaces", "kube-system", "{}"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A write is a request without an HTTP client: the same functions do it from where the
- * body is known. A read is the store's. */
+ * A client within the process. A write calls the same functions as an HTTP request, from
+ * the point where the body is known. A read goes to the store. */
 #include "api/kube/serve/client_local.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 struct local_watch {
 	struct neap_client_watch watch;
 	struct neap_store_watch *store;
-	struct neap_client_event event; /* the last one that was given */
+	struct neap_client_event event; /* the last event given out */
 };
 
 static struct neap_kube *kube_of(const struct neap_client *client)
@@ -117,8 +117,8 @@ static void local_watch_free(struct neap_client_watch *client_watch)
 
 /* --- writing --- */
 
-/* "replicasets.apps" is a plural and a group. False, and told, when there is no such
- * kind. */
+/* resource is a plural and a group, such as "replicasets.apps". False: no such kind; the
+ * failure was reported. */
 static bool begin(struct neap_client *client, const struct neap_client_ask *ask,
 		  const char *sub, struct call *ret)
 {

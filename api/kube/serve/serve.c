@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From a request to its verb. */
+ * Maps requests to verbs. */
 #include <event2/event.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -14,19 +14,18 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
-/* Free memory is given back when it is more than so much, and than a part of what is
- * used. */
+/* Free memory is returned when it exceeds this size, and a part of the used memory. */
 #define TIDY_S         5
 #define TIDY_MIN_BYTES ((size_t)2 * 1024 * 1024)
 #define TIDY_PART      20
 
 typedef void call_fn(struct call *call);
 
-/* What can be done with a collection, with an object, and with its parts. A verb that
- * discovery tells of is one that stands here. */
+/* The verbs of collections, objects and subresources. Discovery lists only verbs that are
+ * here. */
 static const struct {
 	const char *method;
-	const char *sub; /* NULL: none; "status" */
+	const char *sub; /* NULL: the object itself; "status" */
 	bool is_collection;
 	call_fn *fn;
 } verbs[] = {
@@ -65,7 +64,7 @@ static call_fn *find_verb(struct call *call, const char *method)
 	if (is_collection && call->target.kind->is_deleted_singly &&
 	    strcmp(method, "DELETE") == 0)
 		return NULL;
-	/* All namespaces together are only read. */
+	/* Across all namespaces there is only reading. */
 	if (is_collection && call->target.kind->is_namespaced && !call->target.ns[0] &&
 	    strcmp(method, "GET") != 0)
 		return NULL;
@@ -96,7 +95,7 @@ static void not_allowed(struct call *call)
 	call_fail(call);
 }
 
-/* Of a version that is not to be used any more. */
+/* Warns of a deprecated version. */
 static void warn(const struct call *call)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
@@ -116,7 +115,7 @@ static void warn(const struct call *call)
 	}
 	warning[len++] = '"';
 	warning[len] = '\0';
-	/* Without it only less is told. */
+	/* Without memory the warning is lost. */
 	(void)neap_http_header_add(call->request, "Warning", warning);
 }
 
@@ -133,7 +132,7 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request, boo
 	}
 	if (neap_kube_target_parse(kube->registry, is_core, neap_http_rest_get(request),
 				   &call.target, &err) < 0) {
-		/* Those that are asked for as they should are routes of their own. */
+		/* Correct requests for them have routes of their own. */
 		if (!is_core && neap_kube_is_review(neap_http_rest_get(request))) {
 			not_allowed(&call);
 			return;
@@ -165,7 +164,7 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request, boo
 		not_allowed(&call);
 		return;
 	}
-	/* What was printed is text, whatever else would be taken. */
+	/* Logs are text, whatever the client accepts. */
 	if (call_permit_request(&call, method) < 0 ||
 	    (verb != call_log && shape_parse(&call) < 0) ||
 	    (strcmp(method, "GET") != 0 && call_parse_options(&call) < 0)) {
@@ -180,7 +179,8 @@ static void serve(struct neap_kube *kube, struct neap_http_request *request, boo
 	verb(&call);
 }
 
-/* One function a method and tree, as a route does not tell its handler which it was. */
+/* One function for each method and tree: a route does not tell its handler which one
+ * matched. */
 #define SERVE(name, is_core, method)                                                     \
 	static void name(void *arg, struct neap_http_request *request)                   \
 	{                                                                                \
@@ -223,7 +223,7 @@ static void serve_paths(void *arg, struct neap_http_request *request)
 	neap_kube_discover_paths(kube->registry, request);
 }
 
-/* The older form of POST pods/NAME/binding: which pod says the body. */
+/* The older form of POST pods/NAME/binding. The body names the pod. */
 static void bind_by_body(void *arg, struct neap_http_request *request)
 {
 	struct call call = {.kube = arg, .request = request};
@@ -260,8 +260,8 @@ static void bind_by_body(void *arg, struct neap_http_request *request)
 	json_decref(binding);
 }
 
-/* Everybody who is known comes through; what he may is asked when it is known what for
- * (authorize.c). */
+/* Any authenticated user passes; authorize.c checks the rights when the target is
+ * known. */
 static const struct neap_http_route routes[] = {
 	{"GET", "/api", NEAP_HTTP_READER, serve_versions},
 	{"GET", "/apis", NEAP_HTTP_READER, serve_groups},
@@ -294,7 +294,7 @@ static const struct neap_http_tree tree = {
 	.refusal = neap_kube_refusal,
 };
 
-/* What a crowd of watchers leaves behind lies between what stays, and the allocator keeps
+/* The freed memory of many watchers lies between used memory, and the allocator keeps
  * it. */
 static void tidy(evutil_socket_t fd, short what, void *arg)
 {
@@ -304,7 +304,7 @@ static void tidy(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	(void)arg;
 	if (info.fordblks > TIDY_MIN_BYTES && info.fordblks > info.uordblks / TIDY_PART)
-		(void)malloc_trim(0); /* nothing to give back is fine */
+		(void)malloc_trim(0); /* failing is harmless */
 }
 
 void kube_tidy_later(struct neap_kube *kube)
@@ -312,7 +312,7 @@ void kube_tidy_later(struct neap_kube *kube)
 	static const struct timeval later = {.tv_sec = TIDY_S};
 
 	if (!event_pending(kube->tidy, EV_TIMEOUT, NULL))
-		(void)event_add(kube->tidy, &later); /* without memory another time */
+		(void)event_add(kube->tidy, &later); /* without memory: later */
 }
 
 int neap_kube_new(const struct neap_kube_config *config, struct neap_kube **ret,

@@ -12,7 +12,7 @@
 #include "api/kube/rules/rules.h"
 
 #define CLASSES "priorityclasses.scheduling.k8s.io"
-/* How long a pod stays on a node that is lost, where it does not say. */
+/* How long a pod tolerates a lost node by default. */
 #define TOLERATION_S 300
 
 static int forbid(struct call *call, const json_t *object, const char *why)
@@ -23,7 +23,7 @@ static int forbid(struct call *call, const json_t *object, const char *why)
 
 /* --- classes of priority --- */
 
-/* The class that pods without one have; of several, which race each other, the lowest. */
+/* The default class; among several (clients may race), the lowest. */
 struct fallback {
 	struct neap_store *store;
 	json_t *found; /* NULL: none */
@@ -37,7 +37,7 @@ static bool look_at_class(void *arg, struct neap_object *object)
 		neap_store_newest(fallback->store, CLASSES, "", object->name);
 	json_t *tree;
 
-	/* There can be many, and hardly any has it. */
+	/* There may be many classes, and hardly any is the default. */
 	if (!newest || !strstr(newest->text, "\"globalDefault\":true"))
 		return true;
 	tree = neap_object_tree(newest);
@@ -53,7 +53,7 @@ static bool look_at_class(void *arg, struct neap_object *object)
 	return !fallback->is_short_of_memory;
 }
 
-/* *ret is a new reference, NULL when there is none. */
+/* *ret is a new reference; NULL: not found. */
 static int find_fallback(struct call *call, json_t **ret)
 {
 	struct neap_store *store = call->kube->store;
@@ -120,7 +120,7 @@ static int check_priority(struct call *call, const json_t *object, const json_t 
 	return 0;
 }
 
-/* priority and preemptionPolicy from the class. */
+/* Sets priority and preemptionPolicy from the class. */
 static int add_priority(struct call *call, json_t *object, const json_t *before)
 {
 	json_t *spec = json_object_get(object, "spec");
@@ -132,7 +132,7 @@ static int add_priority(struct call *call, json_t *object, const json_t *before)
 
 	(void)before;
 	if (!json_is_object(spec))
-		return 0; /* the check tells */
+		return 0; /* the check reports it */
 	if (find_class(call, object, name ? name : "", &class) < 0)
 		return -1;
 	priority = json_integer_value(json_object_get(class, "value"));
@@ -151,7 +151,7 @@ static int add_priority(struct call *call, json_t *object, const json_t *before)
 	return ret;
 }
 
-/* A client that leaves out what was added at first does not mean to take it away. */
+/* A client that omits what admission added does not mean to remove it. */
 static int keep_priority(struct call *call, json_t *object, const json_t *before)
 {
 	static const char *const names[] = {"priority", "preemptionPolicy"};
@@ -207,7 +207,8 @@ static int keep_system_classes(struct call *call, json_t *object, const json_t *
 
 /* --- tolerations --- */
 
-/* Whether pods with these stay on nodes with the taint, for a while or for good. */
+/* Whether pods with these tolerations stay on nodes with the taint, for a while or for
+ * good. */
 static bool tolerates(const json_t *list, const char *taint)
 {
 	const json_t *toleration;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether a pod may go is counted when somebody asks, over the newest state: the status
- * of a budget is for those who look.
+ * Decides whether budgets allow a pod's eviction. Each question counts the newest state;
+ * the status of a budget is only for display.
  *
- * To ask 50,000 pods for labels takes seconds, and the answer holds for a moment. So all
- * budgets and pods are gone through in rounds. What a round has found of an object holds
- * as long as that is the same one; a round that had so little left to find that it went
- * through all in one piece is the last, and what it counted is true now. */
+ * Matching the labels of 50,000 pods takes seconds, and the result is true only for a
+ * moment. So all budgets and pods are walked in rounds. What a round finds out about an
+ * object holds as long as the object is unchanged. The last round is one that fits into
+ * one piece, because so little is left to find out: its counts are true now. */
 #include "api/kube/write/budget_priv.h"
 
 #include <stdint.h>
@@ -29,7 +29,7 @@ static bool is_pending(const json_t *status)
 	return is_phase(status, "Pending");
 }
 
-/* "50%" or 3, of all. -1: none given. */
+/* The value of "50%" or 3; all is 100%. -1: none given. */
 static int64_t amount_of(const json_t *value, int64_t all)
 {
 	const char *text = json_string_value(value);
@@ -64,23 +64,23 @@ int64_t neap_budget_need(const json_t *budget, int64_t expected)
 	return 0;
 }
 
-/* A budget that has a say about the pod. */
+/* A budget that selects the pod. */
 struct voice {
 	char name[NEAP_OBJECT_NAME];
-	json_t *tree; /* counted; NULL: nobody */
+	json_t *tree; /* counted reference; NULL: unused */
 	struct neap_budget_count *count;
 };
 
-/* An object that a round came by, and what it found. */
+/* An object that a round has walked, and what it found. */
 struct seen {
-	struct neap_object *object; /* counted */
+	struct neap_object *object; /* counted reference */
 	unsigned generation;        /* of the voices */
-	/* one bit each: of a pod those that count it, of a budget its own */
+	/* one bit each: for a pod, the voices that count it; for a budget, its own */
 	uint8_t voices;
 };
 
-/* Those of a round, by name; and of the last one those that this one did not come by
- * yet. */
+/* The objects of a round, by name; and those of the round before that this one has not
+ * reached yet. */
 struct roll {
 	struct seen *list, *before;
 	size_t count, size, before_count, before_at;
@@ -88,21 +88,21 @@ struct roll {
 
 struct neap_budget_question {
 	struct neap_kube *kube;
-	struct neap_object *pod; /* counted */
+	struct neap_object *pod; /* counted reference */
 	bool is_ready, is_short_of_memory, is_crowded;
 	struct voice voices[NEAP_BUDGETS_OF_POD];
-	unsigned generation; /* of the voices and what they select */
+	unsigned generation; /* changes with the voices, and what they select */
 	struct budget_controllers *controllers;
 	struct roll budgets, pods;
 	enum { TO_BEGIN, AT_BUDGETS, AT_PODS } at;
-	struct neap_store_place place; /* among the budgets */
-	char last[NEAP_OBJECT_NAME];   /* pod */
+	struct neap_store_place place; /* position among the budgets */
+	char last[NEAP_OBJECT_NAME];   /* the last pod walked */
 	int rounds;
 	int64_t steps, most; /* of this piece */
-	size_t taken;        /* what took steps in this piece */
-	bool is_cut;         /* it was not all: the rest comes in the next piece */
+	size_t taken;        /* objects of this piece that took steps */
+	bool is_cut;         /* more is left for the next piece */
 	size_t owners;
-	const struct voice *wide; /* one of too many controllers' pods */
+	const struct voice *wide; /* its pods have too many controllers */
 	struct neap_budget_answer answer;
 };
 
@@ -128,8 +128,8 @@ static void roll_begin(struct roll *roll)
 	*roll = (struct roll){.before = roll->list, .before_count = roll->count};
 }
 
-/* What the last round found of that name; object NULL: nothing. The reference is the
- * caller's. */
+/* Takes what the last round found about the name; object NULL: nothing. The caller gets
+ * the reference. */
 static struct seen roll_take(struct roll *roll, const char *name)
 {
 	while (roll->before_at < roll->before_count) {
@@ -179,8 +179,8 @@ static void voice_done(struct voice *voice)
 	*voice = (struct voice){0};
 }
 
-/* Nothing that was found of other voices holds for this one. False: there are as many as
- * there may be. */
+/* Adds a voice; all findings about other voices become invalid. False: there are too
+ * many. */
 static bool add_voice_take(struct neap_budget_question *question, const char *name,
 			   json_t *tree, struct neap_budget_count *count, uint8_t *ret)
 {
@@ -208,7 +208,7 @@ static struct voice *voice_of(struct neap_budget_question *question, uint8_t bit
 	return NULL;
 }
 
-/* One that changed, as its status does all the time, keeps its voice while it selects
+/* A budget changes all the time, as its status does. It keeps its voice while it selects
  * the same pods. */
 static uint8_t hear_tree(struct neap_budget_question *question,
 			 const struct neap_object *object, json_t *tree, uint8_t before)
@@ -248,7 +248,7 @@ static void forget_before(struct neap_budget_question *question, const char *nam
 {
 	struct roll *roll = &question->budgets;
 
-	/* Those that have gone, up to that name. */
+	/* Passes over deleted objects, up to the name. */
 	while (roll->before_at < roll->before_count &&
 	       (!name || strcmp(roll->before[roll->before_at].object->name, name) < 0)) {
 		struct seen *seen = &roll->before[roll->before_at++];
@@ -287,7 +287,7 @@ static bool hear_budget(void *arg, struct neap_object *object)
 
 /* --- pods --- */
 
-/* Finds which budgets select a pod that is new, or that these budgets have not seen.
+/* Finds which budgets select a pod that is new, or not matched with these budgets yet.
  * False without memory. */
 static bool ask_pod(struct neap_budget_question *question, struct seen *pod)
 {
@@ -310,7 +310,7 @@ static bool ask_pod(struct neap_budget_question *question, struct seen *pod)
 	return neap_budget_count_note(pod->object);
 }
 
-/* For all budgets in one look: there may be many pods. */
+/* Counts a pod for all budgets at once: there may be many pods. */
 static bool count_pod(void *arg, struct neap_object *object)
 {
 	struct neap_budget_question *question = arg;
@@ -387,8 +387,8 @@ static bool may_go(const struct neap_budget_question *question, const json_t *bu
 	const char *policy = json_string_value(json_object_get(
 		json_object_get(budget, "spec"), "unhealthyPodEvictionPolicy"));
 
-	/* One that is not ready takes nothing away: it may go while there are enough
-	 * others, or always where the budget says so. */
+	/* A pod that is not ready is not counted as healthy. It may go while there are
+	 * enough others, or always if the budget says so. */
 	if (question->is_ready)
 		return figures->allowed > 0;
 	return figures->healthy >= figures->need ||
@@ -412,7 +412,7 @@ static void judge(struct neap_budget_question *question)
 	}
 }
 
-/* True: some budget has a say. */
+/* True: some budget selects the pod. */
 static bool begin_counts(struct neap_budget_question *question)
 {
 	struct neap_error err;
@@ -445,7 +445,7 @@ static void begin_round(struct neap_budget_question *question)
 	question->at = AT_BUDGETS;
 }
 
-/* True: all budgets have been heard. */
+/* True: all budgets are walked. */
 static bool go_through_budgets(struct neap_budget_question *question)
 {
 	struct neap_store *store = question->kube->store;
@@ -463,8 +463,7 @@ static bool go_through_budgets(struct neap_budget_question *question)
 	return true;
 }
 
-/* True: the round is over, and question->answer says what it found, if it was one piece.
- */
+/* True: the round is over; question->answer has its result if it was one piece. */
 static bool go_round(struct neap_budget_question *question)
 {
 	if (question->at == AT_BUDGETS) {
@@ -523,7 +522,7 @@ void neap_budget_question_free(struct neap_budget_question *question)
 	free(question);
 }
 
-/* True: it may go whatever budgets say, or memory is short. */
+/* True: the pod may go regardless of budgets, or memory is short. */
 static bool begin(struct neap_budget_question *question, const struct neap_object *pod)
 {
 	json_t *tree = neap_object_tree(pod);

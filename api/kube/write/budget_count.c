@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Counts the pods of a disruption budget. How many there should be comes from their
- * owners: a set of three with one missing still counts as three. Pods without an owner
- * with replicas count as themselves. */
+ * Counts the pods of a disruption budget. The expected number comes from the pods'
+ * owners: a set of three with one pod missing still counts as three. A pod without an
+ * owner with replicas counts as itself. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,15 +14,15 @@
 struct neap_budget_count {
 	struct neap_kube *kube;
 	const json_t *budget;           /* borrowed */
-	struct neap_selector *selector; /* NULL: of no pod */
-	bool is_number;                 /* minAvailable is one: owners do not matter */
+	struct neap_selector *selector; /* NULL: selects no pod */
+	bool is_number;                 /* minAvailable is a number: owners are ignored */
 	struct neap_map *owners;        /* uid: with_replicas or without */
 	struct budget_controllers *controllers,
-		*own;     /* own: NULL where they are shared */
+		*own;     /* own: NULL where by_uid is shared */
 	size_t looked_up; /* of the owners */
 	int64_t pods, healthy;
-	int64_t replicas; /* of all owners */
-	int64_t single;   /* pods without an owner that has replicas */
+	int64_t replicas; /* the sum over the owners */
+	int64_t single;   /* pods without an owner with replicas */
 };
 
 static char with_replicas, without;
@@ -96,7 +96,7 @@ const json_t *budget_controller_of(const json_t *tree)
 	return NULL;
 }
 
-/* Its replicas count once, however many of its pods come by. False without memory. */
+/* Counts the owner's replicas once, for all its pods. False without memory. */
 static bool add_owner(struct neap_budget_count *count, const char *uid, bool has,
 		      int64_t replicas)
 {
@@ -115,7 +115,8 @@ static struct budget_controllers *controllers_of(struct neap_budget_count *count
 	return count->controllers;
 }
 
-/* The first of its pods. *ret: whether it has replicas. False without memory. */
+/* For the first pod of a controller. *ret: whether it has replicas. False without
+ * memory. */
 static bool add_controller(struct neap_budget_count *count, const struct neap_object *pod,
 			   const char *uid, bool *ret)
 {
@@ -172,11 +173,11 @@ bool neap_budget_is_finished(const json_t *status)
 	return phase && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
 }
 
-/* What counting asks of a pod, kept with it: text is parsed once. */
+/* What counting needs of a pod, cached with it: its text is parsed once. */
 #define IS_NOTED    1U
 #define IS_FINISHED 2U
 #define IS_READY    4U
-/* Behind these the number of its controller among its owners, from 1 on; 0: it has
+/* The higher bits: the index of the controller among the pod's owners, from 1; 0: it has
  * none. */
 #define CONTROLLER_SHIFT 8
 

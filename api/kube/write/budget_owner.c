@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Controllers of pods, as a question to disruption budgets knows them: there may be
- * thousands, each with a text of a megabyte. A question that takes several turns counts
- * them all again in its last turn. So each controller is read once; later turns only
- * check that it is still the same object. */
+ * The controllers of pods, for a question to disruption budgets. There may be thousands,
+ * each with a text of a megabyte, and a question that takes several turns counts them all
+ * again in its last turn. So each controller is read once; later turns only check that it
+ * is still the same object. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,19 +12,19 @@
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 
-/* Bytes of a text that are read in one step. */
+/* Bytes of text that are read in one step. */
 #define STEP_BYTES 4
 
-/* What a reference names, and what was there. */
+/* The target of a reference, and the object found there. */
 struct place {
-	const struct neap_kube_kind *kind; /* held; NULL: nobody knows it */
+	const struct neap_kube_kind *kind; /* counted reference; NULL: unknown kind */
 	char *name;
 	char uid[NEAP_OBJECT_UID];
-	struct neap_object *object; /* held; NULL: it was not there */
+	struct neap_object *object; /* counted reference; NULL: not found */
 };
 
 struct known {
-	struct place own, upper; /* upper.kind NULL: it has none that matters */
+	struct place own, upper; /* upper.kind NULL: it has no owner that matters */
 	struct budget_controller says;
 };
 
@@ -129,8 +129,8 @@ static bool read_place(struct budget_controllers *controllers, const json_t *own
 	return true;
 }
 
-/* ret: it says how many it wants, in *ret_replicas. *ret_owner, a new reference, may be
- * NULL: its controller. False without memory. */
+/* *ret: whether the object has replicas, in *ret_replicas. *ret_owner: its controller, a
+ * new reference, may be NULL. False without memory. */
 static bool read_replicas(struct budget_controllers *controllers,
 			  const struct place *place, bool *ret, int64_t *ret_replicas,
 			  json_t **ret_owner)
@@ -155,8 +155,8 @@ static bool read_replicas(struct budget_controllers *controllers,
 	return true;
 }
 
-/* A ReplicaSet of a Deployment is as many as that wants, and so for whatever has
- * replicas and is owned by what has some. */
+/* A ReplicaSet of a Deployment counts as many as the Deployment wants. The same holds for
+ * any object with replicas whose owner has replicas. */
 static bool read_known(struct budget_controllers *controllers, const json_t *owner,
 		       struct known *known)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Checks an update against the object it changes: version and uid seen by the client, and
- * metadata that only the server sets. */
+ * Checks an update against the stored object: the version and uid that the client saw,
+ * and metadata that only the server sets. */
 #include <stdio.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ static int refuse_immutable(struct call *call, const json_t *object, const char 
 				      call->target.name, causes);
 }
 
-/* What a status came with is not looked at here. */
+/* Metadata in the body of a status is not checked here. */
 static bool is_passed_over(const struct call *call, const char *member)
 {
 	if (call_is_declared_status(call))
@@ -49,7 +49,7 @@ static bool is_passed_over(const struct call *call, const char *member)
 	       strcmp(member, "deletionTimestamp") == 0;
 }
 
-/* What only a deletion sets. */
+/* Only a deletion sets these. */
 static int check_deletion(struct call *call, const json_t *object, const json_t *before)
 {
 	static const char *const members[] = {"deletionTimestamp",
@@ -67,7 +67,7 @@ static int check_deletion(struct call *call, const json_t *object, const json_t 
 	return 0;
 }
 
-/* Metadata that came with a status is checked, though it does not count. */
+/* Metadata in the body of a status is checked although it is not used. */
 static int check_unused(struct call *call, const json_t *object, const json_t *before)
 {
 	struct neap_causes *causes = &call->kube->causes;
@@ -81,7 +81,7 @@ static int check_unused(struct call *call, const json_t *object, const json_t *b
 			     : 0;
 }
 
-/* A patch and a Scale are changes of what there is, and so is what neap itself writes. */
+/* A patch, a Scale and neap's own writes are changes of the stored object. */
 static bool is_put_of_client(const struct call *call)
 {
 	return call->request && !call->is_patch && !call->answers_scale;

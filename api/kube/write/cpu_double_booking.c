@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which pods of a node claim CPUs in their resource-status annotation, so that no write
- * gives a CPU to more pods than may share it. The index is only a hint: the newest state
- * of each pod counts, read when CPUs of its node are requested. So nothing must be undone
- * when a write fails, and a pod without the annotation costs a text search. The index
- * starts with the first write of CPUs. */
+ * Prevents that a write gives a CPU to more pods than may share it: an index of the pods
+ * on each node that claim CPUs in their resource-status annotation.
+ *
+ * The index is only a hint. The newest state of each pod counts, and is read when CPUs of
+ * its node are requested. So a failed write needs no undo, and a pod without the
+ * annotation costs one text search. The index is built at the first write of CPUs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,17 +19,17 @@
 #include "engine/numa/resource_status.h"
 #include "engine/pod/pod.h"
 
-/* A pod on the node under which it stands. */
+/* A pod, in the list of its node. */
 struct holder {
 	struct holder *next, **prev;
-	char *cpus;      /* as a list; NULL: none, or not read */
-	int64_t version; /* that cpus was read of; 0: none */
+	char *cpus;      /* as a CPU list; NULL: none, or not read */
+	int64_t version; /* the version that cpus was read from; 0: none */
 	const char *ns, *name;
 	char node[NEAP_OBJECT_NAME];
 	char key[NEAP_POD_KEY + 1]; /* "NAMESPACE", NUL, "NAME" */
 };
 
-/* Pods of one node. */
+/* The pods of one node. */
 struct seats {
 	struct holder *first;
 };
@@ -38,7 +39,7 @@ struct kube_cpus {
 	struct neap_store_watch *watch;
 	struct neap_map *nodes; /* struct seats, by name */
 	struct neap_map *pods;  /* struct holder, by "NAMESPACE/NAME" */
-	bool is_stale;          /* something was missed: it is to be made anew */
+	bool is_stale;          /* events were missed: build the index again */
 };
 
 static void drop(struct kube_cpus *cpus, struct holder *holder)
@@ -70,7 +71,7 @@ void kube_cpus_free(struct kube_cpus *cpus)
 	free(cpus);
 }
 
-/* On a node, not finished, and its text speaks of such an annotation. */
+/* Whether the pod is on a node, is not finished, and its text contains the annotation. */
 static bool may_hold(const struct neap_object *pod, const char **ret_node)
 {
 	const char *phase = neap_object_field(pod, "status.phase");
@@ -122,7 +123,7 @@ static bool add(struct kube_cpus *cpus, const char *key, const char *node)
 	return true;
 }
 
-/* The pod stands where its newest state says that it is; pod NULL: it is gone. */
+/* Files the pod under the node of its newest state; pod NULL: it is deleted. */
 static bool place(struct kube_cpus *cpus, const char *ns, const char *name,
 		  const struct neap_object *pod)
 {
@@ -199,7 +200,7 @@ static int start(struct neap_kube *kube, struct neap_error *err)
 		kube_cpus_free(cpus);
 		return ret;
 	}
-	/* What was accepted and is not shown yet. */
+	/* Writes that are accepted, but not visible to reads yet. */
 	kube->cpus = cpus;
 	hear(cpus);
 	return 0;
@@ -207,8 +208,8 @@ static int start(struct neap_kube *kube, struct neap_error *err)
 
 /* --- what pods say --- */
 
-/* The text of the list in a resource-status (NULL: none), to be freed; NULL where there
- * is none. False without memory. */
+/* *ret: the CPU list in a resource-status, which the caller frees; NULL: none. False
+ * without memory. */
 static bool parse_cpus(const char *text, char **ret)
 {
 	struct neap_resource_status status;
@@ -235,7 +236,7 @@ static bool read_cpus(const json_t *pod, char **ret)
 		ret);
 }
 
-/* The pod's CPUs as they are now. False without memory. */
+/* Reads the pod's present CPUs. False without memory. */
 static bool refresh(struct holder *holder, const struct neap_object *newest)
 {
 	char *status;
@@ -270,7 +271,7 @@ static bool is_same_text(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Whether it has the CPUs already, by the state before. */
+/* Whether the pod had the CPUs before the write. */
 static bool has_them(const json_t *before, const char *node, const char *cpus,
 		     bool *ret_short)
 {
@@ -286,8 +287,8 @@ static bool has_them(const json_t *before, const char *node, const char *cpus,
 	return is_same;
 }
 
-/* One pod of the node: the first of the wanted CPUs that has all the pods that it may
- * have now; -1: none. counts: NULL where a CPU may have one. */
+/* Adds one pod of the node. Returns the first of the wanted CPUs that has reached its
+ * limit of pods; -1: none. counts: NULL where a CPU may have one pod. */
 static int count(const struct holder *holder, const struct neap_cpuset *wanted,
 		 uint16_t *counts, int max_refs)
 {
@@ -302,7 +303,7 @@ static int count(const struct holder *holder, const struct neap_cpuset *wanted,
 	return -1;
 }
 
-/* name: of the pod, as the path of a new one has none. */
+/* name: the pod's; the path of a new pod has none. */
 static int refuse(struct call *call, const char *name, const struct holder *holder,
 		  int cpu)
 {
@@ -370,7 +371,7 @@ int call_check_cpus(struct call *call, const json_t *pod, const json_t *before)
 		return 0;
 	if (!read_cpus(pod, &text))
 		return call_nomem(call);
-	/* A list that cannot be read gives nobody a CPU. */
+	/* A list that cannot be read assigns no CPUs. */
 	if (!text || has_them(before, node, text, &is_short) ||
 	    neap_cpuset_parse_told(&wanted, text, NULL) < 0) {
 		free(text);

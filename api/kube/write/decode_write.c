@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Normalises what was sent: unknown fields, defaults, validation. */
+ * Normalises a body: unknown fields, defaults, validation. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "engine/base/error.h"
 #include "engine/json/json.h"
 
-/* Of one answer: each is a header. */
+/* Per response: each warning is a header. */
 #define WARNINGS_MAX 16
-/* Values that one change may add to an object that has too many already. */
+/* How many values a change may add to an object that is over the limit already. */
 #define VALUES_MORE 1000
 
 struct unknown {
@@ -34,7 +34,7 @@ static void note_unknown(void *arg, const char *path)
 	if (len + strlen(text) + 3 < sizeof(unknown->paths))
 		(void)snprintf(unknown->paths + len, sizeof(unknown->paths) - len, "%s%s",
 			       len ? ", " : "", text);
-	/* Clients show them as they are; what cannot stand between quotes is left out. */
+	/* Clients show them unchanged. A path that cannot be quoted is left out. */
 	if (unknown->call && unknown->call->request && unknown->count <= WARNINGS_MAX &&
 	    !strpbrk(path, "\"\\")) {
 		char warning[320];
@@ -45,14 +45,14 @@ static void note_unknown(void *arg, const char *path)
 	}
 }
 
-/* Than what was stored before there was a bound: a label and a status must still go
- * in. */
+/* For objects stored before the limit existed: adding a label or a status must still
+ * work. */
 static bool is_little_more(size_t values, size_t before)
 {
 	return before > NEAP_KUBE_VALUES_MAX && values <= before + VALUES_MORE;
 }
 
-/* What is refused here costs no more than a look at each value. */
+/* A refusal here costs no more than a look at each value. */
 int call_check_bounds(struct call *call, const json_t *object, const json_t *before)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
@@ -74,8 +74,7 @@ int call_check_bounds(struct call *call, const json_t *object, const json_t *bef
 			      values, NEAP_KUBE_VALUES_MAX);
 }
 
-/* What a client sent is a bad request; what its patch makes of an object is an invalid
- * object. */
+/* A wrong body is a bad request; a patch that makes an object wrong makes it Invalid. */
 static int NEAP_PRINTF(2, 3) refuse_undecoded(struct call *call, const char *fmt, ...)
 {
 	struct neap_causes *causes = &call->kube->causes;
@@ -93,8 +92,8 @@ static int NEAP_PRINTF(2, 3) refuse_undecoded(struct call *call, const char *fmt
 				      call->target.name, causes);
 }
 
-/* As clients of a kube-apiserver know it of a patch: "cannot restore map from string: ";
- * text: of a value that has not its schema's type. */
+/* The prefix that a kube-apiserver uses for patches: "cannot restore map from string: ".
+ * text: of a value that does not have its schema's type. */
 static const char *restored(const struct call *call, const char *text, char *buf,
 			    size_t size)
 {
@@ -133,7 +132,7 @@ int call_decode(struct call *call, const char *kind, const char *version,
 			"%s in version \"%s\" cannot be handled as a %s: strict "
 			"decoding error: %s",
 			kind, version, kind, unknown.paths);
-	/* What is wrong with the rest of one is told by its own schema. */
+	/* The kind's own schema reports faults in the rest. */
 	if (is_custom) {
 		schema = &neap_kube_object_meta;
 		object = json_object_get(object, "metadata");
@@ -149,7 +148,7 @@ int call_decode(struct call *call, const char *kind, const char *version,
 	return refuse_undecoded(
 		call, "%s%s in version \"%s\" cannot be handled as a %s: %s%s",
 		restored(call, err.msg, known, sizeof(known)), kind, version, kind,
-		is_custom ? "metadata: " : "", err.msg); /* which names the field */
+		is_custom ? "metadata: " : "", err.msg); /* it names the field */
 }
 
 int call_take_in(struct call *call, json_t *object, const json_t *before)
@@ -169,9 +168,9 @@ bool call_is_status(const struct call *call)
 	return call->target.kind->has_status && strcmp(call->target.sub, "status") == 0;
 }
 
-/* What a body for a status says of all else is not heard, and what is made of the whole
- * object is made of what is stored. Shared: defaults that it lacks go into both. Members
- * keep their order, so that a status that says nothing new changes nothing. */
+/* Replaces everything but the status in object by the stored values, and shares them:
+ * defaults that they lack are set in both. Members keep their order, so that an unchanged
+ * status is no change. */
 static bool take_stored(json_t *object, json_t *before)
 {
 	static const char *const own[] = {"metadata", "status"};
@@ -236,7 +235,7 @@ int call_need_metadata(struct call *call, json_t *object)
 {
 	json_t *meta = json_object_get(object, "metadata");
 
-	/* A patch can make anything of an object. */
+	/* A patch can turn an object into any value. */
 	if (!json_is_object(object))
 		return refuse_undecoded(call, "a %s must be a JSON object",
 					call->target.kind->kind);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Deletes an object: at once, unless something must happen first (a finalizer, the
- * kubelet of a running pod, a namespace that is not empty). Then it is marked, and
- * removed when that is done. */
+ * Deletes an object. Something else may have to happen first: a finalizer, the kubelet of
+ * a running pod, a namespace that is not empty. Then the object is only marked, and
+ * removed afterwards. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 
 #define GRACE_DEFAULT_S 30
 
-/* -1: not said. The query counts where the body says nothing. */
+/* -1: not given. The query counts where the body has no value. */
 static int orphans_of(struct call *call, const json_t *options)
 {
 	const json_t *orphan = json_object_get(options, "orphanDependents");
@@ -123,8 +123,8 @@ static bool is_pod(const struct call *call)
 	return strcmp(call->resource, "pods") == 0;
 }
 
-/* Seconds until it goes: of a pod on a node that still runs, as its kubelet has to stop
- * it. */
+/* The grace period in seconds. Not 0 only for a pod that still runs on a node: its
+ * kubelet has to stop it. */
 static int64_t find_grace(const struct call *call, const struct wish *wish,
 			  const json_t *tree)
 {
@@ -163,7 +163,7 @@ static bool add_orphan_finalizer(json_t *tree)
 	return json_array_append_new(list, json_string("orphan")) == 0;
 }
 
-/* What a namespace holds goes first. */
+/* The contents of a namespace are deleted first. */
 static bool terminate_namespace(json_t *tree)
 {
 	json_t *status = json_object_get(tree, "status");
@@ -186,7 +186,7 @@ static void nomem_take(struct call *call, json_t *tree)
 	call_fail_nomem(call);
 }
 
-/* A second deletion may only shorten the time. */
+/* A second deletion can only shorten the grace period. */
 static bool is_sooner(const struct call *call, const json_t *tree, int64_t grace_s)
 {
 	const json_t *left = json_object_get(json_object_get(tree, "metadata"),
@@ -216,8 +216,8 @@ void remove_take(struct call *call, const struct wish *wish, json_t *tree,
 		return;
 	}
 	if (!stays(call, tree, grace_s)) {
-		/* The last of a pod that is seen says that it was deleted, and without
-		 * grace. */
+		/* The last state of a pod that watches show is deleted, with grace period
+		 * 0. */
 		if (is_pod(call) && !neap_kube_meta_is_deleting(tree) &&
 		    !neap_kube_meta_delete(tree, now, 0)) {
 			nomem_take(call, tree);
@@ -320,7 +320,7 @@ void neap_kube_remove(struct neap_kube *kube, const struct neap_kube_kind *kind,
 	call_begin(kube, kind, object, told, arg, &call);
 	newest = neap_store_newest(kube->store, call.resource, object->ns, object->name);
 	if (!newest || strcmp(newest->uid, object->uid) != 0) {
-		call_tell(&call, object); /* it has gone */
+		call_tell(&call, object); /* it is deleted */
 		return;
 	}
 	tree = neap_object_tree(newest);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Deletes a collection, each object like a single request, in slices, leaving room in the
- * write queue for others. Deletions that the store refuses for now are requested again.
- * The answer comes when all are gone or durably terminating: the list as it was, or the
- * error of one that stays. */
+ * Deletes a collection, each object like a single request. It works in slices and leaves
+ * room in the write queue for others. Deletions that the store refuses for now are
+ * retried. The response comes when all objects are gone or durably terminating: the
+ * former list, or the error of one that stays. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +12,10 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
-/* Removals that are not durable yet: a part of NEAP_STORE_WRITES_MAX. */
+/* The most removals that are not durable yet: a part of NEAP_STORE_WRITES_MAX. */
 #define WAITING_MAX 1024
 #define WAITING_LOW 512
-/* Between two tries, and how long nothing at all may be taken. */
+/* Between two tries; and after how long without any accepted it gives up. */
 #define RETRY_USEC    100000
 #define PATIENCE_USEC (10 * 1000000LL)
 
@@ -29,14 +29,14 @@ struct removal {
 	struct slow slow;
 	struct wish wish;
 	struct gather gather;
-	struct one *ones; /* all of them; NULL: not gathered yet */
+	struct one *ones; /* all objects; NULL: not gathered yet */
 	size_t count;
-	struct one *left, *refused; /* of them, those to ask for, and to ask for again */
-	size_t waiting, kept;       /* not durable yet; that stay */
-	int64_t taken_usec;         /* when the store took one last */
+	struct one *left, *refused; /* of ones: those to request, and those to retry */
+	size_t waiting, kept;       /* not durable yet; cannot be deleted */
+	int64_t taken_usec;         /* when the store last accepted one */
 	struct neap_kube_failure failure;
 	bool is_at_work,
-		is_over; /* over: nobody waits for it, it goes with its last write */
+		is_over; /* ended, without a waiting client; freed with its last write */
 };
 
 static void removal_free(struct removal *removal)
@@ -58,7 +58,7 @@ static void leave(struct removal *removal)
 		removal_free(removal);
 }
 
-/* What was accepted goes on. */
+/* Accepted deletions still happen. */
 static void client_gone(void *arg)
 {
 	leave(arg);
@@ -70,7 +70,7 @@ static void removal_end(struct slow *slow)
 	leave((struct removal *)slow);
 }
 
-/* Nobody's fault: the disk is slow or full, or somebody else was first. */
+/* Failures that may pass: the disk is slow or full, or another write came first. */
 static bool is_worth_another_try(const struct neap_kube_failure *failure)
 {
 	return failure->reason == NEAP_KUBE_TOO_MANY_REQUESTS ||
@@ -78,7 +78,7 @@ static bool is_worth_another_try(const struct neap_kube_failure *failure)
 	       failure->reason == NEAP_KUBE_CONFLICT;
 }
 
-/* Of a removal, be it within remove_one or when it is durable. */
+/* The end of a removal, called from remove_one or when it is durable. */
 static void told(void *arg, struct neap_object *object,
 		 const struct neap_kube_failure *failure)
 {
@@ -97,7 +97,7 @@ static void told(void *arg, struct neap_object *object,
 		one->object = neap_object_unref(one->object);
 	} else {
 		removal->failure = *failure;
-		removal->failure.causes = NULL; /* borrowed, of one request */
+		removal->failure.causes = NULL; /* borrowed from a single request */
 		if (is_worth_another_try(failure)) {
 			one->next = removal->refused;
 			removal->refused = one;
@@ -125,13 +125,13 @@ static void remove_one(struct removal *removal, struct one *one)
 	removal->waiting++;
 	newest = neap_store_newest(call.kube->store, call.resource, object->ns,
 				   object->name);
-	/* Another one of this name was not there when this was asked for. */
+	/* The object is gone. A new one of the same name is not part of this request. */
 	if (!newest || strcmp(newest->uid, object->uid) != 0) {
 		call_tell(&call, one->object);
 		return;
 	}
 	if (remove_check(&call, &removal->wish, newest) < 0) {
-		/* Another version does not make it fit. */
+		/* Another version would fail too. */
 		removal->waiting--;
 		removal->failure = call.failure;
 		removal->kept++;
@@ -148,7 +148,7 @@ static void remove_one(struct removal *removal, struct one *one)
 	}
 }
 
-/* False: the step is over with *ret. */
+/* False: the step ends with *ret. */
 static bool gather(struct removal *removal, enum neap_task_next *ret)
 {
 	struct gather *gather = &removal->gather;
@@ -213,8 +213,8 @@ static void answer(struct removal *removal)
 	call_fail(call);
 }
 
-/* Until the slice is over, the queue has its share of them, or the store takes no
- * more. */
+/* Requests deletions until the slice is over, the queue has enough of them, or the store
+ * takes no more. */
 static void ask(struct removal *removal)
 {
 	removal->is_at_work = true;
@@ -262,7 +262,7 @@ static enum neap_task_next step(void *arg)
 	return NEAP_TASK_IS_OVER;
 }
 
-/* Options are of v1, and of every group that is served. */
+/* The version of options is v1, or that of any served group. */
 static int check_options(struct call *call, const json_t *options)
 {
 	const char *version = json_string_value(json_object_get(options, "apiVersion"));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Evicts a pod if the budgets of its namespace allow it. Finding what they select may
- * take long; then the request waits as a task. Per peer only one runs at a time, because
- * its findings are held until the answer. */
+ * Evicts a pod if the budgets of its namespace allow it. Finding the pods that they
+ * select may take long; then the request waits as a task. Each peer has only one task
+ * running, because its findings stay in memory until the response. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 struct eviction {
 	struct slow slow;
-	/* whose it is; the request is not there any more when it has been answered */
+	/* the client's address; copied, as the request may have been answered */
 	char *peer;
 	json_t *body; /* counted */
 	struct neap_budget_question *question;
@@ -32,7 +32,7 @@ static void refuse(struct call *call, const struct neap_budget_answer *answer)
 	call_fail(call);
 }
 
-/* A piece. False: it is answered. */
+/* Does one piece. False: the request is answered. */
 static bool goes_on(struct call *call, struct neap_budget_question *question,
 		    const json_t *body)
 {
@@ -61,8 +61,8 @@ static bool goes_on(struct call *call, struct neap_budget_question *question,
 
 static void eviction_end(struct slow *slow);
 
-/* The one that came last of those from there on, where older ones stand behind. NULL:
- * there is none. */
+/* The newest request of the peer in the list from there on; older ones stand behind.
+ * NULL: none. */
 static struct slow *find_of_peer(struct slow *from, const char *peer)
 {
 	while (from && (from->end != eviction_end ||
@@ -111,7 +111,7 @@ static enum neap_task_next step(void *arg)
 	return NEAP_TASK_IS_OVER;
 }
 
-/* The question is taken. */
+/* Takes question. */
 static void begin_take(struct call *call, struct neap_budget_question *question,
 		       const json_t *body)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Limits on what is stored: objects, bytes, and objects of one owner, so that neither a
- * client nor a controller (a ReplicaSet of two billion pods) fills memory and disk.
- * Essential writes have a tenth more: Leases, events, status and bindings, and everything
- * neapd itself writes except new pods. Deletions, and updates that shrink an object, are
- * always allowed. */
+ * Limits on the store: objects, bytes, and objects of one owner. So neither a client nor
+ * a controller (a ReplicaSet of two billion pods) can fill memory and disk. Essential
+ * writes have an extra tenth: Leases, events, status and bindings, and everything that
+ * neapd writes except new pods. Deletions, and updates that shrink an object, are always
+ * allowed. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "api/kube/base/meta.h"
 #include "api/kube/request/call.h"
 
-#define RESERVE_PART 10 /* the tenth more */
+#define RESERVE_PART 10 /* the extra tenth */
 
 static bool is_system(const struct call *call, bool is_new)
 {
@@ -25,7 +25,8 @@ static bool is_system(const struct call *call, bool is_new)
 	return !call->request && (!is_new || strcmp(call->resource, "pods") != 0);
 }
 
-/* In the words of a ResourceQuota; the quota is the option that says how much. */
+/* Messages are those of a ResourceQuota; the quota's name is the option that sets the
+ * limit. */
 static int refuse(struct call *call, const json_t *object, const char *option,
 		  const char *what, uint64_t used, uint64_t limit)
 {
@@ -37,7 +38,7 @@ static int refuse(struct call *call, const json_t *object, const char *option,
 		what, what, used, what, limit);
 }
 
-/* Of the one that looks after the object: others that it names can be many. */
+/* Checks the controlling owner only: an object may name many others. */
 static int check_owner(struct call *call, const json_t *object, size_t limit)
 {
 	const json_t *list = json_object_get(json_object_get(object, "metadata"),
@@ -58,7 +59,7 @@ static int check_owner(struct call *call, const json_t *object, size_t limit)
 	return 0;
 }
 
-/* As it would be stored, or nearly so. */
+/* Compares the size as stored, approximately. */
 static bool is_smaller(const json_t *object, const struct neap_object *newest)
 {
 	return json_dumpb(object, NULL, 0, JSON_COMPACT) <= newest->text_len;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /scale: desired and actual replicas, wherever they are in an object. */
+ * /scale: desired and actual replicas, wherever an object has them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ static void add_expression(const json_t *expression, struct neap_buf *out)
 	neap_buf_addc(out, ')');
 }
 
-/* matchLabels and matchExpressions as one text, as autoscaling/v1 has it. */
+/* matchLabels and matchExpressions as one text, as in autoscaling/v1. */
 static json_t *selector_text(const json_t *selector)
 {
 	const json_t *labels = json_object_get(selector, "matchLabels");
@@ -153,7 +153,7 @@ void kube_scale_check(const struct neap_kube_kind *kind, const json_t *object,
 				    "should be a string");
 }
 
-/* Makes what is missing on the way; what is there and is no object stays. */
+/* Creates missing objects on the path; values that are not objects stay. */
 static int set_replicas(struct call *call, json_t *tree, json_int_t replicas)
 {
 	const char *path = call->target.kind->replicas_path;
@@ -194,8 +194,8 @@ static int set_replicas(struct call *call, json_t *tree, json_int_t replicas)
 				    &err);
 }
 
-/* It has metadata of its own, which is looked at for built-in kinds alone, and must name
- * what it is of. */
+/* A Scale has its own metadata, which must name the object. Only for built-in kinds is it
+ * checked. */
 static int check_scale_meta(struct call *call, const json_t *scale)
 {
 	struct neap_causes *causes = &call->kube->causes;
@@ -220,7 +220,7 @@ static void scale_with(struct call *call, const json_t *scale, struct neap_objec
 	const json_t *replicas =
 		json_object_get(json_object_get(scale, "spec"), "replicas");
 	static const char *const members[] = {"resourceVersion", "uid"};
-	/* A patch of a declared kind's scale may name any uid. */
+	/* A patch of a declared kind's scale may have any uid. */
 	size_t count = NEAP_ARRAY_LEN(members) -
 		       (call->target.kind->is_custom && call->is_patch);
 	json_t *tree;
@@ -229,7 +229,7 @@ static void scale_with(struct call *call, const json_t *scale, struct neap_objec
 		call_fail(call);
 		return;
 	}
-	/* None is 0, as everywhere in this API. */
+	/* A missing value is 0, as everywhere in this API. */
 	if (json_integer_value(replicas) < 0 ||
 	    json_integer_value(replicas) > INT32_MAX) {
 		struct neap_causes *causes = &call->kube->causes;
@@ -249,7 +249,7 @@ static void scale_with(struct call *call, const json_t *scale, struct neap_objec
 		return;
 	}
 	call->answers_scale = true;
-	/* Each is a condition, or absent. */
+	/* Each member is a precondition, or absent. */
 	for (size_t i = 0; i < count; i++) {
 		json_t *value =
 			json_object_get(json_object_get(scale, "metadata"), members[i]);
@@ -261,11 +261,11 @@ static void scale_with(struct call *call, const json_t *scale, struct neap_objec
 			(void)json_object_del(json_object_get(tree, "metadata"),
 					      members[i]);
 	}
-	call->target.sub[0] = '\0'; /* a change of the object itself from here on */
+	call->target.sub[0] = '\0'; /* from here on an update of the object itself */
 	call_change_take(call, tree, before, newest);
 }
 
-/* PUT of a Scale, or a patch of the one that there is. */
+/* PUT or PATCH of a Scale. */
 void call_scale_set(struct call *call)
 {
 	struct neap_object *newest = call_need_newest(call);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Subresources that act: binding a pod, finalizing a namespace; and the condition of an
+ * Subresources that act: binding a pod, finalizing a namespace. Also the condition of an
  * evicted pod. */
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static json_t *member(json_t *object, const char *name)
 
 /* --- binding --- */
 
-/* A condition that is so. reason and message: NULL: none. */
+/* Sets a condition to True. reason, message: NULL: none. */
 static bool set_condition(json_t *status, const char *name, const char *reason,
 			  const char *message, int64_t now)
 {
@@ -104,7 +104,7 @@ static bool bind_tree(json_t *tree, const json_t *binding, const char *node, int
 	return true;
 }
 
-/* What is wrong with the target; causes are told. */
+/* Checks the target; faults are reported as causes. */
 static int check_target(struct call *call, const json_t *target, const char **ret_node)
 {
 	static const char *const kinds[] = {"Node", NULL};
@@ -170,7 +170,7 @@ static int check_binding(struct call *call, const json_t *binding, const json_t 
 	return -1;
 }
 
-/* What annotations the pod has now, beside what it had. */
+/* Checks the annotations that the binding adds to the pod's. */
 static int check_annotations(struct call *call, const json_t *binding, const json_t *tree,
 			     const struct neap_object *newest)
 {
@@ -229,7 +229,7 @@ void call_bind_with(struct call *call, const json_t *binding)
 	json_decref(tree);
 }
 
-/* As one that is sent to another pod is refused, so is one that says none. */
+/* A body with another name is refused, and one without a name too. */
 int call_need_name(struct call *call, const json_t *body, const char *kind)
 {
 	return *neap_kube_meta_text(body, "name")
@@ -269,9 +269,9 @@ bool call_tell_evicted(const struct call *call, json_t *tree)
 
 /* --- finalize --- */
 
-/* The older form of finalizers, of namespaces alone: PUT of one, of which spec.finalizers
- * counts and nothing else. They hold nothing up here: a namespace goes when what is in it
- * has gone. */
+/* The older way to remove finalizers, only for namespaces: PUT of a namespace, of which
+ * only spec.finalizers counts. Here spec.finalizers do not delay deletion: a namespace
+ * goes when it is empty. */
 void call_finalize(struct call *call)
 {
 	struct neap_object *newest = call_need_newest(call);
@@ -303,7 +303,7 @@ void call_finalize(struct call *call)
 				  json_object_get(tree, "metadata"), "resourceVersion",
 				  json_object_get(json_object_get(body, "metadata"),
 						  "resourceVersion")) == 0;
-	call->target.sub[0] = '\0'; /* a change of the object itself from here on */
+	call->target.sub[0] = '\0'; /* from here on an update of the object itself */
 	if (is_done) {
 		call_change_take(call, tree, before, newest);
 	} else {

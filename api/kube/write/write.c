@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Create and update: from the client's body to a complete, valid object, to the store,
- * and to the answer when it is durable. Everything up to the store happens at once and
+ * Creates and updates: from the client's body to a complete, valid object, to the store,
+ * and to the response when it is durable. All up to the store happens in one turn,
  * against the newest accepted state, so no two changes miss each other. */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
-/* A write that is not durable yet. request is NULL once its client has gone. */
+/* A write that is not durable yet. request is NULL if its client has disconnected. */
 struct pending {
 	struct call call;
 	int status;
@@ -74,7 +74,7 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 		return;
 	}
 	pending->call = *call;
-	pending->call.apply = NULL; /* its caller's */
+	pending->call.apply = NULL; /* belongs to the caller */
 	pending->status = status;
 	(void)neap_kube_kind_ref(call->target.kind);
 	if (neap_store_write_take(call->kube->store, &write, &err) < 0) {
@@ -89,7 +89,7 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 	if (call->request)
 		neap_http_defer(call->request, client_gone, pending);
 	call->request = NULL;
-	call->told = NULL; /* the write has it */
+	call->told = NULL; /* belongs to the write now */
 	call->client_told = NULL;
 }
 
@@ -117,7 +117,7 @@ int call_check_ending(struct call *call, const char *name)
 	return -1;
 }
 
-/* What a new object is called where it is refused before it has a name. */
+/* The name for messages when a new object is refused before it has one. */
 static const char *name_to_be(const json_t *object)
 {
 	const char *name = neap_kube_meta_text(object, "name");
@@ -133,7 +133,7 @@ static int check_namespace(struct call *call, const json_t *object)
 	const struct neap_kube_kind *kind;
 
 	if (!call->target.kind->is_namespaced) {
-		/* It says nothing of what is in none. */
+		/* Kinds without namespaces ignore it. */
 		(void)json_object_del(json_object_get(object, "metadata"), "namespace");
 		return 0;
 	}
@@ -162,8 +162,8 @@ static int make_new(struct call *call, json_t *object)
 		return neap_kube_fail(
 			&call->failure, NEAP_KUBE_BAD_REQUEST,
 			"resourceVersion should not be set on objects to be created");
-	/* What the server sets is decoded before it goes, and set before what is made of
-	 * name and uid. */
+	/* Fields that the server sets are decoded before they are dropped, and set before
+	 * values that depend on name and uid. */
 	if (call_take_in(call, object, NULL) < 0)
 		return -1;
 	if (!neap_kube_meta_begin(call->target.kind, object, call->target.ns,
@@ -225,7 +225,7 @@ void call_create(struct call *call)
 
 /* --- changing --- */
 
-/* Of the metadata of a status only what the kind says counts. */
+/* In the metadata of a status only what the kind allows counts. */
 static bool keep_metadata(const struct neap_kube_kind *kind, json_t *object,
 			  const json_t *before)
 {
@@ -244,8 +244,8 @@ static bool keep_metadata(const struct neap_kube_kind *kind, json_t *object,
 	return json_object_set(object, "metadata", kept) == 0;
 }
 
-/* Of /status only status counts, of all else that stays as it was: call_fill_in took the
- * rest from the stored object. */
+/* An update of /status changes only the status. call_fill_in took the rest from the
+ * stored object. */
 static bool keep_part(const struct call *call, json_t *object, const json_t *before)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
@@ -276,7 +276,7 @@ int call_check_named(struct call *call, const json_t *object)
 		name, call->target.name);
 }
 
-/* A status that is not told is one that says nothing. */
+/* A missing status counts as an empty one. */
 static bool need_status(const struct call *call, json_t *object)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
@@ -286,8 +286,9 @@ static bool need_status(const struct call *call, json_t *object)
 	       json_object_set_new(object, "status", json_object()) == 0;
 }
 
-/* Before as it would be stored today: zero values that an older version kept, and what it
- * did not fill in, are no change. What is stored and does not fit stays as it is. */
+/* Brings before into the form in which it would be stored today: zero values and missing
+ * defaults of an older version are not a change. A stored object that does not fit stays
+ * as it is. */
 static bool renew(const struct call *call, const json_t *object, json_t *before)
 {
 	const struct neap_kube_kind *stored = neap_kube_kind_stored(call->target.kind);
@@ -312,7 +313,8 @@ static int make_changed(struct call *call, json_t *object, json_t *before,
 		return -1;
 	if (!renew(call, object, before))
 		return call_nomem(call);
-	/* It says nothing of what is in none, but that of a Namespace is its name. */
+	/* Kinds without namespaces ignore it, but a Namespace may have its own name
+	 * there. */
 	if (strcmp(call->resource, "namespaces") == 0 &&
 	    *neap_kube_meta_text(object, "namespace") &&
 	    strcmp(neap_kube_meta_text(object, "namespace"), newest->name) != 0)
@@ -362,8 +364,7 @@ void call_change_take(struct call *call, json_t *object, json_t *before,
 		call_fail(call);
 		return;
 	}
-	/* The last finalizer of an object that is being deleted has gone: so does the
-	 * object. */
+	/* A deleting object whose last finalizer is removed is deleted. */
 	is_end = newest->has_finalizers && neap_kube_meta_may_end(object);
 	if (call->is_dry)
 		call_answer_dry_take(call, 200, object);
@@ -372,7 +373,7 @@ void call_change_take(struct call *call, json_t *object, json_t *before,
 				object, newest->version);
 }
 
-/* One by its uid, which is not there any more. */
+/* The uid names an object that does not exist any more. */
 static void fail_gone(struct call *call)
 {
 	(void)neap_kube_fail_conflict(
@@ -405,7 +406,7 @@ static void update_missing_take(struct call *call, json_t *object)
 		call_fail(call);
 		return;
 	}
-	/* Of which version it would be a change is of no matter. */
+	/* The version of the update does not matter. */
 	(void)json_object_del(json_object_get(object, "metadata"), "resourceVersion");
 	call_create_take(call, object);
 }
@@ -452,8 +453,8 @@ void call_update(struct call *call)
 {
 	json_t *object;
 
-	/* What is not there is told before what is wrong with the body, unless it names
-	 * one that was. */
+	/* Not found is reported before faults of the body, unless the body names an
+	 * object that existed. */
 	if (!call->target.kind->is_made_by_update &&
 	    !neap_store_newest(call->kube->store, call->resource, call->target.ns,
 			       call->target.name)) {
@@ -485,7 +486,7 @@ static int apply_patch(struct call *call, enum neap_patch_type type, const json_
 				      call->target.name, causes);
 }
 
-/* What the client sees of before; a new reference, NULL without memory. */
+/* The form of before that the client sees. A new reference, NULL without memory. */
 static json_t *make_shown(const struct call *call, json_t *before)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
@@ -521,7 +522,7 @@ void call_patch_with(struct call *call, enum neap_patch_type type, const json_t 
 	}
 	if (apply_patch(call, type, patch, shown, &object) < 0) {
 		call_fail(call);
-	} else if (type != NEAP_PATCH_STRATEGIC && /* there they say nothing */
+	} else if (type != NEAP_PATCH_STRATEGIC && /* they mean nothing there */
 		   body_check_patched(call, object) < 0) {
 		json_decref(object);
 		call_fail(call);
