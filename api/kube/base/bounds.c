@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/kube/base/bounds.h"
 
-#define SMALL 20 /* no row has less */
+#define SMALL 20 /* the smallest bound */
 
-/* Where Kubernetes bounds a list, as it does; else some times what was ever seen in use.
- * Sorted by name. t/test_kube_wide.c sends each list of each kind over its bound. */
+/* Kubernetes' own bounds where it has some; else several times the largest size known in
+ * use. Sorted by name. t/test_kube_wide.c sends each list of each kind over its bound. */
 static const struct neap_schema_bound rows[] = {
 	{"add", 64}, /* capabilities */
 	{"additionalPrinterColumns", 64},
 	{"addresses", 256},
-	{"annotations", 8192}, /* and 256 KiB in all */
+	{"annotations", 8192}, /* 256 KiB in total */
 	{"args", 4096},
 	{"binaryData", 16384},
 	{"command", 4096},
@@ -39,7 +39,7 @@ static const struct neap_schema_bound rows[] = {
 	{"nodeSelectorTerms", 256},
 	{"onPodConditions", 20},
 	{"options", 64},
-	{"parameters", 512}, /* of a StorageClass */
+	{"parameters", 512}, /* StorageClass */
 	{"ports", 4096},
 	{"preferredDuringSchedulingIgnoredDuringExecution", 256},
 	{"properties", 20000},
@@ -47,7 +47,7 @@ static const struct neap_schema_bound rows[] = {
 	{"required", 20000},
 	{"requiredDuringSchedulingIgnoredDuringExecution", 256},
 	{"resourceClaims", 256},
-	{"rules", 20}, /* of a Job's policies */
+	{"rules", 20}, /* policies of a Job */
 	{"schedulingGates", 64},
 	{"searches", 32},
 	{"succeeded", 16384},

@@ -21,7 +21,7 @@ static bool is_known(const char *path, const char *const *known, bool has_namesp
 	return false;
 }
 
-/* Only what would mean something is escaped. */
+/* Only characters with a meaning may be escaped. */
 static int check_escapes(const char *text, struct neap_error *err)
 {
 	for (; (text = strchr(text, '\\')); text += 2)
@@ -32,8 +32,8 @@ static int check_escapes(const char *text, struct neap_error *err)
 	return 0;
 }
 
-/* Up to the next comma that is not escaped; takes the escapes out in place. Returns what
- * follows, NULL at the end. */
+/* Cuts at the next comma that is not escaped, and removes escapes in place. Returns the
+ * rest; NULL at the end. */
 static char *cut_term(char *text)
 {
 	char *to = text;
@@ -121,7 +121,7 @@ bool neap_field_selector_matches(const struct neap_field_selector *selector,
 		const char *value = neap_object_field(object, term->path);
 		char buf[32];
 
-		/* Stored before the field became one that selectors may name. */
+		/* Stored before the field became selectable. */
 		if (!value) {
 			if (!tree)
 				tree = neap_object_tree(object);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a kind is called, and as which it is stored. */
+ * The names of a kind, and the kind that it is stored as. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ const struct neap_kube_kind *neap_kube_kind_ref(const struct neap_kube_kind *kin
 
 const struct neap_kube_kind *neap_kube_kind_unref(const struct neap_kube_kind *kind)
 {
-	/* Rows with a life are memory that was given as not const. */
+	/* Rows with a life were allocated, so they are not const. */
 	if (kind && kind->life && --kind->life->refs == 0)
 		kind->life->free((struct neap_kube_kind *)(uintptr_t)kind);
 	return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the server does with metadata. */
+ * What the server does to metadata. */
 #include "api/kube/base/meta.h"
 
 #include <stdio.h>
@@ -11,20 +11,20 @@
 #include "engine/json/json.h"
 
 #define SUFFIX_LEN   5
-#define NAME_MADE    63 /* of a name with a suffix */
+#define NAME_MADE    63 /* of a generated name */
 #define REVISION     "deployment.kubernetes.io/revision"
 #define GRACE_MEMBER "deletionGracePeriodSeconds"
 
-/* No vowels, and nothing that looks like another: as generateName of Kubernetes. */
+/* As in Kubernetes' generateName: no vowels, and no characters that look alike. */
 static const char suffix_chars[] = "bcdfghjklmnpqrstvwxz2456789";
 
-/* Set by the server alone. */
+/* Only the server sets these. */
 static const char *const server_members[] = {
 	"uid",        "creationTimestamp", "deletionTimestamp", GRACE_MEMBER,
 	"generation", "resourceVersion",   "selfLink"};
 
-/* The pool of the kernel does not fail for so few bytes once it is filled, which it is
- * long before. */
+/* The kernel's pool cannot fail for so few bytes once it is initialised, which is long
+ * before. */
 static void fill_random(void *to, size_t len)
 {
 	char *at = to;
@@ -66,7 +66,7 @@ static bool make_name(json_t *meta, const char *prefix)
 
 	memcpy(name, prefix, len);
 	fill_random(random, sizeof(random));
-	/* 27 into 256 is uneven by less than a twentieth: these are names, not
+	/* 27 into 256 is uneven by less than a twentieth: fine for names, which are not
 	 * secrets. */
 	for (int i = 0; i < SUFFIX_LEN; i++)
 		name[len++] = suffix_chars[random[i] % (sizeof(suffix_chars) - 1)];
@@ -143,8 +143,8 @@ bool neap_kube_meta_begin(const struct neap_kube_kind *kind, json_t *object,
 		return false;
 	if (!*neap_kube_meta_text(object, "name") && *prefix && !make_name(meta, prefix))
 		return false;
-	/* A Node comes with the status that its kubelet knows; all others begin with an
-	 * empty one, and declared ones with none. */
+	/* A Node is created with its kubelet's status. Other kinds start with an empty
+	 * status, declared ones with none. */
 	if (kind->has_status && strcmp(kind->plural, "nodes") != 0) {
 		(void)json_object_del(object, "status");
 		if (!kind->is_custom && !set(object, "status", json_object()))
@@ -157,7 +157,7 @@ bool neap_kube_meta_begin(const struct neap_kube_kind *kind, json_t *object,
 		set(meta, "generation", json_integer(1)));
 }
 
-/* A status that is no part of its own is counted as all else. */
+/* A status that is not a subresource counts as any member. */
 static bool is_counted(const struct neap_kube_kind *kind, const char *member)
 {
 	return strcmp(member, "metadata") != 0 &&
@@ -183,7 +183,7 @@ bool neap_kube_meta_wants_other(const struct neap_kube_kind *kind, const json_t 
 	return count != count_before;
 }
 
-/* The revision is its controller's, which is no change of what is wanted. */
+/* The revision annotation is its controller's, and does not change what is wanted. */
 static bool notes_changed(const json_t *meta, const json_t *meta_before)
 {
 	json_t *notes = json_object_get(meta, "annotations"),
@@ -245,7 +245,7 @@ bool neap_kube_meta_delete(json_t *object, int64_t now, int64_t grace_s)
 	json_t *meta = meta_of(object);
 	json_int_t generation = json_integer_value(json_object_get(meta, "generation"));
 
-	/* Whoever works on the object has to see that it is to go. */
+	/* Controllers must see that the object is being deleted. */
 	if (generation > 0 && generation < INT64_MAX &&
 	    !set(meta, "generation", json_integer(generation + 1)))
 		return false;

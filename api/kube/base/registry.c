@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Some tens of kinds, looked up once a request: an array, and a map from
- * "group/plural". */
+ * A few dozen kinds, one lookup per request: an array, and a map from "group/plural". */
 #include "api/kube/base/registry.h"
 
 #include <stdio.h>
@@ -57,7 +56,7 @@ static bool is_in(const char *name, const char *const *list)
 	return false;
 }
 
-/* One of the names by which kubectl finds a kind. */
+/* Whether kubectl finds the kind by the name. */
 static bool is_called(const struct neap_kube_kind *kind, const char *name)
 {
 	return strcmp(kind->plural, name) == 0 || strcmp(kind->singular, name) == 0 ||
@@ -81,7 +80,7 @@ static const char *find_taken(const struct neap_kube_kind *one,
 	return NULL;
 }
 
-/* old: one that does not count. */
+/* old: a row that is ignored. */
 static int check_names(const struct neap_kube_registry *registry,
 		       const struct neap_kube_kind *kind,
 		       const struct neap_kube_kind *old, struct neap_error *err)
@@ -111,7 +110,7 @@ int neap_kube_registry_replace(struct neap_kube_registry *registry,
 	for (size_t i = 0; i < registry->count; i++) {
 		if (registry->list[i] != old)
 			continue;
-		/* The key is there: this takes no memory. */
+		/* The key exists, so this needs no memory. */
 		(void)neap_map_set(registry->by_plural,
 				   key_of(kind->group, kind->plural, key),
 				   (void *)(uintptr_t)kind);
@@ -137,7 +136,7 @@ int neap_kube_registry_add(struct neap_kube_registry *registry,
 	if (!neap_grow(&registry->list, registry->count, &registry->size,
 		       sizeof(*registry->list)))
 		return neap_error_nomem(err);
-	/* Values of the map are not written through. */
+	/* The map's values are never written through. */
 	if (!neap_map_set(registry->by_plural, key_of(kind->group, kind->plural, key),
 			  (void *)(uintptr_t)kind))
 		return neap_error_nomem(err);

@@ -131,7 +131,7 @@ int neap_kube_fail_denied(struct neap_kube_failure *failure,
 			  const char *name, const char *sub, const char *user,
 			  const char *verb, const char *why)
 {
-	/* A namespace lies in itself, where it is named at all. */
+	/* A Namespace counts as lying in itself, if it has a name. */
 	bool is_namespace = !kind->group[0] && strcmp(kind->plural, "namespaces") == 0;
 	const char *place = is_namespace ? name : ns;
 	char resource[RESOURCE_SIZE];
@@ -155,7 +155,7 @@ int neap_kube_fail_invalid(struct neap_kube_failure *failure,
 	neap_auto_buf struct neap_buf text = {0};
 	struct neap_error err;
 
-	/* It may be right. */
+	/* The list is incomplete, so the object may be valid. */
 	if (causes->is_short) {
 		(void)neap_error_nomem(&err);
 		return neap_kube_fail_error(failure, kind, name, &err);
@@ -175,7 +175,7 @@ int neap_kube_fail_invalid(struct neap_kube_failure *failure,
 	return -1;
 }
 
-/* What the store and decoders can say, but for what has words of its own. */
+/* Failures of the store and decoders that have no own reason. */
 static enum neap_kube_reason reason_of(enum neap_code code)
 {
 	switch (code) {
@@ -214,7 +214,7 @@ int neap_kube_fail_error(struct neap_kube_failure *failure,
 	}
 	begin(failure, reason_of(err->code), kind, name);
 	say(failure, "%s%s%s", err->field, err->field[0] ? ": " : "", err->msg);
-	/* The disk is full, or too much waits for it: clients try again by themselves. */
+	/* The disk is full, or the queue: clients retry by themselves. */
 	if (failure->reason == NEAP_KUBE_TOO_MANY_REQUESTS)
 		failure->retry_after_s = 1;
 	return -1;
@@ -233,7 +233,8 @@ static json_t *list_causes(const struct neap_causes *causes)
 	return list;
 }
 
-/* Of NotFound, AlreadyExists and Conflict the kind is the plural, of Invalid the Kind. */
+/* The kind is the plural for NotFound, AlreadyExists and Conflict, the Kind for
+ * Invalid. */
 static json_t *make_details(const struct neap_kube_failure *failure)
 {
 	json_t *details = json_object();
@@ -302,8 +303,7 @@ json_t *neap_kube_success(const struct neap_kube_kind *kind, const char *name,
 	return NULL;
 }
 
-/* Where Kubernetes has words of its own for what the HTTP server says of a path or a
- * token. */
+/* Kubernetes' own messages for errors of the HTTP server about a path or token. */
 static const char *words_of(int status, const struct neap_error *err)
 {
 	switch (status) {
@@ -330,7 +330,7 @@ json_t *neap_kube_refusal(int status, const struct neap_error *err)
 			reason = reasons[i].name;
 			break;
 		}
-	/* Messages quote input, and a cut may fall inside a character. */
+	/* Messages quote input, and may be cut within a character. */
 	if (!neap_utf8_is_valid(message, strlen(message)))
 		message = "(the message quotes text that is not UTF-8)";
 	json = json_pack("{s:s, s:s, s:{}, s:s, s:s, s:s, s:i}", "kind", "Status",

@@ -25,7 +25,7 @@ static bool take(const struct segment *segment, char *to, size_t size)
 	return true;
 }
 
-/* A slash at the end does no harm. -1: too many, or one in between is empty. */
+/* A trailing slash is ignored. -1: too many segments, or an empty one. */
 static int split(const char *path, struct segment *segments)
 {
 	int count = 0;
@@ -47,8 +47,7 @@ static bool is_word(const struct segment *segment, const char *word)
 	       memcmp(segment->at, word, segment->len) == 0;
 }
 
-/* Subresources that a namespace has itself; everything else behind its name is a kind
- * within it. */
+/* Subresources of a namespace; any other segment after its name is a kind within it. */
 static bool is_of_namespace(const struct segment *segment)
 {
 	return is_word(segment, "status") || is_word(segment, "finalize");
@@ -99,7 +98,7 @@ int neap_kube_target_parse(const struct neap_kube_registry *registry, bool is_co
 		neap_kube_registry_find(registry, ret->group, ret->version, ret->plural);
 	if (!ret->kind || (is_in_namespace && !ret->kind->is_namespaced))
 		return not_served(err);
-	/* A name alone says nothing where every namespace can have it. */
+	/* Without a namespace, the name of a namespaced object is ambiguous. */
 	if (ret->name[0] && ret->kind->is_namespaced && !is_in_namespace)
 		return not_served(err);
 	return 0;

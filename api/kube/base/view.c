@@ -6,7 +6,7 @@
 /* --- texts; those of stored objects: JSON without blanks, as the store has written it
  * --- */
 
-/* Behind the closing quote of the string that begins at text. */
+/* Returns the position after the closing quote of the string at text. */
 static const char *string_end(const char *text)
 {
 	text++;
@@ -18,7 +18,7 @@ static const char *string_end(const char *text)
 	}
 }
 
-/* Behind the value, at the comma or brace that follows it. */
+/* Returns the position of the comma or brace after the value. */
 static const char *value_end(const char *text)
 {
 	int depth = 0;
@@ -92,7 +92,7 @@ struct neap_object *neap_kube_view_object(struct neap_kube_shown *last,
 
 	if (last->stored == object && last->view == view)
 		return neap_object_ref(last->shown);
-	/* Names that are shown are longer, but not by much. */
+	/* The view's names are slightly longer. */
 	neap_buf_init(&text, NEAP_OBJECT_TEXT_MAX + NEAP_BUF_LINE);
 	write_shown(view, object, &text);
 	if (!neap_buf_failed(&text))
@@ -164,7 +164,7 @@ bool neap_kube_view_show(const struct neap_kube_view *view, json_t *object)
 
 const char *neap_kube_view_field(const struct neap_kube_kind *kind, const char *path)
 {
-	/* Names that are no paths are the same in both. */
+	/* Other names are equal in both. */
 	for (size_t i = 0; kind->view && kind->fields[i]; i++)
 		if (strcmp(kind->fields[i], path) == 0)
 			return kind->view->of->fields[i];

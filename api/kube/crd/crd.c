@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Turns a CustomResourceDefinition into a row of kinds. All errors are reported at once
- * in the words of apiextensions. Validation and construction are one walk; a row with
- * errors is discarded. */
+ * Turns a CustomResourceDefinition into a row of kinds. All errors are reported at once,
+ * with the messages of apiextensions. Validation and construction are one walk; a row
+ * with errors is discarded. */
 #include "api/kube/crd/crd.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ struct neap_crd_piece {
 struct version {
 	const json_t *json;
 	const char *name, *warning;
-	const struct neap_schema *checks; /* NULL: that of the one that stores */
+	const struct neap_schema *checks; /* NULL: the storage version's */
 	bool is_served, stores;
 };
 
@@ -145,7 +145,7 @@ const char *neap_crd_need(struct neap_crd *crd, const json_t *in, const char *pa
 
 /* --- versions --- */
 
-/* "v12beta3"; false when it is of another form. */
+/* Splits "v12beta3"; false when it has another form. */
 static bool version_split(const char *name, unsigned long *ret_major, int *ret_stage,
 			  unsigned long *ret_minor)
 {
@@ -168,8 +168,8 @@ static bool version_split(const char *name, unsigned long *ret_major, int *ret_s
 	return *end == '\0';
 }
 
-/* Whether a comes before b: v1 before v1beta1 before v1alpha2 before v1alpha1, others
- * behind by name. */
+/* Whether a comes before b: v1, then v1beta1, v1alpha2, v1alpha1; others last, by
+ * name. */
 static bool version_is_before(const char *a, const char *b)
 {
 	unsigned long majors[2], minors[2];
@@ -202,7 +202,7 @@ static bool is_printable(const char *text)
 	return true;
 }
 
-/* What users of the version are told; NULL: nothing. */
+/* The deprecation warning of the version; NULL: none. */
 static const char *warning_of(struct neap_crd *crd, const struct version *version,
 			      const char *path)
 {
@@ -262,7 +262,7 @@ static void served_names(struct neap_crd *crd, const struct version *versions,
 	crd->kind.checks = checks;
 }
 
-/* That all versions are one and the same kind in storage. */
+/* Checks that all versions are stored as the same kind. */
 static int read_others(struct neap_crd *crd, struct version *versions, size_t count,
 		       size_t stored, struct neap_error *err)
 {
@@ -309,7 +309,7 @@ static void check_conversion(struct neap_crd *crd, const json_t *spec, size_t se
 					strategies);
 }
 
-/* Fills versions; *ret_stored is the index of the one that stores, or count. */
+/* Fills versions. *ret_stored is the index of the storage version; count: none. */
 static void read_versions(struct neap_crd *crd, const json_t *list,
 			  struct version *versions, size_t *ret_stored)
 {
@@ -393,7 +393,7 @@ static int read_all_versions(struct neap_crd *crd, const json_t *spec,
 
 /* --- the whole --- */
 
-/* What it is, where it says so: objects in the store do not. */
+/* Checks the definition's own type, if it has one: stored objects have none. */
 static bool check_kind(struct neap_crd *crd, const json_t *definition)
 {
 	const char *kind = neap_crd_text(crd, definition, "", "kind");

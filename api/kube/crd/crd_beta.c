@@ -11,7 +11,7 @@
 #define KEEPS     "x-kubernetes-preserve-unknown-fields"
 #define DEPTH_MAX 64 /* deeper schemas are refused */
 
-/* What may stand beside the versions, and as what in each of them. */
+/* Fields beside the versions, and their names within a version. */
 static const struct {
 	const char *beside, *inside;
 } shared[] = {
@@ -25,7 +25,7 @@ static bool is_type(const json_t *schema, const char *type)
 	return strcmp(neap_kube_text(schema, "type"), type) == 0;
 }
 
-/* Nothing was pruned in v1beta1, wherever it stood. */
+/* v1beta1 pruned nothing, at any level. */
 static bool keep_unknown(json_t *schema, unsigned depth)
 {
 	static const char *const inner[] = {"items", "additionalProperties"};
@@ -73,7 +73,7 @@ static bool rename_paths(const json_t *columns)
 
 static bool complete_version(json_t *version, const json_t *spec, bool is_keeping)
 {
-	/* Not copied: the same part may stand in each of many versions. */
+	/* Shared, not copied: many versions may get the same part. */
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(shared); i++) {
 		json_t *part = json_object_get(spec, shared[i].beside);
 
@@ -100,7 +100,7 @@ bool neap_kube_definition_from_version(const char *version, json_t *object,
 	json_t *keeps = json_object_get(spec, "preserveUnknownFields");
 	const char *name = neap_kube_text(spec, "version");
 	bool has_versions = !neap_kube_is_empty(json_object_get(spec, "versions"));
-	/* What is stored says nothing more of it: its schemas do. */
+	/* A stored definition has no such field; its schemas tell. */
 	bool is_keeping = keeps == NULL || json_is_null(keeps)
 				  ? before == NULL || !has_versions
 				  : json_is_true(keeps);
@@ -112,7 +112,7 @@ bool neap_kube_definition_from_version(const char *version, json_t *object,
 		return false;
 	versions = json_object_get(spec, "versions");
 	if (json_array_size(versions) > NEAP_KUBE_CRD_VERSIONS)
-		return true; /* which is refused */
+		return true; /* the check refuses it */
 	json_array_foreach (versions, i, one)
 		if (json_is_object(one) && !complete_version(one, spec, is_keeping))
 			return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether a definition may be stored. */
+ * Checks whether a definition may be stored. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "api/kube/rules/check_priv.h"
 #include "engine/base/mem.h"
 
-/* Those that the schema has not told already. */
+/* Adds the causes that the schema has not reported. */
 static void add_new(struct neap_causes *causes, const struct neap_causes *more)
 {
 	size_t told = causes->count;
@@ -50,7 +50,7 @@ static void check_definition(const json_t *object, struct neap_causes *causes)
 	free(more);
 }
 
-/* Versions in which objects were stored stay, as there may be some. */
+/* Versions that objects may be stored in must stay. */
 static void check_stored(const json_t *object, struct neap_causes *causes)
 {
 	const json_t *versions =
@@ -75,7 +75,7 @@ static void check_stored(const json_t *object, struct neap_causes *causes)
 	rule_seen_done(&seen);
 }
 
-/* Objects may be stored under its names. */
+/* Established: objects may be stored under its names. */
 static bool is_established(const json_t *object)
 {
 	const json_t *list =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of a declared kind: group, kind, plural, and the rest of spec.names. */
+ * The names of a declared kind: group, kind, plural, and the rest of spec.names. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static bool is_alnum(char c)
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* Of len bytes; letters of either case, if is_mixed. */
+/* len: bytes of text. is_mixed: capital letters are allowed too. */
 static bool is_label(const char *text, size_t len, bool is_mixed)
 {
 	size_t i;
@@ -60,7 +60,7 @@ static bool is_domain(const char *text)
 	return i > 0;
 }
 
-/* Length and form are told in one cause. */
+/* Reports wrong length and form in one cause. */
 static void tell(struct neap_crd *crd, const char *path, const char *text,
 		 const char *before, size_t max, const char *rule)
 {
@@ -203,8 +203,8 @@ static bool ends_with(const char *text, const char *end)
 	return len >= end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-/* Groups of the Kubernetes community itself ask for a mark, so that nobody takes one by
- * chance. */
+/* The groups of the Kubernetes community need an annotation, so that nobody uses one by
+ * accident. */
 static void approval(struct neap_crd *crd, const json_t *meta)
 {
 	static const char path[] = "metadata.annotations[" APPROVAL "]";

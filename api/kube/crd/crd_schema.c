@@ -7,8 +7,8 @@
 
 #include "api/kube/crd/crd_priv.h"
 
-/* As /status takes a part of the schema for itself, nothing at the top may speak about
- * the whole. */
+/* /status uses only a part of the schema. So the root must not have rules about the
+ * whole. */
 static void check_root(struct neap_crd *crd, const json_t *schema, const char *path)
 {
 	static const char *const allowed[] = {
@@ -77,7 +77,7 @@ static const char *definition_name(struct neap_crd *crd)
 	return name;
 }
 
-/* That every object of the kind is one with fields. */
+/* Every object of the kind must be an object with fields. */
 static void check_type(struct neap_crd *crd, struct neap_schema *parsed,
 		       const json_t *schema, const char *path)
 {
@@ -86,7 +86,7 @@ static void check_type(struct neap_crd *crd, struct neap_schema *parsed,
 	switch (parsed->type) {
 	case NEAP_SCHEMA_OBJECT:
 		break;
-	case NEAP_SCHEMA_ANY: /* no type, but unknown fields are kept */
+	case NEAP_SCHEMA_ANY: /* no type, but keeps unknown fields */
 		parsed->type = NEAP_SCHEMA_OBJECT;
 		break;
 	case NEAP_SCHEMA_MAP:
@@ -111,7 +111,7 @@ static const json_t *schema_of(const json_t *version)
 	return json_object_get(json_object_get(version, "schema"), "openAPIV3Schema");
 }
 
-/* *ret stays NULL when it is wrong, and when there is none. */
+/* *ret stays NULL when the schema is wrong or missing. */
 static int parse(struct neap_crd *crd, const json_t *version, size_t index,
 		 struct neap_schema **ret, struct neap_error *err)
 {
@@ -191,8 +191,8 @@ static bool is_same_fields(const json_t *a, const json_t *b)
 	return true;
 }
 
-/* Whether objects are brought into the same shape by both: pruned, filled with defaults,
- * shown. All other keywords describe or validate. */
+/* Whether both schemas bring objects into the same shape: pruning, defaults, output. All
+ * other keywords only describe or validate. */
 static bool is_same_shape(const json_t *a, const json_t *b)
 {
 	static const char *const words[] = {

@@ -23,7 +23,7 @@ static bool is_one_of(const char *text, const char *const *of)
 	return false;
 }
 
-/* Other types than a text are a cause already. */
+/* A value that is not text is a cause already. */
 static bool is_absent(const json_t *value)
 {
 	return value == NULL || json_is_null(value) ||
@@ -55,7 +55,7 @@ static void check_one_of(struct neap_crd *crd, const char *path, const char *nam
 		neap_causes_invalid(crd->causes, field, value, "%s", said);
 }
 
-/* A path as columns have it. */
+/* Checks a path of a column. */
 static void check_path(struct neap_crd *crd, const char *path, const json_t *column)
 {
 	const json_t *value = json_object_get(column, "jsonPath");
@@ -141,7 +141,7 @@ void neap_crd_columns(struct neap_crd *crd, const json_t *version, const char *p
 		if (columns == NULL)
 			return;
 		columns[0] = name_column;
-		/* One that declares no column has its age. */
+		/* The default column is the age. */
 		columns[1] = age_column;
 		crd->kind.columns = columns;
 		crd->kind.column_count = count > 0 ? count + 1 : 2;
@@ -156,7 +156,7 @@ void neap_crd_columns(struct neap_crd *crd, const json_t *version, const char *p
 
 /* --- subresources --- */
 
-/* ".spec.replicas": names with dots before them, no lists. */
+/* ".spec.replicas": names that follow dots, no lists. */
 static bool is_dotted(const char *text)
 {
 	if (*text != '.')
@@ -175,7 +175,7 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* A path of /scale; roots: what it may begin with, NULL ends. */
+/* A path of /scale. roots: the allowed beginnings, ended by NULL. */
 static const char *scale_path(struct neap_crd *crd, const json_t *scale, const char *path,
 			      const char *name, const char *const *roots,
 			      const char *said)

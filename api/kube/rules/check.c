@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What rules share: telling, sets of names, members by their rule, selectors, what is the
- * same. */
+ * What rules share: reports, sets of names, members, selectors, comparisons. */
 #include <string.h>
 
 #include "api/kube/base/meta.h"
@@ -237,7 +236,7 @@ void rule_annotations(json_t *annotations, const char *field, struct neap_causes
 
 /* --- selectors --- */
 
-/* By the words that a message begins with. */
+/* Chosen by the beginning of the message. */
 static const char *reason_of(const char *message)
 {
 	if (strncmp(message, "Required", strlen("Required")) == 0)
@@ -247,7 +246,7 @@ static const char *reason_of(const char *message)
 		       : "FieldValueInvalid";
 }
 
-/* Operators, and keys that are missing, are told by the schema. */
+/* The schema reports operators and missing keys. */
 static bool is_told(const struct neap_error *err)
 {
 	const char *last = strrchr(err->field, '.');
@@ -293,7 +292,7 @@ bool rule_selector_is_empty(const json_t *selector)
 
 /* --- updates --- */
 
-/* What is shown only when it is not false, or not 0. */
+/* Members that Kubernetes omits when they are false or 0. */
 static bool is_left_out(const char *name)
 {
 	static const char *const names[] = {
@@ -308,8 +307,8 @@ static bool is_left_out(const char *name)
 	return false;
 }
 
-/* Maps, and structs that Go has no pointer to: empty they are as none. An empty
- * labelSelector, which fits all, is not, nor is an emptyDir. */
+/* Maps, and structs that are not pointers in Go: an empty one counts as missing. An empty
+ * labelSelector, which matches all, does not; nor does an emptyDir. */
 static bool is_void_when_empty(const char *name)
 {
 	static const char *const names[] = {
@@ -353,7 +352,7 @@ static bool is_named(const char *const *names, const char *name)
 
 static bool same_member(const char *name, const json_t *a, const json_t *b)
 {
-	/* Their members are data: an empty text is one, too. */
+	/* Their members are data, so an empty text is a value. */
 	static const char *const maps[] = {
 		"matchLabels", "nodeSelector", "labels",     "annotations",
 		"limits",      "requests",     "parameters", NULL};
@@ -363,7 +362,7 @@ static bool same_member(const char *name, const json_t *a, const json_t *b)
 	return is_named(maps, name) ? json_equal(a, b) : rule_same(a, b);
 }
 
-/* Members of a that b has otherwise. */
+/* Whether b has the members of a with the same values. */
 static bool covers(const json_t *a, const json_t *b, const char *const *names,
 		   const char **ret_name)
 {
@@ -381,7 +380,7 @@ static bool covers(const json_t *a, const json_t *b, const char *const *names,
 	return true;
 }
 
-/* What only b has. */
+/* Whether b has members that a has not. */
 static bool adds(const json_t *a, const json_t *b, const char *const *names,
 		 const char **ret_name)
 {

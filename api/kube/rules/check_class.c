@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The classes that koordinator's labels give a pod: which go together, what a pod with
- * CPUs of its own must ask for, and that they stay as they were. */
+ * The classes that koordinator's labels give a pod: which combinations are valid, and
+ * what a pod with exclusive CPUs must request. They cannot change. */
 #include <string.h>
 
 #include "api/kube/rules/check_priv.h"
@@ -29,7 +29,7 @@ static const json_t *priority_of(const json_t *pod)
 	return json_object_get(json_object_get(pod, "spec"), "priority");
 }
 
-/* By its label, or else by this priority. */
+/* From the label, or else from said, a priority. */
 static enum neap_band band_of(const json_t *pod, const json_t *said)
 {
 	const char *label = json_string_value(json_object_get(labels_of(pod), CLASS));
@@ -38,7 +38,7 @@ static enum neap_band band_of(const json_t *pod, const json_t *said)
 	return neap_band_said(label, json_is_integer(said) ? &priority : NULL);
 }
 
-/* It has neither the label nor another priority than pods have that name no
+/* It has neither the label nor a priority other than the one of pods without a
  * PriorityClass. */
 static bool says_no_band(const json_t *pod)
 {
@@ -74,7 +74,7 @@ static void check_cpus(const json_t *spec, struct neap_causes *causes)
 
 	if (failed == -NEAP_ENOMEM)
 		rule_nomem(causes);
-	/* What cannot be read is told by others. */
+	/* Other rules report what cannot be read. */
 	if (failed < 0)
 		return;
 	if (milli <= 0)
@@ -87,7 +87,7 @@ static void check_cpus(const json_t *spec, struct neap_causes *causes)
 		"the CPUs that LSR and LSE pods ask for must be whole ones");
 }
 
-/* Names of what best-effort pods are given of other pods' shares. */
+/* Resource names for best-effort pods, which use what other pods leave. */
 static bool is_batch(const char *name)
 {
 	return strcmp(name, "kubernetes.io/batch-cpu") == 0 ||
@@ -139,7 +139,7 @@ void rule_pod_class(const json_t *pod, const json_t *before, struct neap_causes 
 	const json_t *priority = priority_of(before);
 	enum neap_qos qos = qos_of(pod);
 
-	/* Of a pod that is there nothing of this can change but the labels. */
+	/* In an existing pod only the labels can change. */
 	if (before) {
 		keep_label(pod, QOS, FIELD(QOS), qos == qos_of(before), causes);
 		keep_label(pod, CLASS, FIELD(CLASS),

@@ -9,7 +9,7 @@
 #include "api/kube/base/meta.h"
 #include "api/kube/rules/check_priv.h"
 
-/* The kinds of containers of a pod, by their list. */
+/* The kinds of a pod's containers, each with a list. */
 enum list { MAIN, INIT, EPHEMERAL, LISTS };
 
 static const char *const list_names[LISTS] = {"containers", "initContainers",
@@ -19,7 +19,7 @@ struct scope {
 	struct rule_pod *pod;
 	struct neap_causes *causes;
 	struct rule_seen names;      /* of all containers */
-	struct rule_seen host_ports; /* of those that run beside each other */
+	struct rule_seen host_ports; /* of containers that run at the same time */
 	bool is_host_network;
 	int64_t grace;
 };
@@ -119,7 +119,8 @@ static void check_sub_path(struct scope *scope, const json_t *mount, const char 
 				    "%s", fault);
 }
 
-/* A volume of the pod at a path of the container (member), once. */
+/* A mount of a volume of the pod at a path in the container (member). Each path is used
+ * once. */
 static void check_place(struct scope *scope, const json_t *mount, const char *member,
 			struct rule_seen *paths)
 {
@@ -199,8 +200,7 @@ static void check_security(const json_t *security, struct neap_causes *causes)
 			"to true");
 }
 
-/* What runs to its end before the rest has no probes; nor has what is put into a running
- * pod. */
+/* Containers that end before the others start have no probes, nor do ephemeral ones. */
 static void check_own(struct scope *scope, const json_t *container, enum list list)
 {
 	static const char *const names[] = {"lifecycle", "livenessProbe",

@@ -8,7 +8,7 @@
 #include "api/kube/rules/check_priv.h"
 #include "engine/base/selector.h"
 
-/* Bytes of all values of a ConfigMap. */
+/* Bytes of all values in a ConfigMap. */
 #define CONFIGMAP_MAX (1024 * 1024)
 
 /* --- nodes --- */
@@ -116,7 +116,7 @@ void neap_kube_check_node(const json_t *object, const json_t *before,
 	from = causes->count;
 	rule_amounts(json_object_get(status, "capacity"), "capacity", causes);
 	rule_amounts(json_object_get(status, "allocatable"), "allocatable", causes);
-	if (before != NULL) /* nobody looks at those of a new one */
+	if (before != NULL) /* a new node's are not checked */
 		check_addresses(json_object_get(status, "addresses"), causes);
 	neap_causes_infield(causes, from, "status");
 }
@@ -167,7 +167,7 @@ void neap_kube_check_namespace(const json_t *object, const json_t *before,
 
 /* --- ConfigMaps --- */
 
-/* Bytes that base64 stands for. */
+/* The number of bytes that base64 text encodes. */
 static size_t decoded(const char *text, size_t len)
 {
 	size_t bytes = len / 4 * 3;
@@ -177,7 +177,7 @@ static size_t decoded(const char *text, size_t len)
 	return bytes;
 }
 
-/* Adds up the bytes of the values; is_text: of data, else of binaryData. */
+/* Adds the sizes of the values to *bytes. is_text: data, else binaryData. */
 static void check_values(const json_t *object, bool is_text, size_t *bytes,
 			 struct neap_causes *causes)
 {

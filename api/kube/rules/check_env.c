@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The environment of containers: names, and that a value comes from one place. */
+ * Environment variables of containers: valid names, and a single source for each
+ * value. */
 #include <string.h>
 
 #include "api/kube/base/meta.h"
@@ -69,7 +70,7 @@ void rule_resource_field_ref(const json_t *ref, bool needs_container,
 					json_object_get(ref, "resource"), names);
 }
 
-/* A key of a ConfigMap or secret. */
+/* A key of a ConfigMap or Secret. */
 static void check_key_ref(const json_t *ref, struct neap_causes *causes)
 {
 	const char *key = rule_need(ref, "key", causes);

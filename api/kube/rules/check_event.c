@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events. Those of events.k8s.io/v1 have to tell more; they come here as they are stored,
- * and fields are named as they are stored, as a kube-apiserver does it but for
+ * Events. Those of events.k8s.io/v1 have stricter rules. They are checked in their stored
+ * form, and messages use stored field names, as in a kube-apiserver; except
  * reportingController. */
 #include <string.h>
 
@@ -22,8 +22,8 @@ static void need_up_to(const json_t *object, const char *name, const char *shown
 				    "can have at most %zu characters", max);
 }
 
-/* Whether an event of what is in space may be in own. Those that say their time may be
- * anywhere, but not of what is in no namespace. */
+/* Whether an event in namespace own may be about an object in namespace space. New events
+ * (with eventTime) about an object with a namespace may be in any. */
 static bool is_place(const char *own, const char *space, bool is_new)
 {
 	if (space[0] != '\0')
@@ -70,14 +70,14 @@ static void check_series(const json_t *series, struct neap_causes *causes)
 {
 	if (!json_is_object(series))
 		return;
-	/* Clients before 1.26 begin a series with 1. */
+	/* Clients before 1.26 start a series at 1. */
 	if (rule_int(series, "count") < 1)
 		rule_invalid_text(causes, "series.count", "", "should be at least 1");
 	if (!json_is_string(json_object_get(series, "lastObservedTime")))
 		neap_causes_required(causes, "series.lastObservedTime", "");
 }
 
-/* What only those of core may have. */
+/* Fields that only core events may have. */
 static void check_unset(const json_t *object, struct neap_causes *causes)
 {
 	static const char *const names[] = {"firstTimestamp", "lastTimestamp", "count",

@@ -38,7 +38,7 @@ const char *rule_port_name_fault(const char *text)
 	return NULL;
 }
 
-/* Names that could lead out of a folder when they are those of files. */
+/* A file with this name could lie outside its folder. */
 static const char *folder_fault(const char *text)
 {
 	if (strcmp(text, ".") == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Budgets of disruptions, classes of priority, and leases. */
+ * Rules for PodDisruptionBudgets, PriorityClasses and Leases. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/selector.h"
 
-/* What people may give; above it are the classes of the system. */
+/* The highest priority for users; above are the system classes. */
 #define PRIORITY_MAX 1000000000
 
 /* --- budgets --- */

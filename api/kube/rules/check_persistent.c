@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Volumes, claims and classes of storage. */
+ * Rules for PersistentVolumes and PersistentVolumeClaims. */
 #include <string.h>
 
 #include "api/kube/rules/check_priv.h"
@@ -53,7 +53,7 @@ static void check_storage(const json_t *amounts, const char *field,
 
 /* --- volumes --- */
 
-/* Members of a spec that are no source. */
+/* Members of a spec that are not sources. */
 static const char *const volume_members[] = {
 	"accessModes",      "capacity",
 	"claimRef",         "mountOptions",
@@ -177,14 +177,14 @@ void rule_claim_spec(const json_t *spec, struct neap_causes *causes)
 	rule_subdomain(spec, "storageClassName", causes);
 }
 
-/* Whether a member was missing and is set: once that is fine. */
+/* Whether a missing member is now set. That is allowed once. */
 static bool is_set_once(const json_t *spec, const json_t *before, const char *name)
 {
 	return json_object_get(before, name) == NULL &&
 	       json_object_get(spec, name) != NULL;
 }
 
-/* Storage of a bound claim may grow, and shrink down to what there is. */
+/* The storage of a bound claim may grow, or shrink down to its capacity. */
 static void keep_storage(const json_t *object, const json_t *before, bool *is_kept,
 			 struct neap_causes *causes)
 {
@@ -244,7 +244,7 @@ static void check_parameters(json_t *parameters, struct neap_causes *causes)
 	if (json_object_size(parameters) > PARAMETERS_MAX)
 		neap_causes_add(causes, "FieldValueTooLong", "parameters",
 				"Too long: may not be more than %d bytes",
-				PARAMETERS_MAX); /* entries: it is worded so */
+				PARAMETERS_MAX); /* Kubernetes writes entries */
 	json_object_foreach (parameters, key, value)
 		if (key[0] == '\0')
 			rule_invalid_text(causes, "parameters", key,

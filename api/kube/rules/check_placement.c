@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where pods may run: tolerations, affinity to nodes and pods, spreading. */
+ * Where pods may run: tolerations, node and pod affinity, topology spread. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -188,7 +188,7 @@ static void check_node_affinity(const json_t *affinity, struct neap_causes *caus
 
 /* --- pods --- */
 
-/* A label of nodes. */
+/* A node label. */
 static void check_topology_key(const json_t *object, struct neap_causes *causes)
 {
 	const json_t *key = json_object_get(object, "topologyKey");
@@ -254,7 +254,7 @@ void rule_affinity(const json_t *affinity, struct neap_causes *causes)
 
 /* --- changes of a pod that waits at its gates --- */
 
-/* Whether each item of before is in list, at its place. */
+/* Whether list begins with the items of before. */
 static bool begins_with(const json_t *list, const json_t *before)
 {
 	size_t i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods, the templates of pods, and what of a pod may be changed: images, deadlines,
- * tolerations that are added, gates that are taken out. */
+ * Rules for pods and pod templates, and for changes of a pod: images, deadlines, added
+ * tolerations, removed scheduling gates. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,7 +101,7 @@ static void check_ids(const json_t *spec, struct neap_causes *causes)
 	"must have at most 253 characters and match regex "                              \
 	"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
 
-/* Segments of letters and digits, with "-" and "_" inside, that "." or "/" divides. */
+/* Segments of letters and digits, with "-" and "_" inside, separated by "." or "/". */
 static bool is_sysctl(const char *name)
 {
 	static const char ends[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -122,7 +122,7 @@ static bool is_sysctl(const char *name)
 	return at == END;
 }
 
-/* Which namespace of the kernel a parameter is of; NULL: of none that a pod can share. */
+/* The kernel namespace that a parameter belongs to; NULL: none that pods can share. */
 static const char *sysctl_sharer(const char *name)
 {
 	static const struct {
@@ -139,7 +139,7 @@ static const char *sysctl_sharer(const char *name)
 	return NULL;
 }
 
-/* Each once, and none of what the pod shares with its node. */
+/* Each name once, and none of a namespace that the pod shares with its node. */
 static void check_sysctls(const json_t *spec, struct neap_causes *causes)
 {
 	const json_t *security = json_object_get(spec, "securityContext");
@@ -169,7 +169,7 @@ static void check_sysctls(const json_t *spec, struct neap_causes *causes)
 	rule_seen_done(&seen);
 }
 
-/* Domains, which may end in a dot; options have names. */
+/* Search domains may end in a dot. Options need a name. */
 static void check_searches(const json_t *config, struct neap_causes *causes)
 {
 	const json_t *search, *option;
@@ -198,7 +198,7 @@ static void check_searches(const json_t *config, struct neap_causes *causes)
 	}
 }
 
-/* Nobody else names servers where the policy is None. */
+/* Policy None needs name servers: there is no other source. */
 static void check_dns(const json_t *spec, struct neap_causes *causes)
 {
 	const json_t *config = json_object_get(spec, "dnsConfig");
@@ -234,7 +234,7 @@ static void check_seconds(const json_t *spec, struct neap_causes *causes)
 				    "must be between 1 and 2147483647, inclusive");
 }
 
-/* Resources named in resourceClaims: each once. */
+/* The resource names in resourceClaims are unique. */
 static void check_claims(const json_t *spec, struct neap_causes *causes)
 {
 	struct rule_seen seen = {0};
@@ -327,7 +327,7 @@ static void update_deadline(const json_t *spec, const json_t *before,
 				    "must be less than or equal to previous value");
 }
 
-/* A toleration as one text, without its seconds; NULL without memory. */
+/* A toleration as text, without its seconds; NULL without memory. */
 static char *toleration_text(const json_t *toleration)
 {
 	return neap_asprintf("%s\n%s\n%s\n%s", neap_kube_text(toleration, "key"),
@@ -336,7 +336,7 @@ static char *toleration_text(const json_t *toleration)
 			     neap_kube_text(toleration, "effect"));
 }
 
-/* Each that was there is there, but for its seconds. */
+/* All former tolerations must remain; their seconds may change. */
 static void update_tolerations(const json_t *spec, const json_t *before,
 			       struct neap_causes *causes)
 {
@@ -390,7 +390,7 @@ static void update_gates(const json_t *spec, const json_t *before,
 	rule_seen_done(&seen);
 }
 
-/* Nodes that a pod may run on become fewer while it waits. */
+/* A waiting pod may only be restricted to fewer nodes. */
 static void update_nodes(const json_t *spec, const json_t *before,
 			 struct neap_causes *causes)
 {
@@ -413,8 +413,8 @@ static void update_nodes(const json_t *spec, const json_t *before,
 	neap_causes_infield(causes, from, "affinity");
 }
 
-/* Containers as they were, but for their images. False: their number has changed, and
- * nothing else counts. */
+/* Only images of containers may change. False: their number changed, so nothing else is
+ * compared. */
 static bool update_containers(const json_t *spec, const json_t *before, const char *name,
 			      struct neap_causes *causes, const char **ret_changed)
 {
@@ -442,14 +442,14 @@ static bool grace_may_change(const json_t *spec, const json_t *before)
 	return rule_int(before, name) < 0 && rule_int(spec, name) == 1;
 }
 
-/* Affinity as it was, but for that to nodes. */
+/* Only node affinity may change, and only in a gated pod. */
 static bool same_affinity(const json_t *spec, const json_t *before, bool is_gated)
 {
 	static const char *const nodes[] = {"nodeAffinity", NULL};
 	const json_t *now = json_object_get(spec, "affinity"),
 		     *was = json_object_get(before, "affinity");
 
-	/* An empty one is not none. */
+	/* Here an empty one differs from none. */
 	return (is_gated || !now == !was) &&
 	       rule_same_but(now, was, is_gated ? nodes : NULL, NULL);
 }
@@ -525,7 +525,7 @@ void neap_kube_check_pod(const json_t *object, const json_t *before,
 	}
 	rule_pod_class(object, before, causes);
 	from = causes->count;
-	/* A pod that is as it was, as when its status changes, is not looked at again. */
+	/* An unchanged spec, as in a status update, is not checked again. */
 	if (before != NULL && json_equal(spec, old))
 		return;
 	rule_pod_spec(spec, true, NULL, causes);

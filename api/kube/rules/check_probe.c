@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Probes of containers, and what is done when they start and end: one way each, and
- * numbers in bounds. */
+ * Rules for probes and lifecycle hooks of containers: one handler each, and numbers
+ * within limits. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void check_socket(const json_t *socket, struct neap_causes *causes)
 	rule_port(socket, "port", causes);
 }
 
-/* One of the ways in which it is done; the first counts. */
+/* Checks one handler; the first counts. */
 static void check_handler(const json_t *handler, int64_t grace,
 			  struct neap_causes *causes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Amounts of resources: none is negative, requests are not above limits, names are known
- * or have a prefix. */
+ * Amounts of resources: none is negative, requests do not exceed limits, and names are
+ * known or have a prefix. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 /* --- amounts --- */
 
-/* In thousandths, rounded up; false when it is out of reach. */
+/* In thousandths, rounded up; false when out of range. */
 static bool thousandths(const json_t *value, __int128 *ret)
 {
 	const char *text = json_string_value(value);
@@ -69,7 +69,7 @@ bool rule_quantity_is_whole(const json_t *value)
 {
 	char text[NEAP_QUANTITY_SIZE];
 
-	/* Nothing else is below one in a canonical text. */
+	/* Only these forms are below one in canonical text. */
 	return !neap_schema_amount(value, text) ||
 	       !(strchr(text, 'm') || strstr(text, "e-"));
 }
@@ -104,7 +104,7 @@ static bool is_listed(const char *const *names, const char *name)
 	return false;
 }
 
-/* Of containers. */
+/* Resources of containers. */
 static bool is_standard(const char *name)
 {
 	static const char *const names[] = {"cpu", "memory", "ephemeral-storage", NULL};
@@ -112,7 +112,7 @@ static bool is_standard(const char *name)
 	return is_listed(names, name) || is_huge(name);
 }
 
-/* What is counted in whole numbers. */
+/* Resources that are counted in whole numbers. */
 static bool is_whole(const char *name)
 {
 	static const char *const names[] = {"pods",
@@ -248,7 +248,7 @@ void rule_resources(const json_t *resources, struct neap_causes *causes)
 
 /* --- pods --- */
 
-/* What all containers ask for; false when it is out of reach. */
+/* The sum of all containers' requests; false when out of range. */
 static bool sum_of(const json_t *containers, const char *name, __int128 *ret)
 {
 	const json_t *container;

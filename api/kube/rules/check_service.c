@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Services: ports, addresses, and what only some types have. What followed from a former
- * type and has not been touched since is let be, as a kube-apiserver takes it out when
- * the type changes. */
+ * Services: ports, addresses, and fields of certain types only. A field left over from a
+ * former type may stay if unchanged: a kube-apiserver removes it when the type
+ * changes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,11 +25,11 @@ static bool is_headless(const json_t *spec)
 
 struct ports {
 	struct rule_seen names, numbers, nodes;
-	struct rule_seen old_nodes; /* before: what follows from a former type */
+	struct rule_seen old_nodes; /* before: left over from a former type */
 	bool are_many, is_inside;
 };
 
-/* "PROTOCOL/NUMBER" once in a set. */
+/* Whether the set has "PROTOCOL/NUMBER" already; adds it. */
 static bool is_twice(struct rule_seen *seen, const json_t *port, int64_t number,
 		     struct neap_causes *causes)
 {
@@ -164,7 +164,8 @@ static void check_cluster_ips(const json_t *spec, struct neap_causes *causes)
 
 /* --- types --- */
 
-/* A member that only services of other types have; not told where it was there before. */
+/* A member that only services of other types have. Not reported if it was there
+ * before. */
 static void may_not(const json_t *spec, const json_t *before, const char *name,
 		    const char *fault, struct neap_causes *causes)
 {
@@ -250,7 +251,7 @@ static void check_affinity(const json_t *spec, struct neap_causes *causes)
 				    "must be greater than 0 and less than 86400");
 }
 
-/* An address stays for as long as the service has one. */
+/* An address cannot change while the service has one. */
 static void keep_address(const json_t *spec, const json_t *before,
 			 struct neap_causes *causes)
 {
@@ -278,7 +279,7 @@ void neap_kube_check_service(const json_t *object, const json_t *before,
 	const char *fault = NULL;
 	size_t from;
 
-	/* What is no name at all is told with the rest of metadata. */
+	/* The checks of metadata report invalid names. */
 	if (before == NULL && json_is_string(name) &&
 	    neap_kube_dns_subdomain_fault(json_string_value(name)) == NULL)
 		fault = rule_service_name_fault(json_string_value(name));

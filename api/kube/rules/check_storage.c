@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rules of StorageClasses and CSINodes. */
+ * Rules for StorageClasses and CSINodes. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,8 +34,8 @@ static void check_values(const json_t *values, struct neap_causes *causes)
 	rule_seen_done(&seen);
 }
 
-/* As {key: {value: true}}, which is equal where two terms mean the same; NULL without
- * memory, which is told. */
+/* Returns {key: {value: true}}, which is equal for terms with the same meaning; NULL
+ * without memory, which is reported. */
 static json_t *check_term(const json_t *term, struct neap_causes *causes)
 {
 	json_t *known = json_object();
@@ -94,7 +94,7 @@ void rule_topologies(const json_t *list, struct neap_causes *causes)
 
 /* --- drivers of a node --- */
 
-/* A subdomain in any case. */
+/* A subdomain with letters of either case. */
 static void check_driver_name(const json_t *driver, struct neap_causes *causes)
 {
 	const char *name = rule_need(driver, "name", causes), *fault;

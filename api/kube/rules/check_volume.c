@@ -44,7 +44,7 @@ static void check_mode(const json_t *object, const char *name, struct neap_cause
 				    "inclusive");
 }
 
-/* Keys and the files they become. */
+/* Keys, and their file names. */
 static void check_items(const json_t *source, struct neap_causes *causes)
 {
 	size_t i;

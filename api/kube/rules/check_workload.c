@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What makes pods from a template and keeps them: selectors that match it and do not
- * change, counts, and how old pods are replaced. */
+ * Kinds that create pods from a template: selectors that match it and do not change,
+ * counts, and the update strategy. */
 #include <string.h>
 
 #include "api/kube/rules/check_priv.h"
@@ -34,7 +34,7 @@ static void tell_mismatch(const json_t *labels, struct neap_causes *causes)
 	json_decref(none);
 }
 
-/* kind: as an empty selector is refused for; NULL: it is not. */
+/* kind: for the message that refuses an empty selector; NULL: it is allowed. */
 static void check_selector(const json_t *spec, const char *kind,
 			   struct neap_causes *causes)
 {
@@ -56,7 +56,7 @@ static void check_selector(const json_t *spec, const char *kind,
 	neap_selector_free(parsed);
 }
 
-/* Of pods that are kept for ever. name: of the kind. */
+/* For pods that always run. name: the kind's. */
 static void check_template(const json_t *spec, const char *name,
 			   struct neap_causes *causes)
 {
@@ -426,8 +426,8 @@ static void check_job_template(const json_t *spec, struct neap_causes *causes)
 	neap_causes_infield(causes, from, "template");
 }
 
-/* A job that has not begun may have its pods placed otherwise; the labels that tell pods
- * of a job come in with its selector. */
+/* A job that has not started may change its pods' placement. Labels that identify the
+ * job's pods are added with its selector. */
 static bool same_template(const json_t *object, const json_t *before)
 {
 	static const char *const labels[] = {"labels", NULL};
@@ -463,7 +463,7 @@ static void keep_job(const json_t *object, const json_t *before,
 	const json_t *old = json_object_get(before, "spec");
 	const json_t *completions = json_object_get(spec, "completions");
 
-	/* An indexed job may have more or less indexes, all of which run at a time. */
+	/* completions of an indexed job may change if equal to parallelism. */
 	if (!is_text(spec, "completionMode", "Indexed") ||
 	    !json_equal(completions, json_object_get(spec, "parallelism")))
 		rule_immutable(spec, old, "completions", causes);
@@ -485,7 +485,8 @@ void neap_kube_check_job(const json_t *object, const json_t *before,
 	check_numbers(spec, causes);
 	check_failure_rules(spec, causes);
 	check_success_rules(spec, causes);
-	/* Without manualSelector it is made by uid, which a new job has not got yet. */
+	/* Without manualSelector the selector is made from the uid, which a new job does
+	 * not have yet. */
 	if (json_is_true(json_object_get(spec, "manualSelector")) &&
 	    json_object_get(spec, "selector") == NULL)
 		neap_causes_required(causes, "selector", "");

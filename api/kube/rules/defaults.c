@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How defaults are put into objects. */
+ * Helpers that set defaults. */
 #include <string.h>
 
 #include "api/kube/rules/defaults_priv.h"
@@ -61,7 +61,7 @@ bool neap_kube_child(json_t *object, const char *name, json_t **ret_child)
 	return true;
 }
 
-/* The list with the one value in it. */
+/* A list with one item. */
 static json_t *list_of(const char *key, const char *text)
 {
 	json_t *list = json_array(), *item = json_string(text), *outer;

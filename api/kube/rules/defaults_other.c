@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Defaults of nodes, namespaces, services, volumes and claims, and of definitions of
- * kinds. */
+ * Defaults of nodes, namespaces, services, volumes, claims, and definitions. */
 #include <string.h>
 
 #include "api/kube/rules/defaults_priv.h"
@@ -48,7 +47,7 @@ bool neap_kube_complete_persistentvolume(json_t *object)
 	return complete_phase(object);
 }
 
-/* dataSource and dataSourceRef are the same, but only the latter can name a namespace. */
+/* dataSource and dataSourceRef are equal, but only the latter can name a namespace. */
 bool neap_kube_complete_persistentvolumeclaim(json_t *object)
 {
 	json_t *spec = json_object_get(object, "spec");
@@ -65,7 +64,7 @@ bool neap_kube_complete_persistentvolumeclaim(json_t *object)
 
 /* --- services --- */
 
-/* A port of the pods that is not named is that of the service. */
+/* targetPort defaults to the service's port. */
 static bool complete_ports(const json_t *ports)
 {
 	json_t *port;
@@ -101,8 +100,7 @@ static bool complete_affinity(json_t *spec)
 	       neap_kube_default_take(client, "timeoutSeconds", json_integer(10800));
 }
 
-/* The list of addresses follows from the one, and the families from what it looks
- * like. */
+/* Derives clusterIPs from clusterIP, and the families from the addresses. */
 static bool complete_addresses(json_t *spec)
 {
 	const char *ip = neap_kube_text(spec, "clusterIP");
@@ -119,7 +117,7 @@ static bool complete_addresses(json_t *spec)
 	       neap_kube_default_take(spec, "ipFamilyPolicy", json_string("SingleStack"));
 }
 
-/* An address of a load balancer is taken as one that packets are sent to. */
+/* A load balancer's address has the mode VIP by default. */
 static bool complete_ingress(const json_t *object)
 {
 	const json_t *status = json_object_get(object, "status");
@@ -163,7 +161,7 @@ bool neap_kube_complete_service(json_t *object)
 
 /* --- definitions --- */
 
-/* Kinds are ASCII: anything else a check refuses. */
+/* Kinds are ASCII; the check refuses others. */
 static char *lower(const char *text)
 {
 	char *copy = neap_strdup(text);
@@ -193,8 +191,7 @@ static bool complete_names(json_t *names)
 	       neap_kube_member_take(names, "listKind", json_string(list));
 }
 
-/* The version in which objects are stored, the first time: clients that migrate objects
- * go by it. */
+/* The first time: lists the storage version, which clients that migrate objects use. */
 static bool complete_stored(json_t *object, const json_t *versions)
 {
 	const json_t *version;
@@ -224,7 +221,7 @@ bool neap_kube_complete_customresourcedefinition(json_t *object)
 	       complete_stored(object, json_object_get(spec, "versions"));
 }
 
-/* By this name a kube-apiserver shows it, too. */
+/* A kube-apiserver shows it under this name. */
 #define BETA_LABEL "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
 
 static bool is_empty_selector(const json_t *budget)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Defaults of pods and of the templates that they are made from. */
+ * Defaults of pods and pod templates. */
 #include <limits.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
-/* Sets NAME by the tag of what IMAGE names, where it is missing, or empty as templates of
- * manifests leave it. */
+/* Sets the policy (member name) from the tag of the image (member image), where the
+ * policy is missing, or empty as in some manifests. */
 static bool complete_policy(json_t *object, const char *image, const char *name)
 {
 	const json_t *value = json_object_get(object, name);
@@ -33,8 +33,8 @@ static bool complete_containers(const json_t *containers)
 	return true;
 }
 
-/* A volume that names no source is an empty folder; one of an image is pulled as images
- * are. */
+/* A volume without a source is an emptyDir. An image volume has a pull policy as
+ * containers have. */
 static bool complete_volumes(const json_t *volumes)
 {
 	json_t *volume;
@@ -53,7 +53,7 @@ static bool complete_volumes(const json_t *volumes)
 	return true;
 }
 
-/* serviceAccount is the former name of serviceAccountName: both are shown. */
+/* serviceAccount is the former name of serviceAccountName: both are set. */
 static bool complete_account(json_t *spec)
 {
 	const json_t *name = json_object_get(spec, "serviceAccountName");
@@ -67,7 +67,7 @@ static bool complete_account(json_t *spec)
 	return neap_kube_member_take(spec, "serviceAccount", neap_json_deep_copy(name));
 }
 
-/* What pods and templates share. */
+/* Shared by pods and templates. */
 static bool complete_spec(json_t *spec)
 {
 	return complete_containers(json_object_get(spec, "containers")) &&
@@ -82,7 +82,7 @@ bool neap_kube_complete_pod_template(json_t *pod_template)
 	return complete_spec(json_object_get(pod_template, "spec"));
 }
 
-/* What is limited and not asked for is asked for up to the limit. */
+/* A resource with a limit but no request is requested up to the limit. */
 static bool complete_requests(const json_t *containers)
 {
 	json_t *container, *requests;
@@ -105,7 +105,7 @@ static bool complete_requests(const json_t *containers)
 	return true;
 }
 
-/* So it is of the pod as a whole, but that is at least what its containers ask for. */
+/* The same for the pod's own resources, but at least what its containers request. */
 static bool complete_pod_requests(json_t *spec)
 {
 	json_t *resources = json_object_get(spec, "resources"), *requests;
@@ -123,7 +123,7 @@ static bool complete_pod_requests(json_t *spec)
 	return true;
 }
 
-/* In the host's network a port of a container is one of the host. */
+/* In the host's network a container port is a host port. */
 static bool complete_ports(const json_t *ports)
 {
 	json_t *port;
@@ -156,13 +156,13 @@ static bool complete_host_ports(const json_t *containers)
 
 enum { CPU, MEMORY, RESOURCES };
 
-/* How much of what a pod asks for, and up to how much; -1: nothing. */
+/* Sums of requests and limits; -1: none. */
 struct totals {
 	int64_t requests[RESOURCES], limits[RESOURCES];
-	bool all_limited; /* each container has limits of both */
+	bool all_limited; /* all containers have both limits */
 };
 
-/* What an amount is, CPU in thousandths; 0 for what is none, and for less. */
+/* The amount, CPU in thousandths; 0 when it is invalid or negative. */
 static int64_t amount(const json_t *value, int which)
 {
 	char text[NEAP_QUANTITY_SIZE];
@@ -177,7 +177,7 @@ static int64_t amount(const json_t *value, int which)
 	return rc < 0 ? INT64_MAX : ret;
 }
 
-/* Whether there was something to add. */
+/* Returns whether more was positive. */
 static bool add(int64_t *total, int64_t more)
 {
 	if (more <= 0)
@@ -214,14 +214,14 @@ static void add_containers(struct totals *totals, const json_t *containers)
 	}
 }
 
-/* Guaranteed: every container has limits of CPU and memory, and as much is asked for.
- * BestEffort: nothing is asked for. */
+/* Guaranteed: every container has limits of CPU and memory, and requests the same.
+ * BestEffort: nothing is requested. */
 static const char *qos_class(const json_t *spec)
 {
 	struct totals totals = {{-1, -1}, {-1, -1}, true};
 	bool none = true, equal = true;
 
-	/* What the pod says of itself counts, and else its containers. */
+	/* The pod's own resources count, else its containers'. */
 	if (json_object_size(json_object_get(json_object_get(spec, "resources"),
 					     "requests")) > 0) {
 		add_resources(&totals, json_object_get(spec, "resources"));

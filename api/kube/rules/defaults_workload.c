@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Defaults of the kinds that make pods. */
+ * Defaults of the kinds that create pods. */
 #include <limits.h>
 #include <string.h>
 
@@ -15,8 +15,8 @@ static bool complete_template(const json_t *object)
 	return neap_kube_complete_pod_template(json_object_get(spec, "template"));
 }
 
-/* What goes with RollingUpdate: spec.NAME.rollingUpdate, a new one where there is none;
- * *ret_rolling NULL with another type. */
+/* Finds or creates spec.NAME.rollingUpdate; *ret_rolling is NULL when the update type is
+ * another. */
 static bool rolling_update(const json_t *object, const char *name, json_t **ret_rolling)
 {
 	json_t *strategy = json_object_get(json_object_get(object, "spec"), name);
@@ -47,7 +47,7 @@ bool neap_kube_complete_replicaset(json_t *object)
 	return complete_template(object);
 }
 
-/* Templates of claims show what they are, and the phase that a new claim has. */
+/* Claim templates have their kind, and the phase of a new claim. */
 static bool complete_claims(const json_t *claims)
 {
 	json_t *claim, *status;
@@ -84,7 +84,7 @@ bool neap_kube_complete_daemonset(json_t *object)
 	       complete_template(object);
 }
 
-/* metadata.labels of the template of an object; NULL for none. */
+/* metadata.labels of an object's pod template; NULL: none. */
 static const json_t *template_labels(const json_t *object)
 {
 	const json_t *spec = json_object_get(object, "spec");
@@ -94,7 +94,7 @@ static const json_t *template_labels(const json_t *object)
 	return json_object_size(labels) > 0 ? labels : NULL;
 }
 
-/* Labels of an object that has none are those of its pods. */
+/* An object without labels gets those of its pods. */
 static bool complete_labels(json_t *object)
 {
 	const json_t *labels = template_labels(object);
@@ -122,7 +122,7 @@ bool neap_kube_complete_replicationcontroller(json_t *object)
 
 /* --- jobs --- */
 
-/* Pods of a job are told by its UID: the labels that say so, and the selector for
+/* The pods of a job are identified by its uid: sets the labels, and the selector for
  * them. */
 static bool complete_selector(json_t *object)
 {
@@ -152,7 +152,8 @@ static bool complete_selector(json_t *object)
 				      json_string(uid));
 }
 
-/* Labels that it has none of are those of its pods: these, where nothing else is told. */
+/* A job without labels gets those of its pods, which include the uid's unless
+ * manualSelector is true. */
 bool neap_kube_begin_job(json_t *object)
 {
 	return complete_selector(object) && complete_labels(object);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of images, as far as their tags decide when an image is pulled:
- * [DOMAIN/]PATH[:TAG][@DIGEST]. */
+ * Parses image names ([DOMAIN/]PATH[:TAG][@DIGEST]) as far as needed to decide when to
+ * pull. */
 #include <string.h>
 
 #include "api/kube/rules/defaults_priv.h"
@@ -10,23 +10,23 @@
 #define LOWER  "abcdefghijklmnopqrstuvwxyz"
 #define DIGITS "0123456789"
 #define WORD   LOWER "ABCDEFGHIJKLMNOPQRSTUVWXYZ" DIGITS
-/* Of domain and path. What has no domain is in this one, and there in a folder if it
- * names none. */
+/* The length of domain and path. The default domain is docker.io, with a default folder
+ * if the path has none. */
 #define NAME_MAX_BYTES 255
 #define HOME           "docker.io/"
 #define HOME_FOLDER    "library/"
 #define TAG_MAX        128
-/* A bare number of so many digits is that of an image. */
+/* A name of so many digits is an image id. */
 #define ID_LEN 64
 
-/* Whether the first part names a server: it has a dot or a port, or is localhost. */
+/* Whether the first part is a server: it has a dot or a port, or is localhost. */
 static bool is_domain(const char *image, size_t len)
 {
 	return memchr(image, '.', len) != NULL || memchr(image, ':', len) != NULL ||
 	       (len == strlen("localhost") && memcmp(image, "localhost", len) == 0);
 }
 
-/* Labels of letters, digits and inner dashes, between dots; a port. */
+/* Labels of letters, digits and inner dashes, separated by dots; then a port. */
 static bool domain_fits(const char *at, const char *end)
 {
 	for (;;) {
@@ -44,8 +44,8 @@ static bool domain_fits(const char *at, const char *end)
 	}
 }
 
-/* Small letters and digits, with ".", "_", "__" or dashes between, in folders. Returns
- * the end; NULL: it does not fit. */
+/* Lower-case letters and digits, separated by ".", "_", "__" or dashes, in folders.
+ * Returns the end; NULL: invalid. */
 static const char *path_end(const char *at)
 {
 	for (;;) {

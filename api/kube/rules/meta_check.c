@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rules for metadata, in the words of Kubernetes. */
+ * The rules for metadata, with the messages of Kubernetes. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define LABEL_MAX     63
 #define SUBDOMAIN_MAX 253
 #define FIELD_SIZE    256
-/* Of a name with its prefix; what is longer is wrong in any case. */
+/* The length with the prefix; anything longer is invalid. */
 #define ANNOTATION_KEY_MAX (SUBDOMAIN_MAX + 1 + LABEL_MAX)
 
 #define LABEL_RULE                                                                          \
@@ -116,7 +116,7 @@ static void check_labels(const json_t *labels, struct neap_causes *causes)
 	}
 }
 
-/* Keys as of labels, but in any case; values as they come, within a bound. */
+/* Keys as those of labels, in either case; any values, up to a total size. */
 static void check_annotations(const json_t *annotations, struct neap_causes *causes)
 {
 	const json_t *value;
@@ -153,8 +153,8 @@ static void check_annotations(const json_t *annotations, struct neap_causes *cau
 				NEAP_KUBE_ANNOTATIONS_MAX);
 }
 
-/* Those of Kubernetes itself are single words, and everybody's have a domain;
- * definitions, what they declare, events of core and leases are not so bound. */
+/* Kubernetes' own finalizers are single words; all others need a domain. Not so for
+ * definitions, declared kinds, core events and leases. */
 static bool is_finalizer_word(const struct neap_kube_kind *kind, const char *text)
 {
 	static const char *const known[] = {"kubernetes", "orphan", "foregroundDeletion"};
@@ -198,7 +198,7 @@ static void check_finalizers(const struct neap_kube_kind *kind, const json_t *li
 					    text ? err.msg : "must be a string");
 			continue;
 		}
-		/* What was there before may stay. */
+		/* Existing finalizers may stay. */
 		if (!is_finalizer_word(kind, text) && !rule_seen_has(&seen, text))
 			neap_causes_invalid(causes, field, value,
 					    "name is neither a standard finalizer name "
@@ -213,7 +213,7 @@ static void check_finalizers(const struct neap_kube_kind *kind, const json_t *li
 	rule_seen_done(&seen);
 }
 
-/* An apiVersion has one slash at most; an event owns nothing. */
+/* An apiVersion has at most one slash; an event cannot be an owner. */
 static void check_owner_type(const json_t *owner, const json_t *list,
 			     struct neap_causes *causes)
 {
