@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An answer holds its position in the files and reads the next block when its client took
- * the last one; output for a slow client stays on disk. All idle answers check again on
- * one timer. */
+ * Serves logs of containers. A response keeps its position in the files, and reads the
+ * next block when its client has taken the last one. Output for a slow client stays on
+ * disk. All idle responses check again on one timer. */
 #include "api/kube/log/log.h"
 
 #include <errno.h>
@@ -24,12 +24,12 @@ struct follower {
 	struct neap_http_stream *stream;
 	struct neap_log_read *read;
 	struct event *again; /* its next turn */
-	int container_fd;    /* the folder that has the attempts */
+	int container_fd;    /* the folder of the attempts */
 	int attempt;
-	int64_t version; /* of the pod, as it was looked at */
+	int64_t version; /* of the pod, when it was last read */
 	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID];
-	bool is_idle; /* until the timer: all that is there is sent */
-	bool is_cut;  /* it goes when the connection does */
+	bool is_idle; /* waits for the timer: all that exists is sent */
+	bool is_cut;  /* freed with the connection */
 };
 
 struct kube_logs {
@@ -38,7 +38,7 @@ struct kube_logs {
 	struct follower *followers;
 	size_t count;
 	struct event *timer;
-	char block[NEAP_LOG_BLOCK]; /* of whoever has its turn */
+	char block[NEAP_LOG_BLOCK]; /* shared: of the follower that has its turn */
 };
 
 /* --- which container --- */
@@ -152,7 +152,7 @@ static int fail_not_started(struct call *call, const json_t *tree, const char *c
 
 /* --- where it is --- */
 
-/* -1: not there, or no folder. */
+/* -1: not found, or not a folder. */
 static int open_folder(const struct kube_logs *logs, const char *uid,
 		       const char *container)
 {
@@ -161,8 +161,8 @@ static int open_folder(const struct kube_logs *logs, const char *uid,
 	return pod < 0 ? -1 : neap_log_open(pod, container, O_RDONLY | O_DIRECTORY);
 }
 
-/* The newest one has ended, and the next waits for its time: it is the previous one,
- * too. */
+/* The newest attempt has ended, and the next has not started: so it is also the previous
+ * one. */
 static bool is_between(const json_t *status)
 {
 	const json_t *last = json_object_get(status, "lastState");
@@ -171,7 +171,8 @@ static bool is_between(const json_t *status)
 	       json_object_get(last, "terminated");
 }
 
-/* *ret_attempt: its number; returns its folder, -1 with call->failure. */
+/* Returns the folder of the attempt, *ret_attempt is its number; -1 with
+ * call->failure. */
 static int open_attempt(struct call *call, const json_t *tree, const char *container,
 			int container_fd, bool is_previous, int *ret_attempt)
 {
@@ -233,13 +234,13 @@ static void turn_later(struct follower *follower)
 		event_active(follower->again, EV_TIMEOUT, 0);
 }
 
-/* It took the last block. */
+/* The client took the last block. */
 static void has_room(void *arg)
 {
 	turn_later(arg);
 }
 
-/* One step. Ends the follower when there is nothing more to come. */
+/* One step. Ends the follower when no more can come. */
 static void take_turn(struct follower *follower)
 {
 	struct kube_logs *logs = follower->logs;
@@ -249,7 +250,7 @@ static void take_turn(struct follower *follower)
 	int pushed = 1;
 
 	if (state < 0) {
-		/* An end as of all would hide that some is missing. */
+		/* A normal end would hide that output is missing. */
 		follower->is_cut = true;
 		neap_http_stream_cut(follower->stream);
 		return;
@@ -276,8 +277,8 @@ static void its_turn(evutil_socket_t fd, short what, void *arg)
 		take_turn(arg);
 }
 
-/* Whether its pod runs no more, or its container runs anew: also where nobody could write
- * how it ended. */
+/* Whether the pod or container has ended, or the container was restarted, also when no
+ * file says how it ended. */
 static bool is_past(struct follower *follower)
 {
 	struct neap_object *pod = neap_store_find(follower->logs->kube->store, "pods",
@@ -292,7 +293,7 @@ static bool is_past(struct follower *follower)
 		return false;
 	tree = neap_object_tree(pod);
 	if (!tree)
-		return false; /* another time */
+		return false; /* later */
 	follower->version = pod->version;
 	phase = text_at(json_object_get(tree, "status"), "phase");
 	is_so = strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0 ||
@@ -328,7 +329,7 @@ static int fail_option(struct call *call, const char *field, const char *value,
 			      call->target.name, field, value, why);
 }
 
-/* -1 when it is not said. */
+/* -1 when missing. */
 static int option_number(struct call *call, const char *name, int64_t least, int64_t *ret)
 {
 	const char *text = call_query(call, name);
@@ -403,7 +404,7 @@ static struct follower *follower_new_take(struct call *call,
 	return NULL;
 }
 
-/* From a pod and what is asked of it to a follower that has no stream yet. NULL with
+/* Makes a follower without a stream from a pod and the request's options. NULL with
  * call->failure. */
 static struct follower *make_follower(struct call *call, struct neap_object *pod,
 				      const json_t *tree)
@@ -436,7 +437,7 @@ static struct follower *make_follower(struct call *call, struct neap_object *pod
 		follower_free(follower);
 		return NULL;
 	}
-	if (is_previous) /* also where nobody could write how it ended */
+	if (is_previous) /* also when no file says how it ended */
 		neap_log_read_finish(follower->read);
 	return follower;
 }

@@ -7,7 +7,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
-/* Behind the time: " stdout F" and a blank before the text. */
+/* After the time: " stdout F" and a blank, then the text. */
 #define STREAM_AT (NEAP_LOG_TIME + 1)
 #define TAG_AT    (STREAM_AT + 7)
 #define TEXT_AT   (TAG_AT + 2)
@@ -48,7 +48,7 @@ void neap_log_filter_init(struct neap_log_filter *filter, bool has_times,
 	*filter = (struct neap_log_filter){.has_times = has_times, .left = limit_bytes};
 	if (since_usec <= 0 || !neap_time_format(since_usec, 6, text, sizeof(text)))
 		return;
-	/* As times stand in lines, so that they compare as texts. */
+	/* In the format of lines, so that times compare as texts. */
 	text[strlen(text) - 1] = '\0';
 	(void)snprintf(filter->since, sizeof(filter->since), "%s000Z", text);
 }
@@ -64,8 +64,7 @@ static size_t line_take(struct neap_log_filter *filter, const char *at, size_t l
 	if (!filter->is_within)
 		filter->is_before =
 			memcmp(line.time, filter->since, strlen(filter->since)) < 0;
-	/* What is made is shorter than what it is made of, and lies before what was not
-	 * looked at. */
+	/* Output is shorter than its input, and overwrites only what was read. */
 	if (!filter->is_before) {
 		if (filter->has_times && !filter->is_within) {
 			memmove(to, line.time, NEAP_LOG_TIME);
@@ -108,7 +107,7 @@ bool neap_log_filter_is_full(const struct neap_log_filter *filter)
 bool neap_log_tail_take(struct neap_log_tail *tail, const char *block, size_t len,
 			size_t *ret_at)
 {
-	size_t end = len; /* behind a line's end, or 0 */
+	size_t end = len; /* after a line's end, or 0 */
 
 	while (end > 0) {
 		const char *before = end > 1 ? memrchr(block, '\n', end - 1) : NULL;

@@ -12,9 +12,9 @@
 
 #include "engine/base/mem.h"
 
-/* Files of one attempt; older ones are not seen. */
+/* Files of one attempt; older ones are ignored. */
 #define FILES_MAX 256
-/* Looks at a folder that is being changed, before it has to wait. */
+/* Tries on a folder that keeps changing, before waiting. */
 #define LOOKS_MAX 8
 
 enum phase { AT_START, LOOKING_BACK, READING, DONE };
@@ -26,18 +26,18 @@ struct neap_log_read {
 	struct neap_log_tail tail;
 	enum phase phase;
 	ino_t inode; /* of fd */
-	/* The first byte that was not taken; looking back: behind the last one that was
-	 * not looked at. */
+	/* The position of the next byte. When looking back: the end of what is not
+	 * searched yet. */
 	int64_t at;
-	bool is_in_long; /* of a line that is too long */
-	bool is_left;    /* there is a newer file, so this one has its last byte */
+	bool is_in_long; /* within a line that is too long */
+	bool is_left;    /* there is a newer file, so this one is complete */
 	bool is_over;    /* nobody writes any more */
-	bool has_end;    /* without follow: what was there at the start ends ... */
+	bool has_end;    /* without follow: what existed at the start ends ... */
 	ino_t end_inode; /* ... in this file */
 	int64_t end_at;  /* ... here */
 };
 
-/* The files, the newest first. */
+/* The files, newest first. */
 struct files {
 	size_t count;
 	struct {
@@ -56,7 +56,7 @@ int neap_log_open(int dir_fd, const char *name, int flags)
 	return openat(dir_fd, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 }
 
-/* Digits alone, as they are written. -1: something else. */
+/* A number in plain digits. -1: anything else. */
 static int number_of(const char *text)
 {
 	int number = 0;
@@ -71,7 +71,7 @@ static int number_of(const char *text)
 	return number;
 }
 
-/* Each name in a folder. False: it cannot be read, with errno. */
+/* Calls take for each name in a folder. False: it cannot be read, see errno. */
 static bool names_each(int dir_fd, void (*take)(void *arg, const char *name), void *arg)
 {
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -146,7 +146,7 @@ static const char *name_of(int number, char *buf, size_t size)
 	return buf;
 }
 
-/* A regular file's inode; 0: there is none. */
+/* The inode of a regular file; 0: there is none. */
 static ino_t inode_of(const struct neap_log_read *read, const char *name)
 {
 	struct stat st;
@@ -189,7 +189,7 @@ static bool is_same(const struct files *a, const struct files *b)
 	return true;
 }
 
-/* Place of the file that the reader is in; count: it is removed. */
+/* The index of the reader's file; count: it is deleted. */
 static size_t place_of(const struct neap_log_read *read, const struct files *files)
 {
 	size_t i = 0;
@@ -201,7 +201,7 @@ static size_t place_of(const struct neap_log_read *read, const struct files *fil
 
 enum which { NEWEST, OLDEST, NEWER, OLDER };
 
-/* Place of what is wanted in the list; -1: there is none. */
+/* The index of the wanted file; -1: there is none. */
 static int choose(const struct neap_log_read *read, const struct files *files,
 		  enum which which)
 {
@@ -213,12 +213,12 @@ static int choose(const struct neap_log_read *read, const struct files *files,
 		return count - 1;
 	place = (int)place_of(read, files);
 	if (which == NEWER)
-		return place - 1; /* of one that is removed: the oldest */
+		return place - 1; /* the current file is deleted: take the oldest */
 	return place + 1 < count ? place + 1 : -1;
 }
 
-/* Opens one as the folder is before and after. 1: *ret_fd; 0: there is none; -1 with
- * errno, EAGAIN when the folder changed all the time. */
+/* Opens a file if the folder is unchanged before and after. 1: *ret_fd; 0: there is none;
+ * -1 with errno, EAGAIN when the folder kept changing. */
 static int files_open(const struct neap_log_read *read, enum which which, int *ret_fd)
 {
 	struct files before, after;
@@ -261,7 +261,7 @@ static int fail(const char *what, struct neap_error *err)
 	return neap_error_sys(err, "%s what it printed", what);
 }
 
-/* Nothing in the file is as new as what is wanted, and nothing comes any more. */
+/* All of the file is older than what is wanted, and it does not grow. */
 static bool is_too_old(const struct neap_log_read *read, const struct stat *st)
 {
 	return read->wish.since_usec > 0 && inode_of(read, "log") != st->st_ino &&
@@ -270,7 +270,8 @@ static bool is_too_old(const struct neap_log_read *read, const struct stat *st)
 
 enum turned { TO_NONE, TO_ONE, TO_RETRY };
 
-/* To another file, looking back from its end, else from its beginning. -code. */
+/* Moves to another file: to its end when looking back, else to its beginning. Returns
+ * -code. */
 static int turn_to(struct neap_log_read *read, enum which which, struct neap_error *err)
 {
 	struct stat st;
@@ -294,11 +295,11 @@ static int turn_to(struct neap_log_read *read, enum which which, struct neap_err
 	read->at = read->phase == LOOKING_BACK || read->is_left ? st.st_size : 0;
 	if (read->phase == LOOKING_BACK && read->has_end &&
 	    read->inode == read->end_inode && read->end_at < read->at)
-		read->at = read->end_at; /* what came since is not asked for */
+		read->at = read->end_at; /* later output is not wanted */
 	return TO_ONE;
 }
 
-/* Without follow what there is now is all of it. */
+/* Without follow, reading ends at the present end. */
 static void note_end(struct neap_log_read *read)
 {
 	struct stat st;
@@ -311,7 +312,7 @@ static void note_end(struct neap_log_read *read)
 	read->end_at = st.st_size;
 }
 
-/* At the end of the newest file, or without any. */
+/* At the end of the newest file, or without any file. */
 static int at_end(struct neap_log_read *read)
 {
 	bool was_over = read->is_over;
@@ -321,8 +322,8 @@ static int at_end(struct neap_log_read *read)
 		read->phase = DONE;
 		return NEAP_LOG_END;
 	}
-	/* Nobody writes, or the folder went: one more look, as the last lines may have
-	 * come since. */
+	/* The writer has ended, or the folder is deleted. Look once more for last
+	 * lines. */
 	read->is_over = !read->wish.is_follow ||
 			fstatat(read->dir_fd, "exit", &st, AT_SYMLINK_NOFOLLOW) == 0 ||
 			(fstat(read->dir_fd, &st) == 0 && st.st_nlink == 0);
@@ -347,13 +348,13 @@ static int start(struct neap_log_read *read, struct neap_error *err)
 
 /* --- looking back for the last lines --- */
 
-/* The file has nothing that was not looked at. */
+/* All of the file was searched. */
 static int look_further(struct neap_log_read *read, struct neap_error *err)
 {
 	int rc = turn_to(read, OLDER, err);
 
 	if (rc == TO_NONE)
-		read->phase = READING; /* fewer than wanted: all */
+		read->phase = READING; /* fewer than wanted: start at the first */
 	if (rc == TO_RETRY)
 		return NEAP_LOG_WAITS;
 	return rc < 0 ? rc : NEAP_LOG_MORE;
@@ -365,12 +366,12 @@ static int look_back(struct neap_log_read *read, char *block, struct neap_error 
 		read->at < (int64_t)NEAP_LOG_BLOCK ? (size_t)read->at : NEAP_LOG_BLOCK;
 	int64_t from = read->at - (int64_t)size;
 	ssize_t n = size ? pread(read->fd, block, size, from) : 0;
-	size_t first = 0, end = 0, found; /* between them whole lines */
+	size_t first = 0, end = 0, found; /* whole lines lie between them */
 	const char *mark;
 
 	if (n < 0)
 		return fail("read", err);
-	if ((size_t)n < size) { /* somebody cut it */
+	if ((size_t)n < size) { /* the file was truncated */
 		read->at = from;
 		return NEAP_LOG_MORE;
 	}
@@ -387,14 +388,14 @@ static int look_back(struct neap_log_read *read, char *block, struct neap_error 
 		read->at = from + (int64_t)(first + found);
 		return NEAP_LOG_MORE;
 	}
-	/* In the middle of a line that is too long there is nothing to hold to. */
+	/* Within a line that is too long there is no line end to start from. */
 	read->at = from > 0 && first < size ? from + (int64_t)first : from;
 	return read->at > 0 ? NEAP_LOG_MORE : look_further(read, err);
 }
 
 /* --- reading --- */
 
-/* Only a part of a line is left, or nothing. */
+/* Handles a part of a line at the end, or no more bytes. */
 static int read_further(struct neap_log_read *read, struct neap_error *err)
 {
 	int rc;
@@ -405,8 +406,8 @@ static int read_further(struct neap_log_read *read, struct neap_error *err)
 	}
 	if (!read->is_left && inode_of(read, "log") == read->inode)
 		return at_end(read);
-	/* There is a newer one, so nobody writes into this any more; but before that
-	 * somebody may have. */
+	/* There is a newer file, so nobody writes to this one now. But the last bytes may
+	 * have come since the last read. */
 	if (!read->is_left) {
 		read->is_left = true;
 		return NEAP_LOG_MORE;

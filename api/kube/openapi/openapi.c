@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Definitions of the OpenAPI document, and the document itself. Field numbers are from
- * gnostic's OpenAPIv2.proto. Named schemas are written once and referenced; others are
+ * Definitions of the OpenAPI document, and the document itself. Field numbers are those
+ * of gnostic's OpenAPIv2.proto. Named schemas are written once and referenced; others are
  * written inline. All versions of a kind have the same fields, so they share one
  * definition that lists them. */
 #include "api/kube/openapi/openapi.h"
@@ -15,18 +15,18 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
-/* Nesting of schemas without a name; those of a CustomResourceDefinition are no
- * deeper. */
+/* Nesting of unnamed schemas. Those of a CustomResourceDefinition are not deeper. */
 #define DEPTH_MAX (NEAP_SCHEMA_DEPTH_MAX + 2)
-/* Bytes of a document from which on the declared kinds are left open. */
+/* When the document exceeds this size, declared kinds are written without their
+ * fields. */
 #define CUSTOM_MAX (NEAP_BUF_REPLY / 2)
 #define NAME_SIZE  320
 
-/* A definition that is in the document, or still has to come into it. */
+/* A definition that is in the document, or will be. */
 struct definition {
 	const struct neap_schema *schema;
-	const struct neap_kube_kind *kind; /* NULL: a part */
-	/* of that version alone, whose bodies differ; SIZE_MAX: of all others */
+	const struct neap_kube_kind *kind; /* NULL: a part of objects */
+	/* of this version only, whose bodies differ; SIZE_MAX: of all others */
 	size_t body;
 	char name[NAME_SIZE];
 };
@@ -34,7 +34,7 @@ struct definition {
 struct writer {
 	struct neap_buf buf;
 	struct neap_map
-		*names; /* to struct definition, in the order in which they were met */
+		*names; /* by name: struct definition, in the order of discovery */
 	bool is_short;
 	bool is_circle;
 };
@@ -82,7 +82,7 @@ static struct definition *definition_add(struct writer *writer, const char *name
 	return NULL;
 }
 
-/* As Kubernetes names those of CustomResourceDefinitions: the group turned round,
+/* As Kubernetes names definitions of declared kinds: the group reversed,
  * "io.k8s.x.v1.Kind". */
 static void name_of(const struct neap_kube_kind *kind, char *name, size_t size)
 {
@@ -134,7 +134,7 @@ static void write_schema(struct writer *writer, const struct neap_schema *schema
 			 const struct neap_schema_field *field, const char *doc,
 			 unsigned depth);
 
-/* How a strategic patch merges what is here, as kubectl has it to compute one. */
+/* Writes how a strategic patch merges the field: kubectl needs it to compute one. */
 static void write_merge(struct neap_buf *buf, const struct neap_schema_field *field)
 {
 	const char *strategy = NULL;
@@ -155,7 +155,7 @@ static void write_merge(struct neap_buf *buf, const struct neap_schema_field *fi
 	}
 }
 
-/* A value as JSON, which is YAML, too. Takes the value. */
+/* The value as JSON, which is valid YAML. Takes the value. */
 static char *yaml_take(struct writer *writer, json_t *value)
 {
 	char *text = value != NULL ? neap_json_dump(value, JSON_COMPACT | JSON_ENCODE_ANY)
@@ -166,7 +166,7 @@ static char *yaml_take(struct writer *writer, json_t *value)
 	return text;
 }
 
-/* Names of fields can hold anything. */
+/* Field names may contain anything. */
 static json_t *list_of(const char *const *names)
 {
 	json_t *list = json_array();
@@ -268,8 +268,8 @@ static void write_fields(struct writer *writer, const struct neap_schema *schema
 	neap_proto_end(buf, properties);
 }
 
-/* What kubectl would refuse to be open is written without its fields: it takes those that
- * are named for all that there are. */
+/* Writes an open object without its fields: kubectl would take the named fields for the
+ * only valid ones. */
 static void write_open(struct neap_buf *buf, const struct neap_schema *schema)
 {
 	if (schema->type == NEAP_SCHEMA_OBJECT)
@@ -320,8 +320,8 @@ static void write_by_type(struct writer *writer, const struct neap_schema *schem
 	}
 }
 
-/* The content of a schema that stands somewhere: a reference when it has a name. doc:
- * NULL: its own. */
+/* Writes the content of a schema: a reference if it has a name. doc: NULL: the schema's
+ * own. */
 static void write_schema(struct writer *writer, const struct neap_schema *schema,
 			 const struct neap_schema_field *field, const char *doc,
 			 unsigned depth)
@@ -333,7 +333,7 @@ static void write_schema(struct writer *writer, const struct neap_schema *schema
 		buf->failed = true;
 		return;
 	}
-	/* Items are explained by their definition. */
+	/* The definition of the items has their description. */
 	if (doc == NULL && (field != NULL || schema->name == NULL))
 		doc = schema->doc;
 	if (schema->name != NULL) {
@@ -354,7 +354,7 @@ static void write_schema(struct writer *writer, const struct neap_schema *schema
 
 /* --- definitions --- */
 
-/* The versions of a kind whose bodies it describes. */
+/* Writes the versions of a kind whose bodies the definition describes. */
 static void write_kind(struct neap_buf *buf, const struct definition *definition)
 {
 	const struct neap_kube_kind *kind = definition->kind;
@@ -400,7 +400,7 @@ static void write_definition(struct writer *writer, const struct definition *def
 	neap_proto_end(buf, named);
 }
 
-/* A kind whose definition is far too long must not take the others' away. */
+/* A kind with an oversized definition must not crowd out other kinds. */
 static void write_bounded(struct writer *writer, const struct definition *definition)
 {
 	bool is_custom = definition->kind != NULL && definition->kind->is_custom;
@@ -416,7 +416,7 @@ static void write_bounded(struct writer *writer, const struct definition *defini
 	write_definition(writer, definition, true);
 }
 
-/* Each may bring further ones. */
+/* Each may add more. */
 static void write_definitions(struct writer *writer)
 {
 	size_t definitions = neap_proto_begin(&writer->buf, DOCUMENT_DEFINITIONS), i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Paths of the OpenAPI document: the verbs of each version of each kind. kubectl assumes
- * server-side dry run for a kind when its PATCH has a parameter "dryRun". */
+ * that a kind supports server-side dry run when its PATCH has a parameter "dryRun". */
 #include <stdio.h>
 
 #include "api/kube/openapi/openapi_priv.h"
@@ -14,7 +14,7 @@ static const struct parameter dry_run = {
 	"dryRun", "string", "All: everything is done but storing the result."};
 static const struct parameter field_manager = {"fieldManager", "string",
 					       "Who makes this change."};
-/* A kubectl from 1.27 on leaves checks to a server that has this for PATCH. */
+/* kubectl from 1.27 on leaves validation to the server if PATCH has this parameter. */
 static const struct parameter field_validation = {
 	"fieldValidation", "string",
 	"What becomes of unknown fields: Strict refuses, Warn tells, Ignore drops them."};
@@ -40,7 +40,7 @@ static const struct parameter propagation = {
 	"propagationPolicy", "string",
 	"What becomes of dependents: Orphan, Background, Foreground."};
 
-/* What a method of a path may be told by its query; the first NULL ends. */
+/* A method of a path, and its query parameters, ended by NULL. */
 struct method {
 	unsigned item; /* number in a PathItem */
 	const char *action, *verb;
@@ -70,14 +70,14 @@ static const struct method to_patch = {
 	"patch",
 	{&dry_run, &field_manager, &field_validation, &force}};
 
-/* What is named here ends in NULL. */
+/* These lists end in NULL. */
 static const struct method *const of_all_namespaces[] = {&to_list, NULL};
 static const struct method *const of_made_collection[] = {&to_list, NULL};
 static const struct method *const of_collection[] = {&to_list, &to_create, &to_delete_all,
 						     NULL};
 static const struct method *const of_object[] = {&to_read, &to_replace, &to_delete,
 						 &to_patch, NULL};
-/* Of kinds that are made when somebody asks. */
+/* Kinds that are computed on request. */
 static const struct method *const of_made[] = {&to_read, NULL};
 static const struct method *const of_part[] = {&to_read, &to_replace, &to_patch, NULL};
 
@@ -111,7 +111,7 @@ static void write_query(struct neap_buf *buf, const struct parameter *parameter)
 	parameter_end(buf, count, begun);
 }
 
-/* Of all methods of a path. */
+/* A parameter of all methods of a path. */
 static void write_in_path(struct neap_buf *buf, const char *name, const char *doc)
 {
 	size_t begun[4];
@@ -127,15 +127,14 @@ static void write_in_path(struct neap_buf *buf, const char *name, const char *do
 
 /* --- operations --- */
 
-/* A path, and of which kind that is which lies there. */
+/* A path, and the kind that it serves. */
 struct place {
 	const char *path;
 	const struct method *const *methods;
 	const char *group, *version, *kind;
 	bool has_namespace, has_name;
 	bool is_custom; /* no strategic patches */
-	/* In the name of an operation: the kind whose path it is, and "Status" or
-	 * "Scale". */
+	/* For operation names: the kind of the path, and "Status" or "Scale". */
 	const char *of, *part;
 };
 
@@ -154,8 +153,8 @@ static void write_responses(struct neap_buf *buf)
 	neap_proto_end(buf, responses);
 }
 
-/* kubectl of 1.27 and later computes strategic patches by this document only where it is
- * said that they are taken. */
+/* kubectl from 1.27 on computes strategic patches by this document only if it says that
+ * they are accepted. */
 static void write_patch_types(struct neap_buf *buf, const struct place *place)
 {
 	neap_proto_text(buf, OPERATION_CONSUMES, "application/json-patch+json");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writes protobuf. A message's length precedes it in one to five bytes, so the content is
- * moved when it ends, which costs a copy per level. */
+ * Writes protobuf. A message's length precedes it in one to five bytes. So the content is
+ * moved when the message ends, which costs one copy per level. */
 #include "api/kube/openapi/proto.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A body is "k8s\0" and a message Unknown {1 typeMeta {1 apiVersion, 2 kind}, 2 raw, 3
- * contentEncoding}, whose raw is the object. It is read by the schema of its kind, as
- * JSON is; a table has only the numbers that the fields have. Schemas that have numbers
- * are not recursive, so nesting ends. */
+ * Decodes protobuf bodies. A body is "k8s\0" and a message Unknown {1 typeMeta {1
+ * apiVersion, 2 kind}, 2 raw, 3 contentEncoding}, whose raw is the object. The schema of
+ * the kind controls decoding, as for JSON; a table adds only the field numbers. Schemas
+ * with numbers are not recursive, so nesting is limited. */
 #include "api/kube/openapi/protobuf.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "engine/base/utf8.h"
 #include "engine/json/json.h"
 
-#define SHOWN_BYTES 64 /* of a kind in a message */
+#define SHOWN_BYTES 64 /* of a kind in messages */
 
 /* --- numbers --- */
 
@@ -36,17 +36,17 @@ const struct proto_numbers *neap_proto_numbers_find(const char *name)
 
 /* --- members --- */
 
-/* A body while it is read. */
+/* The state of decoding a body. */
 struct decoding {
 	struct neap_error *err;
-	size_t fields; /* so far: each makes some values at most */
+	size_t fields; /* so far; each creates only a few values */
 };
 
 static int message_decode(const struct neap_schema *schema,
 			  const struct proto_numbers *numbers, struct proto_in in,
 			  json_t *object, struct decoding *run);
 
-/* What is there under the name, or a new one; NULL without memory. Borrowed. */
+/* The member, or a new one; NULL without memory. Borrowed. */
 static json_t *member_get(json_t *object, const char *name, json_t *(*make)(void))
 {
 	json_t *value = json_object_get(object, name);
@@ -71,8 +71,8 @@ static int made(const json_t *value, struct neap_error *err)
 	return value != NULL ? 0 : neap_error_nomem(err);
 }
 
-/* The first field of a message, which is bytes: Quantity {1 string}, RawExtension {1
- * raw}. */
+/* Reads the first field of a message, which is bytes: Quantity {1 string}, RawExtension
+ * {1 raw}. */
 static int inner_read(struct proto_in in, struct proto_in *ret, struct neap_error *err)
 {
 	struct proto_field field;
@@ -124,7 +124,7 @@ static int any_read(struct proto_in in, json_t **ret, struct neap_error *err)
 	return rc < 0 ? neap_error_nomem(err) : 0;
 }
 
-/* A new value in *ret; NULL: it is none, as a time that is not set. */
+/* *ret is a new value; NULL: none, as for a zero time. */
 static int value_read(const struct neap_schema *schema, const struct proto_field *field,
 		      json_t **ret, struct decoding *run)
 {
@@ -225,7 +225,7 @@ static int too_many(struct neap_error *err)
 			      NEAP_KUBE_VALUES_MAX);
 }
 
-/* One item of a list, or numbers of it side by side in one field. */
+/* Adds one item of a list, or a packed field of numbers. */
 static int items_add(const struct neap_schema *schema, const struct proto_field *field,
 		     json_t *list, struct decoding *run)
 {
@@ -253,7 +253,7 @@ static int items_add(const struct neap_schema *schema, const struct proto_field 
 	return rc;
 }
 
-/* As Go has it for what is not set. */
+/* Whether it is the zero value of Go. */
 static bool is_zero(const json_t *value)
 {
 	return json_is_false(value) ||
@@ -320,7 +320,7 @@ static int field_decode(const struct neap_schema *schema, const char *name,
 	return rc;
 }
 
-/* Fields that are not known are skipped, as protobuf wants it. */
+/* Unknown fields are skipped, as protobuf requires. */
 static int message_decode(const struct neap_schema *schema,
 			  const struct proto_numbers *numbers, struct proto_in in,
 			  json_t *object, struct decoding *run)
@@ -383,7 +383,7 @@ static bool is_text(const struct proto_in *in, const char *text, size_t len)
 	return proto_left(in) == len && (len == 0 || memcmp(in->at, text, len) == 0);
 }
 
-/* The group is the same, and there is but a version behind it. */
+/* Whether the group is equal, followed by only a version. */
 static bool is_of_group(const struct proto_in *api_version, const char *group)
 {
 	size_t len = strlen(group), all = proto_left(api_version);
@@ -400,12 +400,12 @@ static bool is_of(const struct unknown *unknown, const char *group, const char *
 	       (group == NULL || is_of_group(&unknown->api_version, group));
 }
 
-/* NULL: there is no such kind. */
+/* NULL: no such kind. */
 static const struct neap_schema *schema_find(const struct unknown *unknown)
 {
 	static const struct neap_kube_kind *const *const tables[] = {
 		neap_kube_core_kinds, neap_kube_apps_kinds, neap_kube_other_kinds};
-	/* Clients name the group of what they delete. */
+	/* In delete options clients use the group of the object. */
 	static const struct {
 		const char *group;
 		const struct neap_kube_body *body;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Protobuf fields on the wire, and the Kubernetes values made from them. */
+ * Protobuf fields on the wire, and Kubernetes values made from them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "engine/base/utf8.h"
 
 #define USEC_PER_SEC INT64_C(1000000)
-/* The years 1 to 9999, as RFC 3339 and Go have them. */
+/* The years 1 to 9999: the range of RFC 3339 and Go. */
 #define SECONDS_MIN INT64_C(-62135596800)
 #define SECONDS_MAX INT64_C(253402300799)
 
@@ -60,7 +60,7 @@ bool neap_proto_field_read(struct proto_in *in, struct proto_field *ret)
 		return neap_proto_varint_read(in, &len) &&
 		       bytes_read(in, len, &ret->bytes);
 	}
-	return false; /* groups, which Kubernetes never had */
+	return false; /* groups, which Kubernetes never uses */
 }
 
 int neap_proto_malformed(struct neap_error *err, const char *what)

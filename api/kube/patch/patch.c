@@ -9,8 +9,8 @@
 
 #include "api/kube/patch/patch_priv.h"
 
-/* Steps for each value of object and patch, and some for small ones: a patch that touches
- * every value a few times goes through, one that does so again and again does not. */
+/* The limit of steps: some for each value of object and patch, and a minimum for small
+ * ones. A patch may touch every value a few times, but not again and again. */
 #define STEPS_PER_NODE 16
 #define STEPS_ANYWAY   1000000
 
@@ -47,7 +47,7 @@ bool neap_patch_type_parse(const char *media_type, enum neap_patch_type *ret)
 
 /* --- RFC 7386 --- */
 
-/* object NULL, or no map: as an empty map where the patch is a map. */
+/* If the patch is a map, an object that is NULL or not a map counts as an empty map. */
 static int merge(struct neap_patch_run *run, const json_t *object, const json_t *patch,
 		 json_t **ret)
 {

@@ -2,7 +2,7 @@
  *
  * JSON patches (RFC 6902): operations applied in order to a copy of the object, which is
  * discarded on an error. All operations are checked first, so a malformed one is reported
- * whatever the object contains. Error texts are those of kube-apiserver's library. */
+ * whatever the object contains. Messages are those of kube-apiserver's library. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,15 +11,15 @@
 #include "api/kube/patch/patch_priv.h"
 #include "engine/base/mem.h"
 
-#define SHOWN_BYTES 100 /* of a path in a message */
+#define SHOWN_BYTES 100 /* of a path in messages */
 #define INDEX_BYTES 15  /* digits of an index; no list is that long */
-#define MOVED_ITEMS 64  /* so many pointers of a list are moved along in one step */
+#define MOVED_ITEMS 64  /* how many pointers of a list one step moves */
 
 struct doc {
 	struct neap_patch_run *run;
 	json_t *root;  /* owned */
-	size_t copied; /* bytes by all copies so far */
-	/* The operation that is at work. */
+	size_t copied; /* bytes of all copies so far */
+	/* The current operation. */
 	size_t index;
 	const json_t *path, *from,
 		*value; /* from and value NULL where they are not used */
@@ -32,15 +32,15 @@ struct op {
 	int (*apply)(struct doc *doc);
 };
 
-/* Where a pointer leads: the container and the name or index in it. */
+/* The target of a pointer: the container, and the name or index in it. */
 struct place {
 	char *token; /* the last one, decoded; owned */
 	size_t token_len;
-	size_t count;   /* of tokens; 0: the document itself, and there is no parent */
-	json_t *parent; /* NULL with tokens: there is no such container */
+	size_t count;   /* of tokens; 0: the whole document, which has no parent */
+	json_t *parent; /* NULL with tokens: no container there */
 };
 
-/* member: of the operation, "" for the operation as a whole. */
+/* member: the operation's; "" for the whole operation. */
 static int NEAP_PRINTF(4, 5) refuse(struct doc *doc, const char *member,
 				    enum neap_code code, const char *fmt, ...)
 {
@@ -82,7 +82,7 @@ static size_t token_count(const json_t *pointer)
 	return count;
 }
 
-/* Decodes up to the next slash, which is returned, or the end. */
+/* Decodes a token. Returns the slash that follows, or the end. */
 static const char *token_read(const char *at, struct place *place)
 {
 	place->token_len = 0;
@@ -97,7 +97,7 @@ static const char *token_read(const char *at, struct place *place)
 	return at;
 }
 
-/* Digits without a sign and without a zero before others. */
+/* Digits without a sign or leading zero. */
 static bool is_index(const char *token)
 {
 	size_t len = strspn(token, "0123456789");
@@ -105,7 +105,7 @@ static bool is_index(const char *token)
 	return len > 0 && token[len] == '\0' && (token[0] != '0' || len == 1);
 }
 
-/* SIZE_MAX also for one that is longer than any list. */
+/* SIZE_MAX if it is longer than any index. */
 static size_t index_of(const char *token)
 {
 	if (!is_index(token) || strlen(token) > INDEX_BYTES)
@@ -120,7 +120,7 @@ static json_t *child_get(const json_t *parent, const char *token)
 	return json_object_get(parent, token);
 }
 
-/* Follows a pointer to the container of what it names. */
+/* Follows a pointer to the container of its target. */
 static int place_find(struct doc *doc, const json_t *pointer, struct place *place)
 {
 	const char *at = json_string_value(pointer);
@@ -156,7 +156,7 @@ static json_t *place_get(const struct doc *doc, const struct place *place)
 	return place->parent != NULL ? child_get(place->parent, place->token) : NULL;
 }
 
-/* Moving what lies behind an item costs, which many operations on a long list could add
+/* Spends steps for moving the items after index: many operations on a long list could add
  * up. */
 static int spend_move(struct doc *doc, const json_t *list, size_t index)
 {
@@ -164,13 +164,13 @@ static int spend_move(struct doc *doc, const json_t *list, size_t index)
 				(json_array_size(list) - index) / MOVED_ITEMS + 1);
 }
 
-/* what: the operation, for the message. */
+/* what: the operation's name, for the message. */
 static int index_refuse(struct doc *doc, const char *what, const char *path,
 			const char *token)
 {
 	char shown[SHOWN_BYTES];
 
-	(void)neap_strcopy(shown, sizeof(shown), token); /* cut is fine */
+	(void)neap_strcopy(shown, sizeof(shown), token); /* may be cut */
 	if (is_index(token) || (token[0] == '-' && is_index(token + 1)))
 		return refuse(doc, "", NEAP_ECONFLICT,
 			      "error in %s for path: '%s': Unable to access invalid "
@@ -182,8 +182,7 @@ static int index_refuse(struct doc *doc, const char *what, const char *path,
 		      what, path, shown);
 }
 
-/* Puts a value into the place of doc->path, which is there but for its last token. Takes
- * the value. */
+/* Adds a value at doc->path, whose container exists. Takes the value. */
 static int place_add_take(struct doc *doc, const struct place *place, const char *what,
 			  json_t *value)
 {
@@ -215,7 +214,7 @@ static int place_add_take(struct doc *doc, const struct place *place, const char
 	return 0;
 }
 
-/* Takes out what is there. */
+/* Removes the target, which exists. */
 static int place_remove(struct doc *doc, const struct place *place)
 {
 	size_t index;
@@ -240,7 +239,7 @@ static int too_deep(struct doc *doc)
 
 /* --- operations --- */
 
-/* A copy of the operation's value, with room for its levels below the place. */
+/* A copy of the operation's value. Its depth below the place is checked. */
 static int value_copy(struct doc *doc, const struct place *place, json_t **ret)
 {
 	struct neap_patch_size size;
@@ -287,7 +286,7 @@ static int op_remove(struct doc *doc)
 		return place_remove(doc, &place);
 	if (json_is_array(place.parent))
 		return index_refuse(doc, "remove", doc->shown, place.token);
-	(void)neap_strcopy(shown, sizeof(shown), place.token); /* cut is fine */
+	(void)neap_strcopy(shown, sizeof(shown), place.token); /* may be cut */
 	return refuse(doc, "", NEAP_ECONFLICT,
 		      "error in remove for path: '%s': Unable to remove nonexistent key: "
 		      "%s: missing value",
@@ -312,7 +311,7 @@ static int op_replace(struct doc *doc)
 		return rc;
 	if (json_is_array(place.parent)) {
 		(void)json_array_set_new(place.parent, index_of(place.token), value);
-		return 0; /* is there, so nothing is allocated */
+		return 0; /* exists, so nothing is allocated */
 	}
 	return place_add_take(doc, &place, "replace", value);
 }
@@ -334,7 +333,7 @@ static int destination_missing(struct doc *doc, const char *what)
 		      what, doc->shown);
 }
 
-/* Whether a value may lie that much deeper than it does. */
+/* Checks the depth of a value that moves from from_count tokens deep. */
 static int levels_check(struct doc *doc, const json_t *value, size_t from_count)
 {
 	struct neap_patch_size size;
@@ -442,7 +441,7 @@ static const struct op ops[] = {
 
 /* --- the patch --- */
 
-/* As Go names the kinds of JSON. */
+/* Go's names of JSON types. */
 static const char *json_kind(const json_t *value)
 {
 	switch (json_typeof(value)) {
@@ -486,7 +485,7 @@ static int pointer_check(struct doc *doc, const struct op *op, const char *membe
 			      "%s into Go value of type string",
 			      op->name, member, json_kind(pointer));
 	(void)neap_strcopy(shown, SHOWN_BYTES,
-			   json_string_value(pointer)); /* cut is fine */
+			   json_string_value(pointer)); /* may be cut */
 	if (!is_pointer(pointer))
 		return refuse(doc, member, NEAP_ECONFLICT,
 			      "%s operation failed to decode %s: \"%s\" is no JSON "
@@ -495,7 +494,7 @@ static int pointer_check(struct doc *doc, const struct op *op, const char *membe
 	return 0;
 }
 
-/* A value cannot become its own child: from leads through every place below it. */
+/* A value cannot become its own child: from would be a prefix of path. */
 static bool is_below(const json_t *path, const json_t *from)
 {
 	size_t path_len = json_string_length(path), from_len = json_string_length(from);
@@ -505,8 +504,7 @@ static bool is_below(const json_t *path, const json_t *from)
 	       json_string_value(path)[from_len] == '/';
 }
 
-/* Fills what the operation is about; all that can be wrong with it by itself is found
- * here. */
+/* Reads the operation, and reports all that is wrong with it by itself. */
 static int op_read(struct doc *doc, const json_t *row, const struct op **ret)
 {
 	const json_t *name;

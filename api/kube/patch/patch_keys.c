@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The position of a scalar in a list: indexes sorted by value. Built once per merged
- * list; no hash that hostile names could attack. */
+ * Finds the position of a scalar in a list: indexes sorted by value. Built once per
+ * merged list. There is no hash that hostile keys could attack. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ void neap_patch_keys_sort(struct neap_patch_keys *keys)
 	qsort_r(keys->sorted, keys->sorted_count, sizeof(*keys->sorted), compare, keys);
 }
 
-/* The first whose key is not below the other one, by a comparison of the same sign. */
+/* The first key that order() does not place below the given one. */
 static size_t find(const struct neap_patch_keys *keys, const json_t *key,
 		   const char *text,
 		   int (*order)(const json_t *have, const json_t *key, const char *text))
@@ -74,7 +74,7 @@ static int order_by_key(const json_t *have, const json_t *key, const char *text)
 	return neap_patch_scalar_compare(have, key);
 }
 
-/* Texts are the last of all scalars. */
+/* Texts sort after all other scalars. */
 static int order_by_text(const json_t *have, const json_t *key, const char *text)
 {
 	size_t have_len, text_len = strlen(text);

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lists of strategic merge patches. Items are told apart by their merge key, those of a
- * set by themselves. Each item of the object has a slot, and so has each of the patch;
- * what merges with another leaves its own slot empty. The order that comes out is that of
- * a kube-apiserver: items that the patch names stand as $setElementOrder has them, or
- * else as the patch has; the others stand as they stood; and one of these comes before a
- * named one only if it did so in the object. */
+ * Lists of strategic merge patches. Items are identified by their merge key, those of a
+ * set by their value. Each item of the object and of the patch has a slot; an item that
+ * merges with another leaves its own slot empty.
+ *
+ * The resulting order is a kube-apiserver's. Items in the patch are ordered by
+ * $setElementOrder, or else as in the patch. The others keep their order, and come before
+ * an item of the patch only if they did so in the object. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/kube/patch/patch_priv.h"
 #include "engine/base/mem.h"
 
-#define PRINTED 96 /* bytes of a value in a message */
+#define PRINTED 96 /* bytes of a value in messages */
 
 struct slot {
 	const json_t *key;
 	const json_t *item; /* borrowed; NULL: the slot is empty */
-	json_t *made; /* owned; what became of the item, NULL when it is unchanged */
-	size_t rank;  /* place in the wanted order, or NEAP_PATCH_NOWHERE */
-	/* place in the object of the first with this key, or NEAP_PATCH_NOWHERE */
+	json_t *made;       /* owned; the merged item, NULL when unchanged */
+	size_t rank;        /* place in the wanted order, or NEAP_PATCH_NOWHERE */
+	/* position in the object of the first with this key, or NEAP_PATCH_NOWHERE */
 	size_t before;
 };
 
@@ -29,17 +30,17 @@ struct lists {
 	const struct neap_schema *items;
 	const json_t *old, *change, *order; /* any may be NULL */
 	size_t old_count, change_count;
-	/* By the index in their list. Those of the patch are of items proper, and of what
-	 * is deleted. */
+	/* By index in their lists. change_keys has the patch's real items, gone_keys its
+	 * deletions. */
 	struct neap_patch_keys old_keys, change_keys, gone_keys, order_keys;
 	struct slot *slots;   /* of the object, then of the patch */
 	struct slot **sorted; /* as many */
-	bool is_replaced;     /* an item of the patch says so */
+	bool is_replaced;     /* an item of the patch requests it */
 };
 
 /* --- keys --- */
 
-/* By what an item is told apart. code: of an error. */
+/* Gets the key that identifies an item. code: of an error. */
 static int key_get(const struct lists *lists, const json_t *item, enum neap_code code,
 		   const json_t **ret)
 {
@@ -100,7 +101,7 @@ static int keys_read(const struct lists *lists, const json_t *list, enum neap_co
 	return 0;
 }
 
-/* One item of the patch: whose key is looked for, whose is deleted, or neither. */
+/* Reads one item of the patch: it has a key, deletes one, or neither. */
 static int change_read(struct lists *lists, size_t i, const json_t *item)
 {
 	enum neap_patch_directive directive = NEAP_DIRECTIVE_NONE;
@@ -146,7 +147,7 @@ static int change_keys_read(struct lists *lists)
 	return 0;
 }
 
-/* What the patch adds or changes has to be in $setElementOrder, in the same order. */
+/* Items that the patch adds or changes must be in $setElementOrder, in the same order. */
 static int order_check(const struct lists *lists)
 {
 	const struct neap_patch_keys *change = &lists->change_keys;
@@ -177,8 +178,7 @@ static int order_check(const struct lists *lists)
 
 /* --- slots --- */
 
-/* A set that is merged has each value once; of objects with the same key each one stays,
- * as it did. */
+/* A merged set has each value once. Objects with the same key all stay. */
 static void old_fill(struct lists *lists)
 {
 	for (size_t i = 0; i < lists->old_count; i++) {
@@ -196,7 +196,7 @@ static void old_fill(struct lists *lists)
 	}
 }
 
-/* The slot in which an item of the patch ends up. */
+/* The slot for an item of the patch. */
 static struct slot *slot_of(const struct lists *lists, const json_t *key)
 {
 	size_t at = neap_patch_keys_find(&lists->old_keys, key);
@@ -253,8 +253,7 @@ static int compare(size_t a, size_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Those with a rank by it, then the others as they stood; what is new among them at the
- * end. */
+/* Slots with a rank sort by it; the others as before, new ones last. */
 static int slot_compare(const void *a, const void *b)
 {
 	const struct slot *left = *(struct slot *const *)a;
@@ -354,7 +353,7 @@ static int lists_merge(struct lists *lists, json_t **ret)
 
 	if (rc < 0)
 		return rc;
-	/* Its items are in the order that is wanted, or it would not have passed. */
+	/* The patch's items are in the wanted order already: this was checked. */
 	if (lists->is_replaced)
 		return neap_patch_adopt(lists->run, lists->change, ret);
 	lists->slots = neap_alloc_array(count, sizeof(*lists->slots));
@@ -387,7 +386,7 @@ int neap_patch_merge_list(struct neap_patch_run *run,
 		lists.merge_key = field->merge_key;
 		lists.items = field->schema != NULL ? field->schema->items : NULL;
 	}
-	/* An order of what is replaced says nothing. */
+	/* The order of a replaced list has no effect. */
 	if (merge == NEAP_LIST_ATOMIC ||
 	    (merge == NEAP_LIST_MAP && lists.merge_key == NULL))
 		return change != NULL ? neap_patch_adopt(run, change, ret)

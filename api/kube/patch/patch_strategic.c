@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Strategic merge patches: maps, and the directives in them. Behaviour and words of
- * errors are those of a kube-apiserver, but for what it keeps by oversight (directives
- * and nulls in parts that are new) or dies of (keys that are no scalars). A directive is
- * a member of the patch:
+ * Strategic merge patches: maps, and the directives in them. Behaviour and error messages
+ * are those of a kube-apiserver, except for its bugs: it keeps directives and nulls in
+ * new parts, and crashes on keys that are not scalars. A directive is a member of the
+ * patch:
  *
- *   $patch: replace | delete | merge     the map it stands in; merge is what happens
- *   without it, too
- *   $retainKeys: [...]                   all other members of the object go
- *   $setElementOrder/<field>: [...]      how the list has to be ordered
- *   $deleteFromPrimitiveList/<field>: [...]   scalars that go from the list
+ *   $patch: replace | delete | merge     what to do with this map; merge is the default
+ *   $retainKeys: [...]                   deletes all other members of the object
+ *   $setElementOrder/<field>: [...]      the order of the list
+ *   $deleteFromPrimitiveList/<field>: [...]   scalars to delete from the list
  *
- * The result is built new, member by member: first those of the object, in their
- * order. */
+ * The result is a new object, built member by member: first those of the old object, in
+ * their order. */
 #include <string.h>
 
 #include "api/kube/patch/patch_priv.h"
@@ -22,21 +21,21 @@
 #define RETAIN_KEYS "$retainKeys"
 #define SET_ORDER   "$setElementOrder"
 #define DELETE_FROM "$deleteFromPrimitiveList"
-#define PRINTED     120 /* bytes of a value in a message */
+#define PRINTED     120 /* bytes of a value in messages */
 
-/* What the patch has for one member of a map; NULL: nothing. */
+/* What the patch has for one member of a map; NULL: none. */
 struct change {
 	const json_t *value;
 	const json_t *order, *gone; /* lists */
 };
 
-/* A map of the object with the map of the patch that changes it. */
+/* A map of the object, and the map of the patch that changes it. */
 struct maps {
 	struct neap_patch_run *run;
-	const struct neap_schema *schema; /* NULL: nothing is known */
+	const struct neap_schema *schema; /* NULL: unknown */
 	const json_t *object, *patch;
-	bool has_lists; /* SET_ORDER or DELETE_FROM are in the patch */
-	bool has_kept;  /* RETAIN_KEYS is */
+	bool has_lists; /* the patch has SET_ORDER or DELETE_FROM */
+	bool has_kept;  /* the patch has RETAIN_KEYS */
 	struct neap_patch_keys kept;
 };
 
@@ -80,7 +79,7 @@ int neap_patch_directive_get(struct neap_patch_run *run, const json_t *map,
 
 /* --- what is new --- */
 
-/* A map without its directives and nulls. */
+/* Copies a map without its directives and nulls. */
 static int adopt_map(struct neap_patch_run *run, const json_t *map, json_t **ret)
 {
 	json_auto_t *result = json_object();
@@ -104,7 +103,7 @@ static int adopt_map(struct neap_patch_run *run, const json_t *map, json_t **ret
 	return 0;
 }
 
-/* An item of a list that is only a directive, or is to be taken away, is no item. */
+/* Skips an item that is only a directive, or is to be deleted. */
 static int adopt_item(struct neap_patch_run *run, const json_t *item, json_t **ret)
 {
 	enum neap_patch_directive directive = NEAP_DIRECTIVE_NONE;
@@ -166,7 +165,7 @@ static int retain_refuse(struct neap_patch_run *run)
 				"invalid patch format of retainKeys");
 }
 
-/* The list of $retainKeys. Whatever the patch sets has to be in it. */
+/* Reads $retainKeys, which must list all that the patch sets. */
 static int kept_read(struct maps *maps)
 {
 	const json_t *list = json_object_get(maps->patch, RETAIN_KEYS);
@@ -198,7 +197,7 @@ static int kept_read(struct maps *maps)
 	return 0;
 }
 
-/* Looks for directives about lists, and whether they are well formed. */
+/* Finds and checks directives about lists. */
 static int lists_check(struct maps *maps)
 {
 	const char *name;
@@ -228,7 +227,7 @@ static int lists_check(struct maps *maps)
 	return 0;
 }
 
-/* "<prefix>/<name>" of the patch; NULL: it has none. */
+/* "<prefix>/<name>" in the patch; NULL: none. */
 static int list_find(const struct maps *maps, const char *prefix, const char *name,
 		     const json_t **ret)
 {
@@ -248,7 +247,7 @@ static int change_find(const struct maps *maps, const char *name, struct change 
 
 	*ret = (struct change){0};
 	if (is_directive(name))
-		return 0; /* a member of the object that only looks like one */
+		return 0; /* an ordinary member of the object that has this name */
 	ret->value = json_object_get(maps->patch, name);
 	if (maps->has_lists)
 		rc = list_find(maps, SET_ORDER, name, &ret->order);
@@ -265,8 +264,8 @@ static int list_wanted(struct neap_patch_run *run, enum neap_code code,
 			      neap_patch_type_name(value));
 }
 
-/* The member as it comes out but for what is taken from its list; old NULL: the object
- * has none. */
+/* The merged member, before items are deleted from its list. old NULL: the object has
+ * none. */
 static int member_merge(const struct maps *maps, const struct neap_schema_field *field,
 			const json_t *old, const struct change *change, json_t **ret)
 {
@@ -295,7 +294,7 @@ static int member_merge(const struct maps *maps, const struct neap_schema_field 
 	return neap_patch_adopt(maps->run, value, ret);
 }
 
-/* Puts the member into the result, if it stays at all. */
+/* Adds the member to the result, if it stays. */
 static int member_add(const struct maps *maps, const char *name, const json_t *old,
 		      json_t *result)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * JSON values as patches need them: their size, copies, equality, an order, and their
- * look in messages. jansson's own copy looks for circles at every level and its equality
- * tells 1 from 1.0. */
+ * JSON values as patches need them: size, copies, equality, an order, and printing.
+ * jansson's copy searches for cycles at every level, and its equality distinguishes 1
+ * from 1.0. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 #define NODE_BYTES                                                                       \
 	8 /* of a value beside its text: its commas, and that it costs memory at all */
-#define SORTED_MAX 64 /* members of a map that is printed in the order of their names */
+#define SORTED_MAX 64 /* maps up to this size are printed sorted by name */
 
 /* --- size --- */
 
@@ -120,7 +120,7 @@ static int integer_compare(json_int_t a, json_int_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Exact: 2^53 + 1 is no real, and is not taken for 2^53. */
+/* Exact: 2^53 + 1, which is not a double, differs from 2^53. */
 static int integer_real_compare(json_int_t a, double b)
 {
 	json_int_t whole;
@@ -234,7 +234,7 @@ static bool put(struct text *text, const char *piece)
 	return text->len + 1 < text->size;
 }
 
-/* The member whose name follows in the order of names; NULL ends. */
+/* The next member in the order of names; NULL: none. */
 static const char *name_after(const json_t *map, const char *name)
 {
 	const char *next = NULL, *other;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Time spans in two or three digits: the longer, the coarser. */
+ * Time spans with two or three digits: longer ones are coarser. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -9,9 +9,9 @@
 #include "engine/base/quantity.h"
 
 #define USEC INT64_C(1000000)
-/* What Go's 64 bits of nanoseconds hold: 292 years; it stops there. */
+/* The most that Go's 64 bits of nanoseconds hold, 292 years. */
 #define LONGEST (INT64_MAX / 1000)
-/* 0001-01-01T00:00:00Z, the time of Go that has not been set. */
+/* 0001-01-01T00:00:00Z, Go's zero time. */
 #define GO_ZERO (INT64_C(-62135596800) * USEC)
 
 static char *one(int64_t count, char unit, char *buf, size_t size)
@@ -20,7 +20,7 @@ static char *one(int64_t count, char unit, char *buf, size_t size)
 	return buf;
 }
 
-/* The smaller unit only where it is not 0. */
+/* Omits the smaller unit when it is 0. */
 static char *two(int64_t count, char unit, int64_t rest, char rest_unit, char *buf,
 		 size_t size)
 {

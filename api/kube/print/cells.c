@@ -101,7 +101,7 @@ void neap_kube_cell_quantity(const json_t *quantity, struct neap_buf *buf)
 	    neap_quantity_parse_units(text, &n, NULL) == 0)
 		neap_buf_adds(buf,
 			      neap_quantity_format_bytes(n, shortest, sizeof(shortest)));
-	/* Exponents keep their form, and so does what is finer than a thousandth. */
+	/* Exponents keep their form, and so do amounts below a thousandth. */
 	else if (strpbrk(text, "eEun") == NULL &&
 		 neap_quantity_parse_milli(text, &n, NULL) == 0)
 		neap_buf_adds(buf,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events in the form of core or events.k8s.io, which differ in names. */
+ * Events of core or events.k8s.io, which have different field names. */
 #include <string.h>
 
 #include "api/kube/print/cells_priv.h"
 #include "api/kube/print/table_priv.h"
 
-/* What is under one name, or else under the other. */
+/* The value under one name, or else under the other. */
 static const json_t *either(const json_t *object, const char *core, const char *other)
 {
 	const json_t *value = neap_kube_cell_get(object, core);
@@ -52,7 +52,7 @@ static void add_source(struct neap_kube_row *row)
 	neap_kube_row_buf(row);
 }
 
-/* Without blanks around it. */
+/* Trims blanks. */
 static void add_message(struct neap_kube_row *row)
 {
 	static const char blanks[] = " \t\n\v\f\r";
@@ -95,7 +95,7 @@ json_t *neap_kube_cells_event(const struct neap_kube_kind *kind, const json_t *o
 		last = neap_kube_cell_get(series, "lastObservedTime");
 		count = neap_kube_cell_int(series, "count", 0);
 	} else if (count == 0) {
-		count = 1; /* those that happened once do not count */
+		count = 1; /* events that happened once have no count */
 	}
 	neap_kube_row_init(&row, object, now);
 	add_since(&row, last);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Labels and selectors as kubectl writes them: sorted, as a map has no order that would
- * stay. */
+ * Labels and selectors as kubectl prints them: sorted, because maps have no stable
+ * order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 
-/* Memory for sorting was short: the text is none, either. */
+/* Without memory for sorting the text fails too. */
 static void fail(struct neap_buf *buf)
 {
 	buf->failed = true;
@@ -75,7 +75,7 @@ enum op { OP_IS, OP_IN, OP_NOT_IN, OP_EXISTS, OP_MISSING };
 
 struct requirement {
 	const char *key;
-	size_t order; /* of equal keys */
+	size_t order; /* in the object, of equal keys */
 	enum op op;
 	const char *value;    /* of OP_IS */
 	const json_t *values; /* of OP_IN and OP_NOT_IN */
@@ -89,7 +89,7 @@ static int by_key(const void *a, const void *b)
 	return order != 0 ? order : (x->order > y->order) - (x->order < y->order);
 }
 
-/* False for one that cannot be. */
+/* False for an invalid one. */
 static bool read_expression(const json_t *expression, struct requirement *ret)
 {
 	static const struct {

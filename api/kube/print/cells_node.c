@@ -10,7 +10,7 @@
 #define ROLE_PREFIX "node-role.kubernetes.io/"
 #define ROLE_LABEL  "kubernetes.io/role"
 
-/* Of several conditions with that type the last one counts. */
+/* If several conditions have the type, the last one counts. */
 void neap_kube_put_node_status(struct neap_kube_row *row,
 			       const struct neap_kube_column *column)
 {
@@ -33,7 +33,7 @@ void neap_kube_put_node_status(struct neap_kube_row *row,
 	neap_kube_row_buf(row);
 }
 
-/* "" for a label that names none. */
+/* "" if the label names no role. */
 static const char *role_of(const char *label, const char *value)
 {
 	if (strncmp(label, ROLE_PREFIX, strlen(ROLE_PREFIX)) == 0)
@@ -41,7 +41,7 @@ static const char *role_of(const char *label, const char *value)
 	return strcmp(label, ROLE_LABEL) == 0 ? value : "";
 }
 
-/* Sorted, each once. */
+/* Sorted, without duplicates. */
 void neap_kube_put_roles(struct neap_kube_row *row, const struct neap_kube_column *column)
 {
 	const json_t *labels = neap_kube_cell_get(row->object, "metadata.labels");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ConfigMaps, disruption budgets, revisions. */
+ * ConfigMaps, PodDisruptionBudgets, ControllerRevisions. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ void neap_kube_put_entries(struct neap_kube_row *row,
 			  (int64_t)(json_object_size(data) + json_object_size(binary)));
 }
 
-/* A number or a share such as "50%". */
+/* A number or a percentage such as "50%". */
 void neap_kube_put_bound(struct neap_kube_row *row, const struct neap_kube_column *column)
 {
 	const json_t *bound = neap_kube_cell_get(row->object, column->from);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods: one word for the state of a pod, from its phase, conditions and containers. Users
- * know these words from kubectl, so they are identical. */
+ * Pods: one word for a pod's state, from its phase, conditions and containers. Users know
+ * these words from kubectl, so they are identical. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "api/kube/print/cells_priv.h"
 #include "api/kube/print/table.h"
 
-/* A word, made of a prefix and either a text of the object or one of its own. */
+/* A prefix and a text, which may be borrowed from the object. */
 struct word {
 	const char *prefix, *text;
 	char own[64];
@@ -17,12 +17,12 @@ struct word {
 
 struct restarts {
 	int64_t count;
-	int64_t last; /* NEAP_MISSING: not known */
+	int64_t last; /* NEAP_MISSING: unknown */
 };
 
 struct pod {
 	const json_t *spec, *status;
-	json_t *sidecars; /* names of init containers that go on running; NULL: none */
+	json_t *sidecars; /* names of init containers that keep running; NULL: none */
 	struct word word;
 	struct restarts restarts;
 	size_t ready, total;
@@ -37,7 +37,7 @@ static void set_word(struct word *word, const char *prefix, const char *text)
 	word->text = text;
 }
 
-/* Why a container ended. */
+/* The reason why a container ended. */
 static void set_ended(struct word *word, const char *prefix, const json_t *terminated)
 {
 	const char *reason = neap_kube_cell_text(terminated, "reason");
@@ -62,7 +62,7 @@ static bool is_word(const struct word *word, const char *text)
 
 /* --- containers --- */
 
-/* That of a container state, NULL: it is in another one. */
+/* The container state at path; NULL: it is in another state. */
 static const json_t *state_get(const json_t *container, const char *path)
 {
 	const json_t *state = neap_kube_cell_get(container, path);
@@ -81,8 +81,8 @@ static void count_restarts(const json_t *container, struct restarts *sum)
 		sum->last = last;
 }
 
-/* Init containers that are restarted always run beside the others and count as they do.
- * False without memory. */
+/* Init containers that always restart run beside the others, and count as they do. False
+ * without memory. */
 static bool find_sidecars(struct pod *pod)
 {
 	const json_t *list = neap_kube_cell_get(pod->spec, "initContainers");
@@ -104,7 +104,7 @@ static bool find_sidecars(struct pod *pod)
 	return true;
 }
 
-/* The first init container that has not done its part gives the word. */
+/* The first init container that is not finished gives the word. */
 static void read_init_containers(struct pod *pod, struct restarts *sidecars)
 {
 	const json_t *list = neap_kube_cell_get(pod->status, "initContainerStatuses");
@@ -141,7 +141,7 @@ static void read_init_containers(struct pod *pod, struct restarts *sidecars)
 	}
 }
 
-/* The first container that does not just run gives the word. */
+/* The first container that is not plainly running gives the word. */
 static void read_containers(struct pod *pod)
 {
 	const json_t *list = neap_kube_cell_get(pod->status, "containerStatuses");
@@ -164,7 +164,7 @@ static void read_containers(struct pod *pod)
 			pod->ready++;
 		}
 	}
-	/* One that is done does not make the pod so. */
+	/* One finished container does not finish the pod. */
 	if (is_word(&pod->word, "Completed") && is_running)
 		set_word(&pod->word, "",
 			 strcmp(neap_kube_cell_condition(
@@ -190,7 +190,7 @@ static void read_conditions(struct pod *pod)
 	}
 }
 
-/* A pod that is to go; one that is done anyway keeps its word. */
+/* A pod that is being deleted. A finished one keeps its word. */
 static void read_deletion(struct pod *pod, const json_t *object)
 {
 	const char *phase = neap_kube_cell_text(pod->status, "phase");
@@ -240,7 +240,7 @@ static void add_restarts(struct neap_kube_row *row, const struct restarts *resta
 	neap_kube_row_buf(row);
 }
 
-/* Gates name conditions, of which there may be many, too. False without memory. */
+/* Readiness gates name conditions; there may be many of both. False without memory. */
 static bool add_gates(struct neap_kube_row *row, const struct pod *pod)
 {
 	const json_t *gates = neap_kube_cell_get(pod->spec, "readinessGates");

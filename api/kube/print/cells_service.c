@@ -8,7 +8,7 @@
 #include "api/kube/print/cells_priv.h"
 #include "engine/base/mem.h"
 
-/* Addresses, or else names, that load balancers gave: sorted, each once. */
+/* The addresses, or else names, of load balancers: sorted, without duplicates. */
 static void add_ingress(const json_t *list, struct neap_buf *buf)
 {
 	size_t count = json_array_size(list), n = 0;

@@ -19,7 +19,7 @@ static const char *annotation(const json_t *object, const char *name)
 	return json_string_value(json_object_get(all, name));
 }
 
-/* "RWO,RWX": in this order, whatever theirs is. */
+/* "RWO,RWX": always in this order. */
 static void add_modes(struct neap_kube_row *row, const json_t *modes)
 {
 	static const struct {
@@ -85,7 +85,7 @@ void neap_kube_put_claim(struct neap_kube_row *row, const struct neap_kube_colum
 	neap_kube_row_buf(row);
 }
 
-/* The status of a claim that has a volume, NULL of another. */
+/* The status of a bound claim; NULL: it has no volume. */
 static const json_t *bound_status(const struct neap_kube_row *row)
 {
 	return *neap_kube_cell_text(row->object, "spec.volumeName")

@@ -14,7 +14,7 @@ void neap_kube_put_ready(struct neap_kube_row *row, const struct neap_kube_colum
 			    neap_kube_cell_int(row->object, "spec.replicas", 1));
 }
 
-/* Here, and only here, a selector without anything in it is nothing at all. */
+/* Only here an empty selector prints as nothing. */
 void neap_kube_put_deployment_selector(struct neap_kube_row *row,
 				       const struct neap_kube_column *column)
 {
@@ -28,7 +28,7 @@ void neap_kube_put_deployment_selector(struct neap_kube_row *row,
 	neap_kube_row_buf(row);
 }
 
-/* Without completions one pod is enough, whichever of those beside each other. */
+/* Without completions a job needs one pod to succeed, whichever. */
 void neap_kube_put_completions(struct neap_kube_row *row,
 			       const struct neap_kube_column *column)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Evaluates a JSONPath. Each step maps one list of values to the next; all visited values
- * are counted, because wildcards in filters could multiply them. */
+ * Evaluates a JSONPath. Each step maps a list of values to the next. All visited values
+ * are counted: wildcards in filters could multiply them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 struct walk {
 	const struct neap_kube_path *path;
 	const json_t *root;
-	int work; /* left */
+	int work; /* values left to visit */
 	int rc;
 };
 
@@ -58,7 +58,7 @@ static bool looks(struct walk *w)
 	return w->rc == 0;
 }
 
-/* NULL is nothing. */
+/* NULL is ignored. */
 static void add(struct walk *w, struct neap_kube_values *to, const json_t *value)
 {
 	if (!looks(w) || value == NULL)
@@ -85,7 +85,7 @@ static struct neap_kube_scalar scalar_of(const json_t *value)
 	};
 }
 
-/* No value and more than one are none that can be compared. */
+/* Only a single value can be compared. */
 static struct neap_kube_scalar operand_value(struct walk *w,
 					     const struct neap_kube_operand *operand,
 					     const json_t *element)
@@ -107,7 +107,7 @@ static bool is_number(const struct neap_kube_scalar *s)
 	return s->type == JSON_INTEGER || s->type == JSON_REAL;
 }
 
-/* <0, 0, >0 as strcmp(3); false when there is no such order. */
+/* *ret: below 0, 0, above 0, as strcmp(3); false when the values have no order. */
 static bool compare(const struct neap_kube_scalar *a, const struct neap_kube_scalar *b,
 		    int *ret)
 {
@@ -135,8 +135,8 @@ static bool is_match(enum neap_kube_path_op op, const struct neap_kube_scalar *a
 	int order;
 
 	if (!compare(a, b, &order)) {
-		/* Booleans and null are equal or not, and that is all. What differs in
-		 * its type does not match even with !=. */
+		/* Booleans and null have no order. Values of different types never match,
+		 * not even with !=. */
 		bool has_a = a->type >= JSON_TRUE, has_b = b->type >= JSON_TRUE;
 
 		return has_a && has_b &&
@@ -204,7 +204,7 @@ static void add_all(struct walk *w, const json_t *from, struct neap_kube_values 
 	}
 }
 
-/* It and whatever in it has members: nothing else can be stepped into. */
+/* Adds the value and all its descendants that have members; no step enters others. */
 static void add_below(struct walk *w, const json_t *from, struct neap_kube_values *to)
 {
 	const char *key;
@@ -270,7 +270,7 @@ static void take_step(struct walk *w, const struct neap_kube_step *step,
 	}
 }
 
-/* From one value by all steps from the first on. ret is empty. */
+/* Takes all steps from first on, beginning at one value. *ret is empty before. */
 static void take_steps(struct walk *w, int first, const json_t *from,
 		       struct neap_kube_values *ret)
 {
@@ -289,8 +289,7 @@ static void take_steps(struct walk *w, int first, const json_t *from,
 				next = steps[next].next;
 			} while (next >= 0 && steps[next].is_or);
 		}
-		/* As many as there are choices, even where there was nothing to step
-		 * from. */
+		/* Skip all choices, even if there was no value to start from. */
 		for (next = steps[step].next; next >= 0 && steps[next].is_or;)
 			next = steps[next].next;
 		step = next;
@@ -325,7 +324,7 @@ int neap_kube_path_walk(const struct neap_kube_path *path, const json_t *object,
 
 /* --- what is found, as text --- */
 
-/* The shortest decimal that is read back as the same number, without an exponent up to 21
+/* The shortest decimal that reads back as the same number, without an exponent up to 21
  * digits. */
 static void add_real(double real, struct neap_buf *buf)
 {
@@ -348,7 +347,7 @@ static void add_real(double real, struct neap_buf *buf)
 			      digits - 1 > exponent ? digits - 1 - exponent : 0, real);
 }
 
-/* False without memory for the text; what buf has no room for is its own to tell. */
+/* False without memory for the text. buf itself records when it is full. */
 static bool add_value(const json_t *value, struct neap_buf *buf)
 {
 	char *text;
@@ -417,7 +416,8 @@ json_t *neap_kube_path_get(const json_t *object, const char *path)
 		if (values.count == 1)
 			found = json_incref((json_t *)neap_kube_values_get(&values, 0));
 		else if (values.count > 1)
-			(void)neap_kube_values_text(&values, &found); /* NULL then */
+			(void)neap_kube_values_text(&values, &found); /* NULL without
+								       * one */
 	}
 	neap_kube_values_done(&values);
 	return found;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Parses a JSONPath into steps: the part of kubectl's dialect that columns use. Columns
- * have a dozen paths of about 30 bytes, parsed again for every cell, so everything is on
- * the stack. */
+ * Parses a JSONPath into steps: the part of kubectl's dialect that columns use. A table
+ * has about a dozen paths of about 30 bytes, parsed again for every cell, so everything
+ * is on the stack. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct parser {
 	const char *at;
 	struct neap_kube_path *path;
 	int filters;
-	const char *why; /* NULL: nothing is wrong */
+	const char *why; /* NULL: no error */
 };
 
 static bool parse_steps(struct parser *p, int *link);
@@ -42,7 +42,7 @@ static bool take(struct parser *p, char c)
 	return true;
 }
 
-/* A step at the end of the list that *link ends; *link is then its own. */
+/* Appends a step to the list that ends at *link, and makes *link the step's own. */
 static struct neap_kube_step *add_step(struct parser *p, enum neap_kube_step_type type,
 				       int **link)
 {
@@ -76,7 +76,7 @@ static bool ends_name(const struct parser *p)
 		       NULL;
 }
 
-/* Up to what cannot be part of one; a backslash takes that away. */
+/* Reads up to a character that names cannot have, unless a backslash escapes it. */
 static bool parse_name(struct parser *p, const char **ret)
 {
 	const char *name = p->path->names + p->path->names_len;
@@ -143,7 +143,7 @@ static bool parse_number(struct parser *p, int64_t *ret)
 	return true;
 }
 
-/* One part of from:to:stride, which may be empty. */
+/* One part of from:to:stride; may be empty. */
 static bool parse_bound(struct parser *p, bool *ret_has, int64_t *ret)
 {
 	*ret_has = is_digit(*p->at) || *p->at == '-';
@@ -158,8 +158,7 @@ static bool add_slice(struct parser *p, int **link)
 	if (step == NULL || !parse_bound(p, &step->has_from, &step->from))
 		return false;
 	if (!take(p, ':')) {
-		/* A single element, the last one having no other end than that of the
-		 * list. */
+		/* A single element. The last one (-1) has no end but the list's. */
 		step->has_to = step->from != -1;
 		step->to = step->from + 1;
 		return true;
@@ -226,7 +225,7 @@ static bool parse_operand(struct parser *p, struct neap_kube_operand *ret)
 
 static bool parse_op(struct parser *p, enum neap_kube_path_op *ret)
 {
-	/* The longer ones first. */
+	/* Longer ones first. */
 	static const struct {
 		const char *text;
 		enum neap_kube_path_op op;
@@ -244,7 +243,7 @@ static bool parse_op(struct parser *p, enum neap_kube_path_op *ret)
 	return false;
 }
 
-/* From behind the question mark to before the bracket. */
+/* Parses from after the question mark to before the bracket. */
 static bool add_filter(struct parser *p, int **link)
 {
 	struct neap_kube_step *step = add_step(p, NEAP_KUBE_STEP_FILTER, link);
@@ -286,7 +285,7 @@ static bool parse_choice(struct parser *p, int **link)
 	return wrong(p, "a number, a name in quotes, * or ?( is missing");
 }
 
-/* What is in brackets, from behind the first to behind the last. */
+/* Parses the content of brackets, from after the first to after the last. */
 static bool parse_choices(struct parser *p, int **link)
 {
 	bool is_or = false;
@@ -331,7 +330,7 @@ static bool parse_steps(struct parser *p, int *link)
 				return false;
 			continue;
 		}
-		/* A dot alone is the whole object. */
+		/* A single dot is the whole object. */
 		if ((*p->at == '\0' || *p->at == '}') && !is_below && p->path->count == 0)
 			return true;
 		if (!add_name(p, &link, false))
@@ -352,7 +351,7 @@ int neap_kube_path_parse(const char *text, struct neap_kube_path *ret,
 		return neap_error_set(err, NEAP_EINVAL, "a path is over %d bytes long",
 				      NEAP_KUBE_PATH_BYTES);
 	has_braces = take(&p, '{');
-	(void)take(&p, '$'); /* the object is where paths begin anyway */
+	(void)take(&p, '$'); /* paths start at the object anyway */
 	if (*p.at != '.' && *p.at != '[')
 		(void)wrong(&p, "it has to start with a dot");
 	else if (parse_steps(&p, &ret->first)) {

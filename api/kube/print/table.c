@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Objects as rows of a Table: column definitions, and cells of declared kinds. Cells of
- * built-in kinds are in api/kube/print/cells_*.c. */
+ * Objects as rows of a Table: column definitions, and cells of declared kinds.
+ * api/kube/print/cells_*.c have the cells of built-in kinds. */
 #include "api/kube/print/table.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ json_t *neap_kube_columns(const struct neap_kube_kind *kind)
 
 /* --- cells by the type of their column; NULL without memory --- */
 
-/* Everything can be shown as a text. */
+/* Any value can be shown as text. */
 static json_t *text_cell(const struct neap_kube_values *values)
 {
 	const json_t *value = neap_kube_values_get(values, 0);
@@ -45,7 +45,7 @@ static json_t *text_cell(const struct neap_kube_values *values)
 	return rc == -NEAP_ETOOLARGE ? json_null() : text;
 }
 
-/* The part before the point, as a kube-apiserver takes it. */
+/* Cut at the decimal point, as in a kube-apiserver. */
 static json_t *integer_cell(const json_t *value)
 {
 	double real = json_real_value(value);
