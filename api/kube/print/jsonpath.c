@@ -416,8 +416,7 @@ json_t *neap_kube_path_get(const json_t *object, const char *path)
 		if (values.count == 1)
 			found = json_incref((json_t *)neap_kube_values_get(&values, 0));
 		else if (values.count > 1)
-			(void)neap_kube_values_text(&values, &found); /* NULL without
-								       * one */
+			(void)neap_kube_values_text(&values, &found); /* else NULL */
 	}
 	neap_kube_values_done(&values);
 	return found;

@@ -22,8 +22,8 @@ bool rollout_may_read(struct rollout *rollout, int64_t steps)
 	return true;
 }
 
-/* What was refused waits until all others have had their turn: else what cannot be had
- * would be all that is asked for. */
+/* A ReplicaSet whose write was refused waits until all others had their turn. Otherwise
+ * writes that cannot succeed would use up all turns. */
 static bool may_write(struct rollout *rollout, const struct neap_set_facts *facts)
 {
 	if (rollout->written >= ROLLOUT_PIECE ||
@@ -36,7 +36,7 @@ static bool may_write(struct rollout *rollout, const struct neap_set_facts *fact
 	return !facts->was_refused;
 }
 
-/* All had their turn: the next one is that of those that were refused. */
+/* All others had their turn, so refused ones are next. */
 static void end_skipping(const struct rollout *rollout)
 {
 	const struct neap_deployments *deployments = rollout->deployments;
@@ -111,7 +111,7 @@ static struct member member_of(const struct neap_object *object,
 	};
 }
 
-/* One place stays free for the one that is made. */
+/* One more than the members: space for one that is made. */
 static struct member *add_member(struct rollout *rollout)
 {
 	if (!neap_grow(&rollout->members, rollout->count + 1, &rollout->size,
@@ -120,7 +120,7 @@ static struct member *add_member(struct rollout *rollout)
 	return &rollout->members[rollout->count];
 }
 
-/* What a ReplicaSet may be of. */
+/* A ReplicaSet's relation to the Deployment. */
 enum { IS_OURS = 1, IS_SELECTED = 2 };
 
 unsigned deployment_wants_set(void *arg, const char *uid, const struct neap_object *set)
@@ -184,7 +184,7 @@ static void claim(struct rollout *rollout, const struct neap_found *found,
 	}
 }
 
-/* From old to new. */
+/* Oldest first. */
 static int by_age(const void *left, const void *right)
 {
 	const struct member *a = left, *b = right;
@@ -194,7 +194,7 @@ static int by_age(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* NULL: in the next turn, or without memory. */
+/* NULL: continue in the next turn, or out of memory. */
 static struct neap_set_facts *facts_of(struct rollout *rollout,
 				       const struct neap_object *set)
 {
@@ -210,14 +210,14 @@ static struct neap_set_facts *facts_of(struct rollout *rollout,
 	return facts;
 }
 
-/* All are read before anything is asked for. */
+/* Reads all of them before anything is asked for. */
 static bool read_found(struct rollout *rollout, const struct neap_found *found,
 		       size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (!facts_of(rollout, found[i].object))
 			return false;
-	/* What is done with them has a turn of its own. */
+	/* Work on them gets a turn of its own. */
 	rollout->goes_on =
 		rollout->read && !neap_feed_has_steps(rollout->deployments->feed);
 	return !rollout->goes_on;
@@ -247,13 +247,14 @@ static bool find_members(struct rollout *rollout)
 	if (rollout->count)
 		qsort(rollout->members, rollout->count, sizeof(*rollout->members),
 		      by_age);
-	/* Adopted ones are seen in the next round. */
+	/* Adopted ones show in the next round. */
 	return !rollout->is_short && !rollout_is_partial(rollout) &&
 	       !neap_rounds_asked(deployments->rounds) &&
 	       !neap_rounds_refused(deployments->rounds, NULL);
 }
 
-/* The template as it is now; many looks are at one version. False without memory. */
+/* The digest of the present template; several looks may see one version. False without
+ * memory. */
 static bool read_digest(const struct rollout *rollout)
 {
 	struct neap_deployments *deployments = rollout->deployments;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The status of a Deployment, and whether it makes progress. */
+ * The status of a Deployment, and whether it progresses. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ void rollout_drop_condition(struct rollout *rollout, const char *type)
 			(void)json_array_remove(rollout->conditions, i);
 }
 
-/* since: when the status changed, a new reference. */
+/* since: when the status changed; takes the reference. */
 static void put_condition_take(struct rollout *rollout, const char *type,
 			       const char *status, const char *reason,
 			       const char *message, json_t *since, json_t *updated)
@@ -49,7 +49,7 @@ static bool says(const json_t *condition, const char *member, const char *text)
 	return strcmp(neap_tree_text(condition, member), text) == 0;
 }
 
-/* The time of a condition that says the same, or now. */
+/* The time of the existing condition if it has the same status, else now. */
 static json_t *since_of(const struct rollout *rollout, const json_t *before,
 			const char *status)
 {
@@ -120,7 +120,7 @@ static bool is_complete(const struct rollout *rollout, const struct counts *coun
 	       counts->available == rollout->replicas;
 }
 
-/* As the status says, which has been seen: not as it is just becoming. */
+/* By the stored status, not by the one being written. */
 bool rollout_is_complete(const struct rollout *rollout)
 {
 	const json_t *status = json_object_get(rollout->tree, "status");
@@ -167,7 +167,7 @@ static bool is_timed_out(const struct rollout *rollout)
 	       deadline_of(rollout, condition) < rollout->now;
 }
 
-/* What the messages are about. */
+/* The object that messages are about. */
 static const char *subject(const struct rollout *rollout, char *buf, size_t size)
 {
 	if (rollout->current)
@@ -185,12 +185,12 @@ static void tell_progress(struct rollout *rollout, const struct counts *counts)
 	(void)subject(rollout, name, sizeof(name));
 	if (counts->replicas == counts->updated &&
 	    says(before, "reason", "NewReplicaSetAvailable"))
-		return; /* that is over */
+		return; /* the rollout is over */
 	if (is_complete(rollout, counts)) {
 		rollout_condition(rollout, PROGRESSING, "True", "NewReplicaSetAvailable",
 				  "%s has successfully progressed.", name);
 	} else if (is_progressing(rollout, counts)) {
-		/* Each step is told, as the deadline counts from it. */
+		/* Each step sets the condition's time: the deadline counts from it. */
 		(void)snprintf(message, sizeof(message), "%s is progressing.", name);
 		put_condition_take(rollout, PROGRESSING, "True", "ReplicaSetUpdated",
 				   message, since_of(rollout, before, "True"),
@@ -207,7 +207,7 @@ static bool has_failure(const struct member *member)
 	return member && member->facts && member->facts->has_failure;
 }
 
-/* One that says something of failures, the current one above all; NULL. */
+/* A member with a failure to report, preferably the current one; NULL: none. */
 static const struct member *find_failing(const struct rollout *rollout)
 {
 	const struct member *failing =
@@ -266,7 +266,7 @@ static void tell_available(struct rollout *rollout, const struct counts *counts)
 
 /* --- the status --- */
 
-/* As a kube-apiserver shows it: without zeros. */
+/* As a kube-apiserver does, omits zeros. */
 static int put(json_t *status, const char *name, int64_t value)
 {
 	return json_object_set_new(status, name,
@@ -302,7 +302,7 @@ static bool is_revision_so(const struct rollout *rollout, char *buf, size_t size
 		      buf) == 0;
 }
 
-/* patch is taken; NULL: there is no memory. */
+/* Takes patch; NULL means out of memory. */
 static void write_take(struct rollout *rollout, bool is_status, json_t *patch)
 {
 	struct neap_client_ask ask;
@@ -326,7 +326,7 @@ static void write_revision(struct rollout *rollout)
 			     "annotations", REVISION, revision));
 }
 
-/* The status is taken. */
+/* Takes status. */
 static void write_status_take(struct rollout *rollout, json_t *status)
 {
 	if (neap_tree_is_so(json_object_get(rollout->tree, "status"), status)) {
@@ -338,7 +338,7 @@ static void write_status_take(struct rollout *rollout, json_t *status)
 			     "status", status));
 }
 
-/* When it will be late, a little later; 0: it cannot be. */
+/* When the deadline will have passed, with a margin; 0: there is none. */
 static int64_t next_look(const struct rollout *rollout, const struct counts *counts)
 {
 	const json_t *condition = rollout_find_condition(rollout, PROGRESSING);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reconciles Deployments: one step of what is to be done, and the status. */
+ * Reconciles Deployments: one step of the rollout, and the status. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
-/* Nobody means more. */
+/* Higher percentages make no sense. */
 #define PERCENT_MAX 1000000
 
 void rollout_note(struct rollout *rollout, bool is_warning, const char *reason,
@@ -86,7 +86,7 @@ static bool rest(void *arg)
 
 /* --- the spec --- */
 
-/* A number, or a percentage of the replicas. */
+/* A number, or the value of a percentage of replicas. */
 static int64_t part_of(const json_t *value, int64_t replicas, bool rounds_up)
 {
 	const char *text = json_string_value(value);
@@ -96,7 +96,7 @@ static int64_t part_of(const json_t *value, int64_t replicas, bool rounds_up)
 		return json_integer_value(value);
 	if (!text)
 		return 0;
-	percent = strtoll(text, NULL, 10); /* checked: digits and a percent sign */
+	percent = strtoll(text, NULL, 10); /* checked before: digits and a percent sign */
 	if (percent > PERCENT_MAX)
 		percent = PERCENT_MAX;
 	part = (percent * replicas + (rounds_up ? 99 : 0)) / 100;
@@ -116,7 +116,7 @@ static void read_strategy(struct rollout *rollout)
 		part_of(json_object_get(rolling, "maxSurge"), rollout->replicas, true);
 	rollout->unavailable = part_of(json_object_get(rolling, "maxUnavailable"),
 				       rollout->replicas, false);
-	/* Else nothing could ever be done. */
+	/* Otherwise no step would ever be possible. */
 	if (rollout->surge == 0 && rollout->unavailable == 0)
 		rollout->unavailable = 1;
 	if (rollout->unavailable > rollout->replicas)
@@ -142,9 +142,9 @@ static bool read_spec(struct rollout *rollout)
 
 /* --- a look --- */
 
-/* Whether the ReplicaSets have done what they were told: else there may be more pods than
- * it looks like, and what is told next would come on top. One that is being deleted does
- * nothing any more. */
+/* Whether the ReplicaSets have caught up with their spec. Otherwise there may be more
+ * pods than their status says, and another step would add to them. ReplicaSets that are
+ * being deleted are ignored. */
 static bool is_settled(const struct rollout *rollout)
 {
 	for (size_t i = 0; i < rollout->count; i++) {
@@ -157,7 +157,7 @@ static bool is_settled(const struct rollout *rollout)
 	return true;
 }
 
-/* True where it is a rollout, not a mere scaling. */
+/* True: a rollout is in progress, not just scaling. */
 static bool take_step(struct rollout *rollout)
 {
 	bool is_paused = json_is_true(neap_tree_at(rollout->tree, "spec.paused"));
@@ -174,7 +174,7 @@ static bool take_step(struct rollout *rollout)
 		rollout_scale(rollout);
 		if (is_paused)
 			rollout_clean_up(rollout);
-		/* What shares cannot be made of is for the rollout. */
+		/* The rollout handles what scaling leaves. */
 		if (is_paused || neap_rounds_asked(rollout->deployments->rounds) > before)
 			return false;
 	}
@@ -211,9 +211,9 @@ static int64_t look_at_tree(struct neap_deployments *deployments,
 		else if (rollout.goes_on)
 			again = NEAP_FEED_GOES_ON;
 		else if (!rollout.is_short)
-			again = 0; /* what it asked for makes it due */
+			again = 0; /* its asks will make it due */
 	}
-	/* The rest is due when what it asked for is there; none of it could be had. */
+	/* The rest is done after the answers to the asks. Here no ask was possible. */
 	if (rollout_is_partial(&rollout) && !neap_rounds_asked(deployments->rounds))
 		again = -1;
 	rollout_done(&rollout);

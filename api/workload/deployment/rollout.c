@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Moves from pods of old templates to those of the new one in steps: never more than
+ * Replaces pods of old templates by those of the new one in steps: never more pods than
  * replicas + maxSurge, never fewer available than replicas - maxUnavailable. A step is
  * done when the ReplicaSets' status says so. */
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static int64_t least(int64_t a, int64_t b)
 
 /* --- asks --- */
 
-/* The annotations that tell for how many in all it has its share. */
+/* The patch includes the annotations with the total that the share is of. */
 static json_t *make_patch(const struct rollout *rollout, const struct member *member,
 			  int64_t replicas)
 {
@@ -38,7 +38,7 @@ bool rollout_scale_member(struct rollout *rollout, struct member *member,
 	size_t refused = neap_rounds_refused(rounds, NULL);
 	struct neap_client_ask ask;
 
-	/* One that was made in this look has it all. */
+	/* A ReplicaSet made in this look has them already. */
 	if (!member->object ||
 	    (before == replicas && member->desired == rollout->replicas &&
 	     member->max == max))
@@ -105,7 +105,7 @@ static bool grow_current(struct rollout *rollout)
 
 /* --- the old ones --- */
 
-/* What does not run anyway goes first, from old to new: at most so many. */
+/* Removes pods that do not run anyway, oldest ReplicaSet first; at most so many. */
 static int64_t drop_unhealthy(struct rollout *rollout, int64_t most)
 {
 	int64_t gone = 0;

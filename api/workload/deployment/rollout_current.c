@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ReplicaSet of the present template: its revision, a number that grows, its other
- * annotations, and how it is made. */
+ * The ReplicaSet of the present template: its revision, a growing number; its other
+ * annotations; and its creation. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
-/* Bytes of the annotation that tells earlier revisions. */
+/* Bytes of the annotation with earlier revisions. */
 #define HISTORY_MAX 2000
 
 /* --- annotations --- */
@@ -25,7 +25,7 @@ int64_t rollout_next_revision(const struct rollout *rollout)
 	return most + 1;
 }
 
-/* Those that are of the Deployment alone. */
+/* Annotations that belong to the Deployment alone. */
 static bool is_own(const char *name)
 {
 	static const char *const names[] = {
@@ -51,7 +51,7 @@ static int put_number(json_t *map, const char *name, int64_t number)
 	return json_object_set_new(map, name, json_string(text));
 }
 
-/* Earlier revisions, the oldest of which go when there are too many. */
+/* Lists earlier revisions; drops the oldest when there are too many. */
 static int put_history(json_t *map, const struct member *member, const json_t *tree)
 {
 	const char *before =
@@ -68,8 +68,8 @@ static int put_history(json_t *map, const struct member *member, const json_t *t
 	return json_object_set_new(map, REVISION_HISTORY, json_string(text));
 }
 
-/* Those that a ReplicaSet of that tree lacks; member and tree NULL: a new one. NULL
- * without memory. */
+/* The annotations that a ReplicaSet lacks. member and tree NULL: a new one. NULL without
+ * memory. */
 static json_t *missing_annotations(const struct rollout *rollout,
 				   const struct member *member, const json_t *tree,
 				   int64_t revision)
@@ -158,7 +158,7 @@ static json_t *with_hash(const json_t *map, const char *hash)
 	return copy;
 }
 
-/* The template with the label, and the selector that has it. */
+/* Sets the template with the hash label, and the selector with it. */
 static bool fill_spec(json_t *spec, const struct rollout *rollout, const char *hash)
 {
 	json_t *selector =
@@ -207,7 +207,7 @@ static json_t *make_set(const struct rollout *rollout, const struct member *memb
 	return set;
 }
 
-/* What is already called so is somebody else's, or of another template. */
+/* An object of this name exists, with another owner or template. */
 static bool is_taken(struct rollout *rollout, const char *name)
 {
 	return neap_client_newest(rollout->deployments->config.client, RS,

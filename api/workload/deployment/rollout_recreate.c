@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All old pods end before the first new one is made. */
+ * All old pods end before the first new pod is created. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ void deployment_awaiting_due(struct neap_deployments *deployments,
 	}
 }
 
-/* The end of a pod of the old ones makes the Deployment due. */
+/* Makes the Deployment due when an old pod ends. */
 static void await(struct rollout *rollout)
 {
 	if (!neap_map_set(rollout->deployments->awaiting, rollout->owner->uid,
@@ -46,7 +46,8 @@ static void await(struct rollout *rollout)
 
 /* --- finding old pods --- */
 
-/* Of a ReplicaSet of the Deployment of that uid; current: but not of this one. */
+/* Whether the pod's ReplicaSet belongs to the Deployment with the uid. current: except
+ * this one. */
 static bool is_of_set(const struct neap_deployments *deployments,
 		      const struct neap_object *pod, const char *uid, const char *current)
 {
@@ -71,7 +72,7 @@ unsigned deployment_wants_pod(void *arg, const char *uid, const struct neap_obje
 	return is_of_set(deployments, pod, uid, "");
 }
 
-/* Neither failed nor done; without memory, too. Or it goes on in the next turn. */
+/* Neither failed nor succeeded. Also true without memory, or if the next turn goes on. */
 static bool is_running(struct rollout *rollout, const struct neap_object *pod)
 {
 	struct neap_deployments *deployments = rollout->deployments;

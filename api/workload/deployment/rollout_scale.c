@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A change of replicas during a rollout: each ReplicaSet gets its share of the
- * difference, so that the new one does not take an unrequested risk. */
+ * Scales during a rollout: each ReplicaSet gets its share of the difference, so that the
+ * new one does not take an unrequested risk. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +20,8 @@ bool rollout_is_scaling(const struct rollout *rollout)
 	return false;
 }
 
-/* The only one with pods; without any the current one, or else the newest. NULL: there
- * are several, or none. */
+/* The only ReplicaSet with pods; if none has pods, the current one, or else the newest.
+ * NULL: several have pods, or there is none. */
 static struct member *find_only(struct rollout *rollout, size_t *ret_active)
 {
 	struct member *only = NULL;
@@ -39,7 +39,7 @@ static struct member *find_only(struct rollout *rollout, size_t *ret_active)
 	return rollout->count ? &rollout->members[rollout->count - 1] : NULL;
 }
 
-/* All that is wanted is there, of the new template. */
+/* All wanted pods exist, with the new template. */
 static bool is_saturated(const struct rollout *rollout)
 {
 	const struct member *current = rollout->current;
@@ -49,7 +49,7 @@ static bool is_saturated(const struct rollout *rollout)
 	       current->available == rollout->replicas;
 }
 
-/* What one with pods has more or less of (of add) in the new total. */
+/* The change of a ReplicaSet with pods, as its share of add in the new total. */
 static int64_t share_of(const struct rollout *rollout, const struct member *member,
 			int64_t add, int64_t added)
 {
@@ -72,8 +72,8 @@ static int64_t share_of(const struct rollout *rollout, const struct member *memb
 	return share > left ? share : left;
 }
 
-/* The largest first; of equal ones the newer where there is more to have, the older where
- * there is less. */
+/* Largest first. Equal ones: the newer first when adding, the older first when
+ * removing. */
 static int by_size_newer(const void *left, const void *right)
 {
 	const struct member *a = *(struct member *const *)left;
@@ -81,7 +81,7 @@ static int by_size_newer(const void *left, const void *right)
 
 	if (a->replicas != b->replicas)
 		return a->replicas > b->replicas ? -1 : 1;
-	return a > b ? -1 : a < b; /* they lie from old to new */
+	return a > b ? -1 : a < b; /* sorted by age, oldest first */
 }
 
 static int by_size_older(const void *left, const void *right)

@@ -9,7 +9,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
-/* More than the ReplicaSets that there are. */
+/* Entries beyond the number of ReplicaSets, before cleaning up. */
 #define SLACK 1000
 
 struct neap_set_facts_cache {
@@ -30,7 +30,7 @@ struct neap_set_facts_cache *neap_set_facts_new(void)
 	return cache;
 }
 
-/* From the end: then nothing moves. */
+/* From the end, so that no entries move. */
 static void forget_all(struct neap_set_facts_cache *cache)
 {
 	for (size_t i = neap_map_count(cache->by_uid); i-- > 0;) {
@@ -89,7 +89,7 @@ static bool read_facts(const struct neap_object *set, const json_t *tree,
 	*ret = (struct neap_set_facts){
 		.version = set->version,
 		.created_usec = neap_tree_time(tree, "metadata.creationTimestamp"),
-		/* Anybody can write there: NEAP_MISSING is below 0, too. */
+		/* Anybody can write it. NEAP_MISSING is below 0 too. */
 		.revision = revision < 0 || revision == INT64_MAX ? 0 : revision,
 		.replicas = neap_tree_int(tree, "spec.replicas", 1),
 		.status_replicas = neap_tree_int(tree, "status.replicas", 0),

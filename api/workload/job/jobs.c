@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reconciling a Job requests everything in its plan: pods to create, delete and release,
- * and the status. The next round starts when all of that was answered, and so sees it:
- * nothing is created twice. The state is in the objects; a restarted controller continues
- * from them. */
+ * Reconciles Jobs. A round requests everything in the plan: pods to create, delete and
+ * release, and the status. The next round starts when all of that is answered, and so
+ * sees the results: nothing is created twice. The state is in the objects; a restarted
+ * controller continues from them. */
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,9 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
-/* Between searches for pods whose job has gone unseen. */
+/* Between searches for pods whose job was deleted unseen. */
 #define SEARCH_S 300
-/* A search comes in pieces of so many steps, with pauses. */
+/* A search runs in pieces of so many steps, with pauses. */
 #define SEARCH_STEPS      60000
 #define SEARCH_PAUSE_USEC 10000
 
@@ -28,7 +28,7 @@ int64_t job_now(const struct neap_jobs *jobs)
 
 /* --- looking --- */
 
-/* A job that is somebody else's. */
+/* Another controller manages the job. */
 static bool is_foreign(const struct job *job)
 {
 	const char *by = neap_json_text(json_object_get(job->tree, "spec"), "managedBy");
@@ -80,7 +80,7 @@ static int64_t look_at_job(struct neap_jobs *jobs, const struct neap_object *obj
 
 /* --- pods whose job has gone --- */
 
-/* Nobody counts them any more. 1: some are asked for; 0: there are none; -1: it
+/* Releases the pods of a deleted job. 1: some were requested; 0: there are none; -1:
  * failed. */
 static int release_orphans(struct neap_jobs *jobs, const char *ns, const char *name,
 			   const char *uid)
@@ -98,7 +98,7 @@ static int release_orphans(struct neap_jobs *jobs, const char *ns, const char *n
 		if (!flight)
 			return -1;
 		if (!job_may_ask(flight, neap_feed_steps_of_text(found[i].object)))
-			break; /* the next look finds them, too */
+			break; /* the next look finds it too */
 		job_ask_release(flight, found[i].object);
 	}
 	if (flight)
@@ -114,7 +114,7 @@ static int64_t look_at_it(struct neap_jobs *jobs, const char *ns, const char *na
 	int ret;
 
 	if (flight && flight->asks)
-		return 0; /* due again with the last answer */
+		return 0; /* the last answer makes it due */
 	(void)neap_strcopy(jobs->name, sizeof(jobs->name), name);
 	ret = neap_search_go(jobs->pods, ns, object ? object->uid : JOB_NONE);
 	if (ret != 0)
@@ -144,7 +144,7 @@ static int64_t look(void *arg, const char *ns, const char *name)
 
 /* --- what happens --- */
 
-/* The steps that it took. */
+/* Returns the steps it took. */
 static int64_t hear_pod(struct neap_jobs *jobs, const struct neap_object *object)
 {
 	int64_t steps = 1 + object->text_len / JOB_SEARCH_BYTES;
@@ -190,7 +190,7 @@ static bool search_pod(void *arg, struct neap_object *object)
 	return true;
 }
 
-/* Jobs are listed by the feed; pods of those that are not there any more are not. */
+/* The feed lists Jobs, but not pods of deleted Jobs. */
 static void search(int fd, short what, void *arg)
 {
 	struct neap_jobs *jobs = arg;

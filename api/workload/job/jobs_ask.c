@@ -13,13 +13,13 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
-/* Pods that are made at once: as many as there are, so that what fails, fails a few times
- * only. */
+/* The first batch of pods; a batch is as large as the number of existing pods, so that a
+ * failing creation fails only a few times. */
 #define CREATE_MIN 8
-/* After what failed. */
+/* After a failure. */
 #define PAUSE_MIN_USEC 100000
 #define PAUSE_MAX_USEC (10 * 1000000LL)
-/* After what was overtaken by another change. */
+/* After another change came first. */
 #define AGAIN_USEC 20000
 
 static struct neap_client_note note_of(const struct flight *flight, bool is_warning,
@@ -141,7 +141,7 @@ ask_of(struct flight *flight, const char *resource, const char *name,
 
 /* --- what is answered --- */
 
-/* Overtaken by another change, or gone: the next look sees it. */
+/* Another change came first, or the object is gone: the next look sees it. */
 static bool is_overtaken(const struct neap_client_failure *failure)
 {
 	return failure->reason == NEAP_CLIENT_NOT_FOUND ||
@@ -286,7 +286,7 @@ static void ask_new_pods(struct flight *flight, const struct job *job,
 	}
 }
 
-/* What the status is to be told of with. */
+/* The event to record with the status. */
 static void set_note(struct flight *flight, const struct job *job,
 		     const struct neap_job_plan *plan)
 {
@@ -300,7 +300,7 @@ static void set_note(struct flight *flight, const struct job *job,
 	flight->reason = NULL;
 	flight->is_warning = plan->end == NEAP_JOB_FAILED;
 	if (plan->end == NEAP_JOB_FAILED) {
-		/* A text that stays. */
+		/* A static text. */
 		flight->reason = "BackoffLimitExceeded";
 		for (size_t i = 0; i < NEAP_ARRAY_LEN(reasons); i++)
 			if (strcmp(reason, reasons[i]) == 0)
@@ -344,8 +344,7 @@ bool job_ask_all(struct flight *flight, const struct job *job,
 {
 	bool is_fine;
 
-	/* First the status: what ends or is counted is to be written whatever becomes of
-	 * the rest. */
+	/* The status first: ends and counts must be written even if the rest fails. */
 	is_fine = ask_status(flight, job, plan);
 	ask_pods(flight, job);
 	ask_new_pods(flight, job, plan);

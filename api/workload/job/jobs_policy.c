@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * spec.podFailurePolicy: the first rule that matches a failed pod decides.
- * spec.successPolicy: when the Job has succeeded. */
+ * spec.successPolicy: when a Job has succeeded. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static bool has_value(const json_t *values, json_int_t code)
 	return false;
 }
 
-/* The status of a container that ended as the rule has it; NULL for none. */
+/* The status of a container whose exit matches the rule; NULL: none. */
 static const json_t *find_exit(const json_t *rule, const json_t *statuses)
 {
 	const char *name = neap_json_text(rule, "containerName");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reads a Job and its pods. Most pods of a Job of ten thousand have ended and are
- * counted; of those only the newest are read, for the back-off. There may be ten thousand
- * others too: they are read in pieces and kept until all were read. */
+ * counted; only the newest of those are read, for the back-off. There may be ten thousand
+ * others too: they are read in pieces, and cached until all are read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
-/* Pods that are counted, of which the times are read. */
+/* How many counted pods' times are read. */
 #define OLD_MAX 32
 
 const json_t *job_of_pod(const json_t *pod)
@@ -34,7 +34,7 @@ const json_t *job_of_pod(const json_t *pod)
 	return NULL;
 }
 
-/* 0 when it is missing or none. */
+/* 0 when missing or invalid. */
 static int64_t read_time(const json_t *object, const char *name)
 {
 	int64_t usec;
@@ -168,7 +168,7 @@ static void read_containers(const json_t *statuses, struct neap_job_pod *pod)
 	}
 }
 
-/* When its containers ended; else when it was not ready any more, or was deleted. */
+/* When its containers ended; else when it ceased to be ready, or was deleted. */
 static void read_finish(const json_t *meta, const json_t *status,
 			struct neap_job_pod *pod)
 {
@@ -220,7 +220,7 @@ static void read_pod(const struct job *job, const json_t *tree, struct neap_job_
 		pod->action = job_judge(json_object_get(job->tree, "spec"), tree, NULL);
 }
 
-/* Ended, and not tracked. */
+/* Ended, and without the finalizer. */
 static bool is_old(const struct neap_object *object)
 {
 	const char *phase = neap_object_field(object, "status.phase");
@@ -229,7 +229,7 @@ static bool is_old(const struct neap_object *object)
 	       (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
 }
 
-/* The pod belongs to an earlier Job of this name. */
+/* The pod belongs to an earlier Job of the same name. */
 static bool is_orphan(struct neap_jobs *jobs, const struct neap_object *object)
 {
 	char quoted[NEAP_OBJECT_NAME + 2];
@@ -263,7 +263,7 @@ unsigned job_wants_pod(void *arg, const char *uid, const struct neap_object *pod
 	return is_orphan(jobs, pod) ? JOB_ORPHAN : 0;
 }
 
-/* Old ones come last, the newest of them first. */
+/* Old ones last, newest of them first. */
 static int compare_age(const void *a_, const void *b_)
 {
 	const struct neap_found *a = a_, *b = b_;
@@ -282,10 +282,10 @@ static void drop_pods(struct job *job, size_t from)
 		(void)neap_object_unref(job->objects[--job->count]);
 }
 
-/* A pod that was read. */
+/* What was read of a pod. */
 struct job_known {
 	int64_t version;
-	bool is_controlled; /* by the job */
+	bool is_controlled; /* the job is its controller */
 	struct neap_job_pod pod;
 };
 
@@ -325,7 +325,7 @@ static const struct job_known *read_known(struct neap_jobs *jobs, const struct j
 	return known;
 }
 
-/* Leaves those out that are not controlled by it. 1: the next turn goes on. */
+/* Leaves out pods that the job does not control. 1: the next turn goes on. */
 static int read_pods(struct neap_jobs *jobs, struct job *job, struct neap_error *err)
 {
 	size_t have = 0, read = 0, i;
@@ -396,7 +396,7 @@ int job_read(struct neap_jobs *jobs, const struct neap_object *object, struct jo
 	*ret = (struct job){.tree = neap_object_tree(object),
 			    .text_steps = neap_feed_steps_of_text(object)};
 	neap_feed_spend(jobs->feed, ret->text_steps);
-	/* What a pod means is said by the job. */
+	/* The meaning of a pod depends on the job. */
 	if (jobs->known_version != object->version)
 		job_forget_read(jobs);
 	jobs->known_version = object->version;

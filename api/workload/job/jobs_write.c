@@ -10,7 +10,7 @@
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
-/* Of generated names, which get five characters more; as Kubernetes has it. */
+/* The length of a generated name without its five random characters, as in Kubernetes. */
 #define PREFIX_MAX   58
 #define HOSTNAME_MAX 63
 
@@ -19,7 +19,7 @@ static void set(json_t *object, const char *name, json_t *value)
 	(void)json_object_set_new(object, name, value);
 }
 
-/* 0 is left out. */
+/* Omits 0. */
 static void set_count(json_t *object, const char *name, int64_t value)
 {
 	if (value)
@@ -35,7 +35,7 @@ static void set_time(json_t *object, const char *name, int64_t usec)
 	set(object, name, json_string(neap_time_format(usec, 0, text, sizeof(text))));
 }
 
-/* The member, made where it is missing. */
+/* The member; set to fresh if missing. */
 static json_t *child(json_t *object, const char *name, json_t *fresh)
 {
 	json_t *value = json_object_get(object, name);
@@ -339,7 +339,7 @@ json_t *job_release(const json_t *pod)
 	patch = json_pack("{s:{s:s}}", "metadata", "uid", neap_json_text(meta, "uid"));
 	to = json_object_get(patch, "metadata");
 	if (json_array_size(left)) {
-		/* The others are not to be lost, or come back. */
+		/* The patch must not lose or restore other finalizers. */
 		set(to, "finalizers", left);
 		set(to, "resourceVersion",
 		    json_string(neap_json_text(meta, "resourceVersion")));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Keys are in a map, and those with a due time also in a heap. A key leaves both when its
- * round succeeded and nothing made it due again; a failing key stays, with its number of
+ * Keys are in a map; those with a due time also in a heap. A key leaves both when its
+ * look succeeded and nothing made it due again. A failing key stays, with its number of
  * failures. */
 #include "api/workload/loop/feed.h"
 
@@ -14,16 +14,16 @@
 #include "engine/base/mem.h"
 
 #define DELAY_USEC     20000
-#define RETRY_USEC     500000 /* when memory was short */
+#define RETRY_USEC     500000 /* after a lack of memory */
 #define PAUSE_MIN_USEC 20000  /* after the first failure */
 #define PAUSE_MAX_USEC (60 * 1000000LL)
 #define EVENTS_PIECE   500
 #define LIST_PIECE     500
-/* Looks that are slow are fewer a turn. */
+/* Slow looks mean fewer per turn. */
 #define TURN_USEC 10000
 
-/* Steps of hearing one event, and between two looks at the clock; bytes of a text that
- * are read in one. */
+/* Steps for one event, and between two checks of the clock; bytes of text that one step
+ * reads. */
 #define EVENT_STEPS 20
 #define CLOCK_STEPS 4000
 #define STEP_BYTES  4
@@ -31,10 +31,10 @@
 #define NOT_DUE SIZE_MAX
 
 struct key {
-	int64_t due; /* of the monotonic clock */
+	int64_t due; /* monotonic clock */
 	size_t at;   /* in the heap, or NOT_DUE */
 	unsigned failures;
-	const char *name; /* behind ns */
+	const char *name; /* after ns */
 	char ns[];
 };
 
@@ -42,7 +42,7 @@ struct source {
 	struct neap_feed *feed;
 	const char *resource;
 	struct neap_client_watch *watch;
-	bool is_ready; /* has something to take */
+	bool is_ready; /* has events to take */
 };
 
 struct neap_feed {
@@ -57,13 +57,13 @@ struct neap_feed {
 	bool is_listing;
 	bool is_hearing;
 	bool has_rest;     /* see rest */
-	struct key *going; /* the look that goes on; NULL */
-	/* Of this turn. */
+	struct key *going; /* the look to continue; NULL: none */
+	/* In this turn. */
 	int64_t began, steps, clock_at;
-	int64_t taken, most; /* steps: of this turn, of any */
-	size_t listed;       /* the source that is listed */
+	int64_t taken, most; /* steps: of this turn, of any turn */
+	size_t listed;       /* the source being listed */
 	int64_t list_version;
-	struct neap_client_place place; /* of the list */
+	struct neap_client_place place; /* position in the list */
 };
 
 static void wake(struct neap_feed *feed, int64_t usec)
@@ -80,7 +80,7 @@ bool neap_feed_has_steps(const struct neap_feed *feed)
 	return feed->steps > 0;
 }
 
-/* Where the machine is slow a turn has fewer. */
+/* A slow machine gets fewer steps per turn. */
 void neap_feed_spend(struct neap_feed *feed, int64_t steps)
 {
 	feed->steps -= steps;
@@ -154,7 +154,7 @@ static void sift_down(struct neap_feed *feed, struct key *key)
 	put(feed, at, key);
 }
 
-/* The first one, which is there. */
+/* The first key, which must exist. */
 static struct key *pop(struct neap_feed *feed)
 {
 	struct key *first = feed->heap[0], *last = feed->heap[--feed->heap_count];
@@ -167,7 +167,7 @@ static struct key *pop(struct neap_feed *feed)
 	return first;
 }
 
-/* True when it is the first one now. */
+/* True when it is now the first. */
 static bool make_due(struct neap_feed *feed, struct key *key, int64_t due)
 {
 	if (key->at == NOT_DUE)
@@ -230,7 +230,7 @@ void neap_feed_due(struct neap_feed *feed, const char *ns, const char *name,
 	struct key *key;
 
 	if (strlen(ns) >= NEAP_OBJECT_NAMESPACE || strlen(name) >= NEAP_OBJECT_NAME)
-		return; /* no object is called so */
+		return; /* no object has a name this long */
 	key_text(ns, name, text, sizeof(text));
 	key = neap_map_find(feed->keys, text);
 	if (!key)
@@ -238,7 +238,7 @@ void neap_feed_due(struct neap_feed *feed, const char *ns, const char *name,
 	if (feed->is_hearing && after_usec < feed->config.delay_usec)
 		after_usec = feed->config.delay_usec;
 	if (key) {
-		/* A turn sees itself how long it may sleep. */
+		/* A running turn computes its sleep itself. */
 		if (make_due(feed, key, neap_clock_steady() + after_usec) &&
 		    !feed->is_hearing)
 			wake(feed, after_usec);
@@ -263,7 +263,7 @@ static void ready(void *arg)
 	wake(source->feed, 0);
 }
 
-/* Watches from now on, and a list of everything. */
+/* Begins to watch, and lists everything. */
 static int restart(struct neap_feed *feed, struct neap_error *err)
 {
 	struct neap_client *client = feed->config.client;
@@ -274,7 +274,7 @@ static int restart(struct neap_feed *feed, struct neap_error *err)
 
 		neap_client_watch_free(source->watch);
 		source->watch = NULL;
-		source->is_ready = true; /* what comes at once is not told */
+		source->is_ready = true; /* no callback comes for events that exist */
 		ret = neap_client_watch_new(client, source->resource,
 					    neap_client_version(client), ready, source,
 					    &source->watch, err);
@@ -291,7 +291,7 @@ static int restart(struct neap_feed *feed, struct neap_error *err)
 	return 0;
 }
 
-/* True: it may hear the next one. */
+/* True: continue with the next event. */
 static bool hear(struct neap_feed *feed, const char *resource,
 		 const struct neap_client_event *event)
 {
@@ -321,7 +321,7 @@ static bool note_listed(void *arg, struct neap_object *object)
 		neap_feed_due(feed, object->ns, object->name, 0);
 	if (feed->config.anew &&
 	    !hear(feed, feed->sources[feed->listed].resource, &event))
-		piece->left = 0; /* this one was heard */
+		piece->left = 0; /* this one is processed */
 	return !feed->is_lost;
 }
 
@@ -335,7 +335,7 @@ static void list_some(struct neap_feed *feed)
 
 	if (more > 0)
 		return;
-	if (more < 0) { /* forgotten meanwhile: the rest as it is now */
+	if (more < 0) { /* the version is forgotten: continue with the present one */
 		feed->list_version = neap_client_version(feed->config.client);
 		feed->place.version = feed->list_version;
 		return;
@@ -432,7 +432,7 @@ static void turn(int fd, short what, void *arg)
 		feed->has_rest = !feed->config.rest(feed->config.arg);
 	if (feed->has_rest || !neap_feed_has_steps(feed))
 		left = 0;
-	/* What is told anew is older than what is to be heard. */
+	/* The listed state is older than the events. */
 	if (feed->is_listing && feed->config.anew)
 		left = 0;
 	for (size_t i = 0; i < feed->source_count && left; i++)
@@ -441,7 +441,7 @@ static void turn(int fd, short what, void *arg)
 	if (feed->is_listing && !feed->has_rest)
 		list_some(feed);
 	feed->is_hearing = false;
-	/* What was heard comes first: a look may rest on it. */
+	/* Events come first: a look may depend on them. */
 	if (!is_any_ready(feed) && !feed->is_lost && !feed->has_rest &&
 	    !(feed->is_listing && feed->config.anew))
 		look_at_some(feed);

@@ -11,9 +11,9 @@
 struct neap_owners {
 	struct neap_map *by_name; /* "NAMESPACE/NAME": struct neap_owner */
 	struct neap_map *by_uid;  /* the same */
-	/* Whose selectors are being asked, and how many owners are left: from the end of
-	 * by_name to its beginning, where one that is dropped makes none come later that
-	 * was before. New ones look for themselves. */
+	/* The object whose owners are being searched by selector, and how many owners are
+	 * left. The search runs from the end of by_name to its begin, so removals do not
+	 * skip any. New owners look for themselves. */
 	struct neap_object *selected;
 	size_t left;
 };

@@ -10,7 +10,7 @@
 
 /* --- making --- */
 
-/* Copies a member of the template's metadata, where it has one. */
+/* Copies a member of the template's metadata, if it exists. */
 static bool copy_member(json_t *meta, const json_t *from, const char *name)
 {
 	const json_t *value = json_object_get(from, name);
@@ -61,7 +61,7 @@ struct ranking {
 	int64_t now;
 };
 
-/* How many digits the time since has, as nanoseconds in binary; -1 for none. */
+/* The number of binary digits of the nanoseconds since usec; -1: unknown. */
 static int digits_since(int64_t usec, int64_t now)
 {
 	double since = usec == NEAP_MISSING ? 0 : ((double)now - (double)usec) * 1000;
@@ -72,7 +72,7 @@ static int digits_since(int64_t usec, int64_t now)
 	return digits;
 }
 
-/* Below 0: a first. The shorter time ago is first; a time that is not known is
+/* Below 0: a first. The shorter time ago comes first; an unknown time counts as
  * shortest. */
 static int compare_times(const struct neap_ranked_pod *a, const struct neap_ranked_pod *b,
 			 int64_t time_a, int64_t time_b, int64_t now)

@@ -10,7 +10,7 @@
 #include "engine/base/quantity.h"
 
 #define COST "controller.kubernetes.io/pod-deletion-cost"
-/* More than the pods that there are. */
+/* Entries beyond the number of pods, before cleaning up. */
 #define SLACK 1000
 
 struct neap_pod_facts_cache {
@@ -88,7 +88,7 @@ static int64_t most_restarts(const json_t *tree)
 	return most;
 }
 
-/* An int32, as it is written by the book; else it does not count. */
+/* A well-formed int32; otherwise ignored. */
 static int64_t cost_of(const json_t *tree)
 {
 	const char *text = neap_tree_entry(tree, "metadata.annotations", COST);

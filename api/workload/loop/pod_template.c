@@ -8,7 +8,7 @@
 #include "engine/json/json.h"
 #include "engine/schema/schema.h"
 
-/* Members whose empty object is as none at all. An empty labelSelector, say, is not. */
+/* Members whose empty object counts as missing. An empty labelSelector does not. */
 static bool is_void_when_empty(const char *name)
 {
 	static const char *const names[] = {"metadata",     "labels",    "annotations",
@@ -31,7 +31,7 @@ static bool is_void(const char *name, const json_t *value)
 	       is_void_when_empty(name);
 }
 
-/* Whether members of that name are amounts, or an amount. */
+/* Whether a member of this name is an amount, or a map of amounts. */
 static bool is_amounts(const char *name)
 {
 	static const char *const names[] = {"limits", "requests", "overhead", "sizeLimit",
@@ -43,8 +43,7 @@ static bool is_amounts(const char *name)
 	return false;
 }
 
-/* An amount is the same however it is written: what older versions stored was not
- * canonical. */
+/* Equal amounts give the same text: older versions stored amounts in other forms. */
 static json_t *bare_amount(const json_t *value)
 {
 	char amount[NEAP_QUANTITY_SIZE];
@@ -54,8 +53,8 @@ static json_t *bare_amount(const json_t *value)
 		       : json_incref((json_t *)(uintptr_t)value);
 }
 
-/* What counts of value, without what is void; a new reference, NULL without memory. Depth
- * is that of a checked object. */
+/* A copy of value without empty members; a new reference, NULL without memory. The depth
+ * was checked before. */
 static json_t *bare(const json_t *value, bool has_amounts)
 {
 	json_t *copy, *item;
@@ -108,7 +107,8 @@ static json_t *bare_template(const json_t *pod_template)
 	return copy;
 }
 
-/* What makes the same pods is the same text; to be freed, NULL without memory. */
+/* A text that is equal for templates of the same pods. The caller frees it; NULL without
+ * memory. */
 static char *template_text(const json_t *pod_template)
 {
 	json_t *copy = bare_template(pod_template);
@@ -142,7 +142,7 @@ static uint32_t hash_bytes(uint32_t hash, const void *data, size_t len)
 bool neap_template_hash(const json_t *pod_template, int64_t collisions,
 			char ret[NEAP_TEMPLATE_HASH_MAX])
 {
-	/* No vowels, and nothing that looks like another. */
+	/* No vowels, and no characters that look alike. */
 	static const char safe[] = "bcdfghjklmnpqrstvwxz2456789";
 	char *text = template_text(pod_template);
 	uint32_t hash;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writes become durable in the order they were accepted. So a change that changes
- * nothing, requested in the first round, is answered after everything that was in
- * progress before. */
+ * Writes become durable in the order in which they were accepted. So a first change that
+ * changes nothing is answered after all writes that were in progress before. */
 #include "api/workload/loop/rounds.h"
 
 #include <stdlib.h>
@@ -11,18 +10,18 @@
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 
-/* Between looks while the first change is on its way. */
+/* Between checks while the first change is on its way. */
 #define WAIT_USEC 5000
-/* After a write that was accepted and then not durable: the disk is full, or worse. */
+/* After an accepted write was not durable: the disk may be full. */
 #define PAUSE_USEC 1000000
 
 /* Outlives the controller while asks are on their way. */
 struct neap_rounds {
-	struct neap_rounds_config config; /* client NULL: it is gone */
+	struct neap_rounds_config config; /* client NULL: the controller is freed */
 	struct neap_map *waiting; /* "NAMESPACE/NAME": how many asks, as a pointer */
 	size_t asks;
 	enum { UNSURE, ASKING, SURE } start;
-	/* Of the look at work. */
+	/* Of the current look. */
 	bool is_looking;
 	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME];
 	size_t asked, refused;
@@ -113,13 +112,13 @@ bool neap_rounds_begin(struct neap_rounds *rounds, const char *ns, const char *n
 	if (rounds->start == UNSURE)
 		begin_start(rounds, ns, name);
 	if (rounds->start != SURE) {
-		/* Refused at once: of an object that is not valid any more, for one. */
+		/* Refused at once, for example because the object has become invalid. */
 		*ret_again = rounds->start == UNSURE ? PAUSE_USEC : WAIT_USEC;
 		return false;
 	}
 	key_of(ns, name, key, sizeof(key));
 	if (neap_map_find(rounds->waiting, key)) {
-		*ret_again = 0; /* it becomes due by itself */
+		*ret_again = 0; /* its answer makes it due */
 		return false;
 	}
 	rounds->is_looking = true;
@@ -157,7 +156,7 @@ static bool is_worth_a_word(const struct neap_client_failure *failure)
 	return failure && failure->reason != NEAP_CLIENT_NOT_FOUND;
 }
 
-/* One less that the key waits for. */
+/* Counts an answer of the key. */
 static void count_down(struct neap_rounds *rounds, const struct ask *ask, bool is_fine)
 {
 	uintptr_t n = (uintptr_t)neap_map_find(rounds->waiting, ask->key);
@@ -166,7 +165,7 @@ static void count_down(struct neap_rounds *rounds, const struct ask *ask, bool i
 		(void)neap_map_set(rounds->waiting, ask->key, (void *)(n - 1));
 	else
 		(void)neap_map_remove(rounds->waiting, ask->key);
-	/* Refused within the look: its end says when the next one is. */
+	/* Refused within the look, whose end decides when to look again. */
 	if (rounds->is_looking && strcmp(rounds->ns, ask->ns) == 0 &&
 	    strcmp(rounds->name, ask->name) == 0)
 		return;

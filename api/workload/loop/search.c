@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each piece lists what exists after the last name. So an event is about a name that was
- * passed, and changes the findings, or about one still to come, and can be ignored. */
+ * Each piece lists the objects after the last name, at the present version. An event
+ * about a name before that updates the findings; one about a later name can be
+ * ignored. */
 #include "api/workload/loop/search.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 #include "engine/base/mem.h"
 
-/* Places that an insertion moves in one step. */
+/* Entries that an insertion moves in one step. */
 #define MOVED_A_STEP 16
 
 struct neap_search {
@@ -132,7 +133,7 @@ const struct neap_found *neap_search_found(const struct neap_search *search,
 
 /* --- events --- */
 
-/* Where it is, or would be. */
+/* The index of the name, or where to insert it. */
 static size_t place_of(const struct neap_search *search, const char *name, bool *ret_is)
 {
 	size_t low = 0, high = search->count;
@@ -165,7 +166,7 @@ void neap_search_hear(struct neap_search *search, const struct neap_client_event
 	if (!search->uid[0] || strcmp(event->object->ns, search->ns) != 0 ||
 	    (!search->is_done && strcmp(name, search->place.name) > 0))
 		return;
-	/* Several events at once mean what has become of them. */
+	/* Several events collapse: only the present state counts. */
 	object = neap_client_find(search->config.client, search->config.resource,
 				  search->ns, name);
 	at = place_of(search, name, &is_found);

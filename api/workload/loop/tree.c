@@ -85,7 +85,7 @@ json_t *neap_tree_owner_new(const json_t *tree, const char *api_version, const c
 			 "blockOwnerDeletion", 1);
 }
 
-/* The list is taken. */
+/* Takes list. */
 static json_t *patch_owners_take(const json_t *child, json_t *list)
 {
 	return json_pack("{s:{s:s, s:s, s:o}}", "metadata", "uid",
@@ -94,7 +94,7 @@ static json_t *patch_owners_take(const json_t *child, json_t *list)
 			 "ownerReferences", list);
 }
 
-/* Those of child without uid; NULL without memory. */
+/* The owners of child without uid; NULL without memory. */
 static json_t *owners_but(const json_t *child, const char *uid)
 {
 	const json_t *list = neap_tree_at(child, "metadata.ownerReferences");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * StatefulSets and DaemonSets are stored, and the controllers of Kubernetes create their
- * pods, where someone runs them. One that none of those has seen after a while gets an
- * event, repeatedly. */
+ * StatefulSets and DaemonSets are only stored here; controllers of Kubernetes, if someone
+ * runs them, create their pods. An object that no controller has observed after a while
+ * gets an event, repeatedly. */
 #include <stdlib.h>
 
 #include "api/client/events.h"
@@ -11,7 +11,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
-/* A controller that is there has said what it saw long before. */
+/* A running controller would have observed it long before. */
 #define GRACE_USEC (30 * 1000000LL)
 #define AGAIN_USEC (600 * 1000000LL)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods whose node is lost, tainted or gone: all pods are checked, a few hundred per turn,
+ * Pods whose node is lost, tainted or gone. All pods are checked, a few hundred per turn,
  * most of them only by the name of their node. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "engine/json/json.h"
 
 #define PODS "pods"
-/* Pods of one turn that are looked at, and that are concerned: those are parsed, and
- * perhaps written. */
+/* Pods per turn that are checked, and that are affected: those are parsed, and perhaps
+ * written. */
 #define PIECE     500
 #define CONCERNED 64
 
@@ -33,7 +33,7 @@ struct piece {
 
 /* --- which --- */
 
-/* Since when pods name a node that is not there; now without memory. */
+/* Since when pods name a node that does not exist; now without memory. */
 static int64_t missing_since(struct neap_node_watch *watch, const char *node, int64_t now)
 {
 	struct node_missing *missing = neap_map_find(watch->missing, node);
@@ -52,7 +52,7 @@ static int64_t missing_since(struct neap_node_watch *watch, const char *node, in
 	return missing->since;
 }
 
-/* False: it is not concerned. */
+/* False: it is not affected. */
 static bool is_concerned(struct piece *piece, const struct neap_object *pod,
 			 enum why *ret)
 {
@@ -100,7 +100,7 @@ static bool take_pod(void *arg, struct neap_object *object)
 struct pod {
 	struct neap_node_watch *watch;
 	int64_t now;
-	const struct neap_object *object; /* as it was accepted last */
+	const struct neap_object *object; /* its newest accepted state */
 	json_t *tree;
 	const json_t *status;
 	struct neap_client_ask ask;
@@ -126,7 +126,7 @@ static struct neap_client_note about(const struct pod *pod, const char *reason,
 					 .component = component};
 }
 
-/* phase NULL: as it is. */
+/* phase NULL: unchanged. */
 static void write_condition(const struct pod *pod, const char *phase, const char *type,
 			    const char *value, const char *reason, const char *message)
 {
@@ -137,7 +137,7 @@ static void write_condition(const struct pod *pod, const char *phase, const char
 					       pod->now)));
 }
 
-/* Nobody is there who could end it: it is gone at once. Those who count on it see that it
+/* No kubelet can end the pod, so it is deleted at once. Its controller must see that it
  * failed. */
 static void force(const struct pod *pod, enum why why)
 {
@@ -162,7 +162,7 @@ static void evict(const struct pod *pod)
 			 pod->object->name);
 }
 
-/* Since when it is on its node: bindings leave a condition. */
+/* Since when it is on its node: binding sets a condition. */
 static int64_t bound_since(const struct pod *pod)
 {
 	const char *text = neap_json_text(
@@ -176,7 +176,7 @@ static int64_t bound_since(const struct pod *pod)
 	return neap_time_parse(text, &since, NULL) == 0 ? since : 0;
 }
 
-/* Whoever is away for a while cannot know whether a node that it took for lost came back
+/* After an interruption nobody knows whether a node that counted as lost came back
  * meanwhile. */
 static void look_at_taints(const struct pod *pod, const struct node_record *record)
 {
@@ -215,7 +215,7 @@ static void look_at(struct pod *pod, enum why why)
 		if ((!node || !node[0]) && pod->object->is_deleting)
 			force(pod, why);
 	} else if (why == WHY_MISSING) {
-		/* Made in this very moment, or missed for want of memory. */
+		/* The node was just created, or is unknown for lack of memory. */
 		if (!record && node &&
 		    !neap_client_newest(watch->config.client, "nodes", "", node))
 			force(pod, why);
@@ -229,7 +229,7 @@ static void look_at(struct pod *pod, enum why why)
 	}
 }
 
-/* From its newest state, which may differ from what was listed. */
+/* Works on the newest state, which may differ from the listed one. */
 static void look_at_newest(struct piece *piece, const struct neap_object *listed,
 			   enum why why)
 {
@@ -239,7 +239,7 @@ static void look_at_newest(struct piece *piece, const struct neap_object *listed
 
 	if (!newest || strcmp(newest->uid, listed->uid) != 0)
 		return;
-	/* A write may put another in its place. */
+	/* A write may replace it. */
 	(void)neap_object_ref(newest);
 	pod.ask = (struct neap_client_ask){
 		.resource = PODS, .ns = listed->ns, .name = listed->name};
@@ -275,7 +275,7 @@ bool node_pods_pass(struct neap_node_watch *watch, int64_t now)
 				    &err);
 
 	if (more == -NEAP_EGONE) {
-		/* The state of the beginning is forgotten: the rest is as it is now. */
+		/* The version of the list is forgotten: continue with the present one. */
 		watch->place.version = neap_client_version(client);
 		more = neap_client_list(client, PODS, NULL, &watch->place, take_pod,
 					&piece, &err);

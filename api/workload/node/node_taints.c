@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Taints that represent a node's conditions, and how long a pod tolerates its node's
- * taints. By the rules of Kubernetes: it may stay if every taint is tolerated, for the
- * shortest of the tolerations that it needs for that. */
+ * Taints for a node's conditions, and how long a pod tolerates its node's taints. As in
+ * Kubernetes, it may stay if every taint is tolerated, for the shortest of the
+ * tolerations that it needs. */
 #include <string.h>
 
 #include "api/workload/node/node_watch_priv.h"
@@ -11,13 +11,13 @@
 
 #define PREFIX "node.kubernetes.io/"
 
-/* A year; what is longer never ends here. */
+/* A year; longer tolerations count as endless. */
 #define SECONDS_MAX 31536000
 
 /* --- those that stand for conditions --- */
 
-/* The taints that are ours, and the condition that each stands for; spec.unschedulable is
- * looked at like one. */
+/* The taints that we manage, and their conditions. spec.unschedulable is treated like a
+ * condition. */
 static const struct {
 	const char *key, *effect, *condition, *status;
 } taints[] = {
@@ -100,7 +100,7 @@ json_t *node_taints_changed(const json_t *node, int64_t now)
 
 /* --- those that drive pods away --- */
 
-/* Those of users often do not say since when: it is when we saw them first. */
+/* Users' taints often have no time: then the time when we first saw them counts. */
 bool node_taints_read(struct node_record *record, const json_t *node, int64_t now)
 {
 	const json_t *list = json_object_get(json_object_get(node, "spec"), "taints");
@@ -164,7 +164,7 @@ static bool tolerates(const json_t *toleration, const json_t *taint)
 		      neap_json_text(taint, "value")) == 0;
 }
 
-/* When the pod has to go because of one taint. */
+/* When the pod must go because of one taint. */
 static int64_t end_of(const json_t *taint, const json_t *tolerations, int64_t bound)
 {
 	int64_t since = bound, added;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The node lifecycle controller. Forty checks per grace period compare what is stored
- * with what should be; so missed events and refused writes are repaired, and the cost
- * does not depend on how much happens. A Lease's silence is measured by our own clock
- * since we saw it change, because machines' clocks differ. */
+ * The node lifecycle controller. Forty checks per grace period compare the stored state
+ * with the right one. So missed events and refused writes are repaired, and the cost does
+ * not depend on activity. Our own clock measures a Lease's silence, from when we saw it
+ * change: machines' clocks differ. */
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #define NODES    "nodes"
 #define LEASES   "leases.coordination.k8s.io"
 #define LEASE_NS "kube-node-lease"
-/* Looks in a grace, and between two passes over all pods when nothing happens. */
+/* Checks per grace period, and checks between two passes over all pods when idle. */
 #define LOOKS           40
 #define LOOKS_OF_PASS   5
 #define PERIOD_MIN_USEC 10000
@@ -76,8 +76,8 @@ static void look_at_lease(struct neap_node_watch *watch, struct node_record *rec
 	bool was_lost = record->is_lost;
 
 	if (!lease) {
-		/* Made by hand, or by who has no Lease: nobody can tell whether it is
-		 * there. */
+		/* Created by hand, or by a kubelet without Lease: its presence cannot be
+		 * known. */
 		record->lease_version = 0;
 		record->is_lost = false;
 		return;
@@ -93,7 +93,7 @@ static void look_at_lease(struct neap_node_watch *watch, struct node_record *rec
 			      name, (long long)((now - record->renewed) / NODE_USEC));
 }
 
-/* All that a kubelet tells; NULL when it is told already. */
+/* The kubelet's conditions, set to Unknown; NULL when they are already. */
 static json_t *lost_conditions(const json_t *status, int64_t now)
 {
 	static const char *const types[] = {"MemoryPressure", "DiskPressure",
@@ -108,7 +108,7 @@ static json_t *lost_conditions(const json_t *status, int64_t now)
 		const json_t *old = neap_json_condition(made, types[i]);
 		bool is_old = old || strcmp(types[i], "Ready") != 0;
 
-		/* Only Ready is told of a node that never told it. */
+		/* A node that never had conditions gets only Ready. */
 		if ((!old && is_old) || neap_json_is_text(old, "status", "Unknown"))
 			continue;
 		is_new = true;
@@ -127,7 +127,7 @@ static json_t *lost_conditions(const json_t *status, int64_t now)
 	return NULL;
 }
 
-/* True when there was something to tell. */
+/* True when there was something to write. */
 static bool tell_lost(struct neap_node_watch *watch, const char *name, const json_t *node,
 		      int64_t now)
 {
@@ -153,8 +153,7 @@ static bool tell_lost(struct neap_node_watch *watch, const char *name, const jso
 
 /* --- one node --- */
 
-/* Who tells its status is there, too. What we write of it keeps the time of its
- * heartbeat. */
+/* A kubelet that writes its status is alive too. Our writes keep its heartbeat time. */
 static void read_ready(struct node_record *record, const json_t *node, int64_t now)
 {
 	const json_t *ready =
@@ -188,7 +187,7 @@ static void look_at_object(struct neap_node_watch *watch, struct node_record *re
 		watch->is_changed = true;
 	}
 	record->version = 0;
-	/* What the last look wrote is not read yet, or somebody was faster: the next look
+	/* Our last write is not visible yet, or another write came first: the next look
 	 * sees it. */
 	newest = neap_client_newest(watch->config.client, NODES, "", object->name);
 	if (newest && newest->version == object->version) {
@@ -200,7 +199,7 @@ static void look_at_object(struct neap_node_watch *watch, struct node_record *re
 			neap_client_patch_take(
 				watch->config.client, &ask, false,
 				json_pack("{s:{s:o}}", "spec", "taints", changed));
-		/* What is refused is looked at again. */
+		/* After a refusal look again. */
 		if (!is_told && !changed)
 			record->version = object->version;
 	}
@@ -228,7 +227,7 @@ static struct node_record *record_of(struct neap_node_watch *watch,
 			return NULL;
 		}
 	}
-	/* Another of the same name begins anew. */
+	/* A new node of the same name starts from the beginning. */
 	if (strcmp(record->uid, node->uid) != 0) {
 		json_decref(record->execute);
 		*record = (struct node_record){.renewed = now};
@@ -281,7 +280,7 @@ static void look_at_nodes(struct neap_node_watch *watch, int64_t now)
 	nodes.list = neap_alloc_array(nodes.size, sizeof(*nodes.list));
 	if (!nodes.list)
 		return;
-	/* Objects stay where they are until the loop's next turn. */
+	/* Objects stay valid until the loop's next turn. */
 	if (neap_client_list(client, NODES, NULL, &place, take_node, &nodes, &err) < 0)
 		nodes.failed = true;
 	for (size_t i = 0; i < nodes.count; i++)
@@ -301,8 +300,8 @@ static void look_at_nodes(struct neap_node_watch *watch, int64_t now)
 
 /* --- life --- */
 
-/* Who did not look for a while knows nothing of how long the others were silent: a start,
- * a stop, a machine that slept. */
+/* After an interruption (start, stop, suspended machine) nobody knows how long nodes were
+ * silent, so their times restart. */
 static void start_anew(struct neap_node_watch *watch, int64_t now)
 {
 	watch->started = now;
@@ -357,7 +356,7 @@ static void turn(evutil_socket_t fd, short what, void *arg)
 	if (!watch->is_passing)
 		after = (struct timeval){.tv_sec = usec / NODE_USEC,
 					 .tv_usec = usec % NODE_USEC};
-	(void)event_add(watch->turn, &after); /* has its memory from the first time */
+	(void)event_add(watch->turn, &after); /* its memory exists since the first time */
 }
 
 int neap_node_watch_new(const struct neap_workload_config *config, int64_t grace_usec,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From the present number of pods to the wanted one. New pods are requested in batches of
- * 1, 2, 4, ...: what refuses one (a quota, say) would refuse the next thousand. */
+ * Changes the number of pods to the wanted one. New pods are requested in batches of 1,
+ * 2, 4, ...: what refuses one (a quota, say) would refuse the next thousand. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +65,7 @@ static void create_some(struct look *look, int64_t count)
 
 	for (int64_t batch = 1; count > 0 && is_fine; batch *= 2)
 		for (int64_t i = 0; i < batch && count > 0; i++, count--) {
-			/* The rest when these are there. */
+			/* Requests the rest when these exist. */
 			if (!neap_replicaset_may_write(look, is_first, look->text_steps))
 				count = 1;
 			else
@@ -103,7 +103,7 @@ unsigned neap_replicaset_wants_sibling(void *arg, const char *uid,
 	return 0;
 }
 
-/* Counts those of a node that are active and of its siblings. False: it ends here. */
+/* Counts an active pod of siblings on its node. False: stop. */
 static bool count_node(struct look *look, struct neap_map *counts,
 		       const struct neap_object *pod)
 {
@@ -120,7 +120,7 @@ static bool count_node(struct look *look, struct neap_map *counts,
 	return neap_map_set(counts, facts->node, (void *)(n + 1));
 }
 
-/* Without memory all pods are alike in this. */
+/* Without memory all pods rank alike. */
 static void set_ranks(struct look *look)
 {
 	struct neap_search *siblings = look->sets->siblings;
@@ -144,7 +144,7 @@ static void set_ranks(struct look *look)
 
 static void delete_some(struct look *look, int64_t count)
 {
-	/* Where all are to go it does not matter which first. */
+	/* The order does not matter if all are deleted. */
 	if ((size_t)count < look->count) {
 		set_ranks(look);
 		if (look->goes_on)
@@ -165,7 +165,7 @@ static void delete_some(struct look *look, int64_t count)
 	}
 }
 
-/* Nothing can be made in a namespace that goes. */
+/* Nothing can be created in a namespace that is being deleted. */
 static bool is_ending(const struct look *look)
 {
 	const struct neap_object *ns = neap_client_newest(

@@ -5,7 +5,7 @@
 
 struct counts {
 	int64_t replicas, labeled, ready, available;
-	int64_t after_usec; /* until one more is available; 0 */
+	int64_t after_usec; /* until one more is available; 0: none will be */
 };
 
 static struct counts count_pods(const struct look *look)
@@ -26,8 +26,8 @@ static struct counts count_pods(const struct look *look)
 	return counts;
 }
 
-/* Those that there are but ReplicaFailure, and that where it is due. A new array, NULL
- * without memory. */
+/* The present conditions without ReplicaFailure, and that one when needed. A new array,
+ * NULL without memory. */
 static json_t *make_conditions(const struct look *look, int64_t diff)
 {
 	static const char failure[] = "ReplicaFailure";
@@ -56,7 +56,7 @@ nomem:
 	return NULL;
 }
 
-/* As a kube-apiserver shows a status: without zeros. */
+/* As a kube-apiserver does, omits zeros. */
 static int put_number(json_t *status, const char *name, int64_t value)
 {
 	return json_object_set_new(status, name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which pods belong to which ReplicaSet: by owner reference, and pods without one by
- * selector. Decisions rely on reads being complete; the rounds ensure that. */
+ * Finds the pods of each ReplicaSet: by owner reference, and pods without an owner by
+ * selector. Decisions need complete reads; the rounds ensure them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,7 +100,7 @@ bool neap_replicaset_may_write(struct look *look, bool is_first, int64_t text_st
 	return true;
 }
 
-/* What a pod may be of. */
+/* A pod's relation to the ReplicaSet. */
 enum { IS_OURS = 1, IS_SELECTED = 2, IS_LABELED = 4 };
 
 static unsigned wants_pod(void *arg, const char *uid, const struct neap_object *pod)
@@ -117,7 +117,7 @@ static unsigned wants_pod(void *arg, const char *uid, const struct neap_object *
 	if ((wanted || !pod->is_deleting) && neap_object_is_selected(pod, set->selector))
 		wanted |= IS_SELECTED;
 	if (!wanted)
-		return 0; /* as most are */
+		return 0; /* true of most */
 	if (sets->labels)
 		neap_feed_spend(sets->feed,
 				neap_object_selection_steps(pod, sets->labels));
@@ -149,8 +149,8 @@ static bool sort_out(struct look *look, const struct neap_found *found)
 	return !look->is_short;
 }
 
-/* Of another template, or of another set, what was found up to now has to be found anew.
- * False without memory. */
+/* If the template's labels differ from the last ones, all findings are dropped. False
+ * without memory. */
 static bool read_labels(struct look *look)
 {
 	const json_t *labels = neap_tree_at(look->tree, "spec.template.metadata.labels");
@@ -191,7 +191,7 @@ static bool find_pods(struct look *look)
 	return true;
 }
 
-/* The patch is taken. */
+/* Takes patch. */
 static void ask_patch_take(struct look *look, const char *name, json_t *patch)
 {
 	struct neap_round_ask what = {ASK_OTHER, "pods", look->set->ns, name,
@@ -204,7 +204,7 @@ static void ask_patch_take(struct look *look, const char *name, json_t *patch)
 		json_decref(patch);
 }
 
-/* Until the rest of many that are to be claimed. */
+/* Until the rest of many pods is claimed. */
 #define NEXT_PIECE_USEC 20000
 
 static bool may_adopt(const struct look *look)
@@ -223,8 +223,7 @@ static bool may_claim(struct look *look, int *left, const struct neap_object *po
 	       neap_replicaset_may_write(look, is_first, neap_feed_steps_of_text(pod));
 }
 
-/* False: somebody else was faster, or the like; or there are more than one look may ask
- * for. */
+/* False: another writer came first, or there are more than one look may ask for. */
 static bool claim(struct look *look)
 {
 	bool may = may_adopt(look);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Most pods use no reservation and cost one text search for the annotation's name. Made
- * for ten thousand that do, about 3 KB each. A change of a pod that does not matter here
- * (a restarted container) is not reported. */
+ * Most pods use no reservation and cost one text search for the annotation's name.
+ * Designed for ten thousand that do, at about 3 KB each. Changes of a pod that do not
+ * matter here, such as a restarted container, are not reported. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,8 +106,8 @@ void reservation_target_drop(struct reservation_index *index, const char *uid)
 
 /* --- users --- */
 
-/* Whether the name of the annotation stands in it anywhere: false means that it has
- * none. */
+/* Whether the text contains the annotation's name. False: the pod has no such
+ * annotation. */
 static bool may_use(const struct neap_object *pod)
 {
 	static const char key[] = "\"" NEAP_KEY_RESERVATION_ALLOCATED "\"";
@@ -115,7 +115,7 @@ static bool may_use(const struct neap_object *pod)
 	return memmem(pod->text, pod->text_len, key, sizeof(key) - 1) != NULL;
 }
 
-/* The uid that it names; "": none that an object can have. False without memory. */
+/* The uid in the annotation; "": not a valid uid. False without memory. */
 static bool read_target(const json_t *tree, char ret[NEAP_OBJECT_UID])
 {
 	const char *text = neap_tree_entry(tree, "metadata.annotations",
@@ -151,7 +151,7 @@ reservation_user_requests(struct reservation_user *user,
 	return &user->requests;
 }
 
-/* The pod as a user that stands nowhere yet; *ret NULL: it is none. False without
+/* The pod as a user that is not filed yet; *ret NULL: it uses none. False without
  * memory. */
 static bool read_user(const struct neap_object *pod,
 		      const struct neap_resources *resources,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A pod in operating mode Reservation has no status for its user; an annotation has it.
- * It is for one owner; if there are several, the first by uid is named. */
+ * A pod in operating mode Reservation has no status field for its user; an annotation has
+ * it. It serves one owner; among several, the annotation names the first by uid. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "engine/json/json.h"
 
 #define CURRENT_OWNER "scheduling.koordinator.sh/reservation-current-owner"
-/* After a write: by then it is there, or it failed and is asked for again. */
+/* After a write. By then it is visible, or it failed and is requested again. */
 #define AGAIN_USEC 1000000
 /* While a change of the pod is on its way. */
 #define WAIT_USEC 20000
@@ -22,7 +22,7 @@ bool reservation_is_pod(const struct neap_object *pod)
 	return mode && strcmp(mode, "Reservation") == 0;
 }
 
-/* NULL: nobody. */
+/* NULL: none. */
 static const struct reservation_user *
 owner_of(const struct neap_reservations *reservations, const struct neap_object *pod,
 	 const char *node)
@@ -38,7 +38,7 @@ owner_of(const struct neap_reservations *reservations, const struct neap_object 
 	return first;
 }
 
-/* Whether the annotation says so already. */
+/* Whether the annotation has this value already. */
 static bool is_told(const char *text, const struct reservation_user *owner)
 {
 	json_t *json = NULL;
@@ -73,7 +73,7 @@ static json_t *annotation_new(const struct reservation_user *owner)
 	return value;
 }
 
-/* Only for the pod as it is: uid and resourceVersion are in it. */
+/* The patch has uid and resourceVersion, so it applies only to this state of the pod. */
 static void ask(struct neap_reservations *reservations, const struct neap_object *pod,
 		const json_t *tree, const struct reservation_user *owner)
 {
@@ -95,7 +95,7 @@ static bool is_over(const json_t *tree)
 	return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 }
 
-/* Once for each version of it. False without memory. */
+/* Once per version. False without memory. */
 static bool tell_trouble(struct neap_reservations *reservations, struct neap_object *pod)
 {
 	struct reservation_target *target =

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The life of Reservations after placement: who uses them, when they end, when they are
- * deleted. A status is rebuilt from the pods that name the reservation, so it is right
- * again after any crash between a pod's annotation, its binding and this status. Most
- * rounds see that nothing changed and read nothing. */
+ * Reservations after placement: who uses them, when they end, when they are deleted. The
+ * status is computed from the pods that name the reservation. So it is right again after
+ * a crash between a pod's annotation, its binding and this status. Most looks find no
+ * change, and read nothing. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 
-/* From one round of collection to the next. */
+/* The period of collection. */
 #define ROUND_USEC (INT64_C(60) * 1000000)
 
 /* --- what happens --- */
@@ -115,7 +115,7 @@ static bool is_over(const struct neap_reserve *reserve)
 	       reserve->phase == NEAP_RESERVE_FAILED;
 }
 
-/* Nothing is to be done before that time, or a change. */
+/* Nothing to do until then, unless something changes. */
 static int64_t settle(struct look *look, int64_t until_usec)
 {
 	look->target->version = look->object->version;
@@ -123,7 +123,8 @@ static int64_t settle(struct look *look, int64_t until_usec)
 	return neap_reserve_next_look(until_usec, look->now);
 }
 
-/* One whose node is gone goes with the next round, and is seen until then. */
+/* If the node is gone, the next period collects the reservation, and it is visible until
+ * then. */
 static int64_t collection_of(const struct look *look)
 {
 	int64_t keep = look->reservations->keep_usec;
@@ -151,7 +152,7 @@ static int64_t collect(struct look *look)
 	return 0;
 }
 
-/* Asks for that status, which is taken. */
+/* Asks for the status; takes it. */
 static int64_t write_status(struct look *look, enum reservation_ask why, json_t *tree,
 			    json_t *status)
 {
@@ -180,7 +181,7 @@ static int64_t expire(struct look *look, json_t *tree)
 			    neap_reserve_status_expired(tree, look->now));
 }
 
-/* A new array of those that count, NULL without memory. */
+/* A new array of the users that count, NULL without memory. */
 static struct neap_reserve_user *find_owners(const struct look *look, size_t *ret_count)
 {
 	struct reservation_user *user;
@@ -258,7 +259,7 @@ static int64_t look_at_it(struct look *look)
 	return again;
 }
 
-/* All is said of it, and time has changed nothing. */
+/* The status is up to date, and time has not changed it. */
 static bool is_settled(const struct look *look)
 {
 	const struct reservation_target *target = look->target;
@@ -283,7 +284,7 @@ static int64_t look_at(void *arg, const char *ns, const char *name)
 		return 0;
 	look.target = reservation_target_find(&reservations->index, look.object->uid);
 	if (!look.target)
-		return -1; /* its event is still to be heard */
+		return -1; /* its event will come */
 	if (is_settled(&look))
 		return neap_reserve_next_look(look.target->until_usec, look.now);
 	if (!neap_rounds_begin(reservations->rounds, "", name, &again))
