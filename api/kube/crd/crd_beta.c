@@ -100,7 +100,7 @@ bool neap_kube_definition_from_version(const char *version, json_t *object,
 	json_t *keeps = json_object_get(spec, "preserveUnknownFields");
 	const char *name = neap_kube_text(spec, "version");
 	bool has_versions = !neap_kube_is_empty(json_object_get(spec, "versions"));
-	/* A stored definition has no such field; its schemas tell. */
+	/* The stored form has no such field; its schemas express it. */
 	bool is_keeping = keeps == NULL || json_is_null(keeps)
 				  ? before == NULL || !has_versions
 				  : json_is_true(keeps);

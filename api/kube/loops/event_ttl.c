@@ -2,8 +2,8 @@
  *
  * Expires Events. A list has all Events in the order of their last writes, which is that
  * of their versions; expired ones are deleted from its head. A deletion is requested
- * once. The Event then moves behind a mark in the list until it is gone. A deletion that
- * a full disk refused is requested again. */
+ * once. The Event then waits in a second list until it is gone. A deletion that a full
+ * disk refused is requested again. */
 #include "api/kube/loops/event_ttl.h"
 
 #include <stdio.h>

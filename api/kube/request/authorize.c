@@ -157,8 +157,8 @@ static bool may_block(struct call *call, const json_t *owner)
 	return neap_kube_may(&ask, NULL);
 }
 
-/* Such a dependent keeps its owner from going. So the user needs the right to keep the
- * owner himself. */
+/* The deletion of an owner waits for such a dependent. So the user needs the right to set
+ * the owner's finalizers. */
 static int permit_blocking(struct call *call, const json_t *before, const json_t *after)
 {
 	struct neap_map *blocking;

@@ -172,7 +172,7 @@ static int check_object_type(struct call *call, const json_t *object,
 			      kind->kind, call->target.version, kind->kind, missing);
 }
 
-/* The name and namespace in the body must be those of the path. */
+/* For a subresource: a name or namespace in the body must be that of the path. */
 static int check_place(struct call *call, const json_t *body)
 {
 	const char *name = neap_kube_meta_text(body, "name");
@@ -225,7 +225,7 @@ static int decode_take(struct call *call, const struct neap_kube_body *what, jso
 	return -1;
 }
 
-/* Replaces null by nothing, the empty value: null says no more. Takes both. */
+/* null counts as the empty value nothing. Takes both. */
 static int nothing_take(struct call *call, json_t **ret, json_t *nothing)
 {
 	struct neap_error err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * NodeMetrics are parsed one at a time and let go of, as those of thousands of nodes come
- * to much; what is made of them is small. */
+ * NodeMetrics are parsed one at a time and freed: those of thousands of nodes need much
+ * memory. The results are small. */
 #include "api/kube/types/metrics.h"
 
 #include <stdio.h>
@@ -14,22 +14,23 @@
 #include "engine/json/json.h"
 
 #define REPORTS "nodemetrics.slo.koordinator.sh"
-/* Seconds that averages are over, where the NodeMetric does not say, and at least. */
+/* The averaging window in seconds: the default for a NodeMetric without one, and the
+ * minimum. */
 #define WINDOW_S     300
 #define WINDOW_MIN_S 60
-/* Of a report that take as long as a pod of it. */
+/* So many bytes of a report take as long as one of its pods. */
 #define REPORT_BYTES 1024
 
 struct neap_kube_making {
 	struct neap_store *store;
 	bool is_of_pods;
 	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME]; /* "": all */
-	/* The report that is looked at, and the next of its pods. */
+	/* The current report, and its next pod. */
 	struct neap_store_place place;
 	struct neap_object *object;
 	json_t *report;
 	size_t entry;
-	bool is_last; /* there is no other report */
+	bool is_last; /* there are no more reports */
 	bool is_done, is_short_of_memory;
 	struct neap_object **list;
 	size_t count, size;
@@ -84,7 +85,7 @@ static const char *time_of(const json_t *report)
 		json_object_get(json_object_get(report, "status"), "updateTime"));
 }
 
-/* Those of the object that it is about. */
+/* The labels of the object that the metrics are about. */
 static json_t *labels_of(const struct neap_object *object)
 {
 	json_t *labels = json_object();
@@ -101,7 +102,7 @@ static json_t *labels_of(const struct neap_object *object)
 
 /* --- objects --- */
 
-/* tree: taken, NULL without memory. */
+/* Takes tree; NULL means out of memory. */
 static void keep_take(struct neap_kube_making *making, json_t *tree)
 {
 	struct neap_object *object;
@@ -113,14 +114,14 @@ static void keep_take(struct neap_kube_making *making, json_t *tree)
 		making->is_short_of_memory = true;
 		return;
 	}
-	/* The version of what is computed is no matter to anybody. */
+	/* The version of a computed object does not matter. */
 	if (neap_object_new_take(tree, NULL, 0, &object, &err) < 0)
 		making->is_short_of_memory = true;
 	else
 		making->list[making->count++] = object;
 }
 
-/* Of the object that it is about, with what both kinds have; usage is taken. */
+/* The parts that both kinds have. about: the object measured. Takes usage. */
 static json_t *make_metrics(const struct neap_object *about, const json_t *report,
 			    const char *member, json_t *usage)
 {
@@ -181,7 +182,7 @@ static void add_pod(struct neap_kube_making *making, const struct neap_object *p
 	json_decref(tree);
 }
 
-/* The next pod of the report. */
+/* Handles the next pod of the report. */
 static void look_at_pod(struct neap_kube_making *making, const json_t *entry)
 {
 	const char *ns = json_string_value(json_object_get(entry, "namespace"));
@@ -208,7 +209,7 @@ static int compare(const void *a, const void *b)
 	return neap_object_compare(one, other->ns, other->name);
 }
 
-/* In the order of lists. A report may name a pod twice: the first of them stays. */
+/* Sorts into list order. If a report names a pod twice, the first counts. */
 static void finish(struct neap_kube_making *making)
 {
 	size_t kept = 0;
@@ -242,7 +243,7 @@ static bool take_first(void *arg, struct neap_object *object)
 	return true;
 }
 
-/* False: there is none. */
+/* False: there are no more. */
 static bool find_report(struct neap_kube_making *making)
 {
 	struct neap_error err;
@@ -253,7 +254,7 @@ static bool find_report(struct neap_kube_making *making)
 	more = neap_store_list(making->store, REPORTS, NULL, &making->place, take_first,
 			       making, &err);
 	if (more == -NEAP_EGONE) {
-		/* The state of the beginning is forgotten: the rest is as it is now. */
+		/* The version is forgotten: continue with the present one. */
 		making->place.version = neap_store_version(making->store);
 		more = neap_store_list(making->store, REPORTS, NULL, &making->place,
 				       take_first, making, &err);
@@ -336,7 +337,7 @@ static struct neap_kube_making *making_new(struct neap_store *store, const char 
 	return making;
 }
 
-/* Only the report of one node is looked at; NULL: none. */
+/* Reads only the report of one node; NULL: none. */
 static void narrow(struct neap_kube_making *making, const char *node)
 {
 	struct neap_object *object =

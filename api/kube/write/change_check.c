@@ -39,7 +39,7 @@ static int refuse_immutable(struct call *call, const json_t *object, const char 
 				      call->target.name, causes);
 }
 
-/* Metadata in the body of a status is not checked here. */
+/* Metadata in the body of a status that is not checked here. */
 static bool is_passed_over(const struct call *call, const char *member)
 {
 	if (call_is_declared_status(call))

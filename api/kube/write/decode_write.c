@@ -168,7 +168,7 @@ bool call_is_status(const struct call *call)
 	return call->target.kind->has_status && strcmp(call->target.sub, "status") == 0;
 }
 
-/* Replaces everything but the status in object by the stored values, and shares them:
+/* Replaces everything except metadata and status by the stored values, which are shared:
  * defaults that they lack are set in both. Members keep their order, so that an unchanged
  * status is no change. */
 static bool take_stored(json_t *object, json_t *before)

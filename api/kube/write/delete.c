@@ -123,7 +123,7 @@ static bool is_pod(const struct call *call)
 	return strcmp(call->resource, "pods") == 0;
 }
 
-/* The grace period in seconds. Not 0 only for a pod that still runs on a node: its
+/* The grace period in seconds. Nonzero only for a pod that still runs on a node: its
  * kubelet has to stop it. */
 static int64_t find_grace(const struct call *call, const struct wish *wish,
 			  const json_t *tree)

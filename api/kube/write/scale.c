@@ -194,8 +194,8 @@ static int set_replicas(struct call *call, json_t *tree, json_int_t replicas)
 				    &err);
 }
 
-/* A Scale has its own metadata, which must name the object. Only for built-in kinds is it
- * checked. */
+/* A Scale has its own metadata. It needs a name; the rest is checked for built-in kinds
+ * only. */
 static int check_scale_meta(struct call *call, const json_t *scale)
 {
 	struct neap_causes *causes = &call->kube->causes;

@@ -13,8 +13,8 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
-/* The first batch of pods; a batch is as large as the number of existing pods, so that a
- * failing creation fails only a few times. */
+/* The minimum of pods created at once, otherwise as many as are active. So a failing
+ * creation fails only a few times. */
 #define CREATE_MIN 8
 /* After a failure. */
 #define PAUSE_MIN_USEC 100000
