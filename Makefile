@@ -237,9 +237,9 @@ $(FUZZ): $(O)/%: $(O)/%.o $(FUZZ_OBJ) $(O)/libneap.a
 	$(Q)$(CC) $(ALL_LDFLAGS) $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer) -o $@ $< $(FUZZ_OBJ) \
 	  $(O)/libneap.a $(LIBS)
 
-$(O)/t/torture: $(TORT_OBJ) $(T_HELP) $(O)/libneap.a
+$(O)/t/torture: $(TORT_OBJ) $(T_HELP) $(FAULT_OBJ) $(O)/libneap.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(TORT_OBJ) $(T_HELP) $(O)/libneap.a $(LIBS) -lcmocka
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(TORT_OBJ) $(T_HELP) $(FAULT_OBJ) $(O)/libneap.a $(LIBS) -lcmocka
 
 $(O)/t/failmalloc.so: t/torture/failmalloc.c $(O)/flags
 	$(call say,LD,$@)
