@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The audit over HTTP. A stream sends everything since its last event in one write; a
- * client that does not read is skipped until it does, and is told about entries that the
- * ring dropped meanwhile. */
+ * The audit over HTTP. A stream sends all entries since its last event in one write. It
+ * sends nothing to a client that does not read; when the client reads again, the stream
+ * reports the entries that the ring dropped meanwhile. */
 #include "api/control/audit.h"
 
 #include <stdlib.h>

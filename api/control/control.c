@@ -90,7 +90,7 @@ static void answer_or_nomem(struct neap_http_request *request, json_t *body)
 	neap_http_answer_error(request, &err);
 }
 
-/* The node answers from its first tick on; before that the client is told why not. */
+/* The node answers after its first tick. Before that the client gets the reason. */
 static bool has_node(struct neap_control *control, struct neap_http_request *request)
 {
 	const char *why = "";

@@ -8,7 +8,8 @@
 #include "api/extender/extender_priv.h"
 #include "engine/base/mem.h"
 
-/* Requests that wait for one binding; further ones are told that it is in progress. */
+/* Requests that wait for one binding. Any further request is refused: the binding is in
+ * progress. */
 #define ASKERS_MAX 8
 
 /* A binding in progress; freed when it is answered. */

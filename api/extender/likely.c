@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The nodes that a filter accepted. A kube-scheduler usually asks prioritize about
- * exactly these, in the same text as in the answer; so the text is compared as one piece,
- * and the rows are known. Valid as long as nothing in the cluster changes, whoever
- * asks. */
+ * exactly these, in the same text as in the answer. So the text is compared as one piece,
+ * and the rows are known. One list serves all clients and is valid until something in the
+ * cluster changes. */
 #include <stdlib.h>
 #include <string.h>
 

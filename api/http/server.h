@@ -49,9 +49,9 @@ struct neap_tokens;
  * admins (one half) and root over the unix socket (all), like that of connections. */
 #define NEAP_HTTP_UNFINISHED_USER_MAX (12 * 1024 * 1024)
 #define NEAP_HTTP_UNFINISHED_RESERVE  (16 * 1024 * 1024)
-/* Of these, for unidentified clients (no token, no certificate with a role; on the unix
- * socket neither root nor the daemon's user): per connection, and in total, where the
- * oldest make room. Bytes of a TLS handshake count here. */
+/* Share of unidentified clients (no token, no certificate with a role; on the unix socket
+ * neither root nor the daemon's user): per connection, and in total. Beyond the total the
+ * oldest connection is closed. Bytes of a TLS handshake count here. */
 #define NEAP_HTTP_UNFINISHED_UNKNOWN_MAX  (32 * 1024)
 #define NEAP_HTTP_UNFINISHED_UNKNOWNS_MAX (4 * 1024 * 1024)
 /* Streams in total and per peer, except in a tree with its own limit; unread bytes of one

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared by node_keep.c (what is written when), node_status.c (of the Node) and
- * node_metric.c (of the NodeMetric); node_topology.h has what is told of the machine. */
+ * Shared by node_keep.c (decides what is written when), node_status.c (writes the status
+ * of the Node) and node_metric.c (writes the NodeMetric). node_topology.h describes the
+ * machine. */
 #ifndef NEAP_API_AGENT_NODE_NODE_KEEP_PRIV_H
 #define NEAP_API_AGENT_NODE_NODE_KEEP_PRIV_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Passes what this node's objects and its pods' annotations say about CPUs to the node
- * role (api/run/pins.h), whoever runs the pods, and reports what cannot be enforced as
- * events. Runs on the loop and never blocks. */
+ * Passes the CPUs in this node's objects and in its pods' annotations to the node role
+ * (api/run/pins.h), for pods of neapd and of a kubelet alike. Reports CPUs that cannot be
+ * enforced as events. Runs on the loop and never blocks. */
 #ifndef NEAP_API_AGENT_POD_PINS_H
 #define NEAP_API_AGENT_POD_PINS_H
 

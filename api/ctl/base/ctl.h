@@ -47,8 +47,8 @@ struct neap_command {
 	int (*run)(struct neap_ctl *ctl, void *values, int argc, char **argv);
 };
 
-/* Of commands whose only option is -o: all that they would print, or the daemon's
- * answer. */
+/* Options of commands that have only -o. With -o, _of_all prints everything that the
+ * command shows, and _of_answer prints the daemon's answer. */
 struct neap_output_values {
 	enum neap_output output;
 };

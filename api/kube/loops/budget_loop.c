@@ -167,27 +167,20 @@ static bool set_number(json_t *status, const char *name, int64_t value)
 static bool set_condition(struct neap_kube *kube, json_t *status, int64_t allowed,
 			  const json_t *generation)
 {
-	json_t *list = json_object_get(status, "conditions"), *condition = NULL;
+	json_t *list = json_object_get(status, "conditions");
+	json_t *condition = neap_json_condition(status, "DisruptionAllowed");
 	const char *says = allowed > 0 ? "True" : "False", *said;
 	char now[32];
-	size_t i;
 
 	if (!json_is_array(list)) {
 		if (json_object_set_new(status, "conditions", json_array()) < 0)
 			return false;
 		list = json_object_get(status, "conditions");
 	}
-	json_array_foreach (list, i, condition) {
-		const char *type = json_string_value(json_object_get(condition, "type"));
-
-		if (type && strcmp(type, "DisruptionAllowed") == 0)
-			break;
-	}
-	if (i == json_array_size(list)) {
-		if (json_array_append_new(
-			    list, json_pack("{s:s}", "type", "DisruptionAllowed")) < 0)
+	if (condition == NULL) {
+		condition = json_pack("{s:s}", "type", "DisruptionAllowed");
+		if (json_array_append_new(list, condition) < 0)
 			return false;
-		condition = json_array_get(list, i);
 	}
 	said = json_string_value(json_object_get(condition, "status"));
 	if ((!said || strcmp(said, says) != 0) &&
