@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What writes the objects of a node, over a client with which everything goes wrong that
- * may: the Node, its Lease and its reports; and the status of pods that run here. */
+ * may: the Node, its Lease and its reports; and the status of pods that run here. The
+ * server gives the same CPU to two pods: the node does not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +12,8 @@
 #include <cmocka.h>
 
 #include "api/agent/pod/agent.h"
+#include "api/agent/pod/pins.h"
+#include "api/kube/request/call.h"
 #include "t/lib/agent_rig.h"
 #include "t/lib/client_rough.h"
 #include "t/lib/keep_rig.h"
@@ -100,12 +103,143 @@ static void test_pods(void **state)
 	}
 }
 
+/* --- a CPU that the server gave to two pods --- */
+
+#define EVENTS "GET /api/v1/events?fieldSelector=reason=CPUsInUse,involvedObject.name="
+
+static struct neap_pins *start_pins(struct kube_rig *kube, struct neap_node *node,
+				    struct neap_client *client,
+				    const struct neap_log *log)
+{
+	const struct neap_pins_config config = {.base = kube->base,
+						.client = client,
+						.node = node,
+						.node_name = "n1",
+						.log = log};
+	struct neap_pins *pins = NULL;
+
+	assert_int_equal(neap_pins_new(&config, &pins, NULL), 0);
+	return pins;
+}
+
+static void create_with_cpu(struct kube_rig *kube, const char *name)
+{
+	char body[1024];
+
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'name':'%s','annotations':{"
+		       "'scheduling.koordinator.sh/resource-status':"
+		       "'{\\\"cpuset\\\":\\\"0\\\"}'}},'spec':{'nodeName':'n1',"
+		       "'terminationGracePeriodSeconds':1,'containers':[{'name':'c',"
+		       "'image':'-','command':['sleep','1000']}]}}",
+		       name);
+	if (kube_ask(kube, "POST " PODS, body) != 201)
+		fail_msg("%s: %s", name, kube_text(kube->body, "message"));
+}
+
+static void test_cpu_of_two_pods(void **state)
+{
+	static const char *const waits[] = {
+		"status.phase=Pending",
+		"status.containerStatuses.0.state.waiting.reason=CPUsInUse",
+		"status.containerStatuses.0.state.waiting.message="
+		"CPU 0 belongs to pod default/first",
+		NULL};
+	static const char *const runs[] = {"status.phase=Running", NULL};
+	struct agent_rig *rig = agent_rig_of(state);
+	struct neap_client *plain = rig->config.client;
+	struct neap_client *rough = make_rough(rig->kube, 1);
+	struct neap_pins *pins;
+
+	rig->kube->kube->cpu_refs_max = 1000; /* it refuses nothing */
+	neap_agent_free(rig->agent);
+	rig->config.client = rough;
+	pins = start_pins(rig->kube, rig->config.node, rough, &rig->log);
+	agent_rig_start(rig);
+	for (int round = 0; round < SEEDS; round++) {
+		create_with_cpu(rig->kube, "first");
+		agent_until(rig, "first", 200, runs);
+		create_with_cpu(rig->kube, "second");
+		agent_until(rig, "second", 200, waits);
+		kube_until(rig->kube,
+			   &(struct kube_step){
+				   EVENTS "second",
+				   NULL,
+				   200,
+				   {"items.0.message=CPU 0 belongs to pod default/first; "
+				    "until that is gone this pod does not get the CPUs "
+				    "in scheduling.koordinator.sh/resource-status"}});
+		assert_int_equal(kube_ask(rig->kube, "DELETE " PODS "/first", NULL), 200);
+		agent_until_gone(rig, "first");
+		agent_until(rig, "second", 200, runs);
+		assert_int_equal(kube_ask(rig->kube, "DELETE " PODS "/second", NULL),
+				 200);
+		agent_until_gone(rig, "second");
+	}
+	client_rough_calm(rough);
+	neap_agent_free(rig->agent);
+	neap_pins_end(pins);
+	rig->config.client = plain;
+	client_rough_free(rough);
+	agent_rig_start(rig);
+}
+
+/* Whom it belongs to, says who wants it, too. */
+static bool belongs_to(struct neap_node *node, const char *name)
+{
+	const struct neap_node_pin_of other = {"x", "x", "x"};
+	struct neap_cpu_said said = {0};
+	struct neap_error err = {0};
+	bool is_so;
+
+	(void)neap_cpuset_add(&said.cpus, 0);
+	is_so = neap_node_pin(node, &other, &said, &err) == -NEAP_ECONFLICT &&
+		strcmp(err.msg, name) == 0;
+	neap_node_unpin(node, "x");
+	return is_so;
+}
+
+/* A daemon that starts finds both: the CPU belongs to the one that was started first. */
+static void test_cpu_of_two_found(void **state)
+{
+	struct keep_rig *rig = *state;
+	struct kube_rig *kube = rig->rig;
+	struct neap_client *rough = make_rough(kube, 1);
+	struct neap_pins *pins;
+
+	kube->kube->cpu_refs_max = 1000; /* it refuses nothing */
+	create_with_cpu(kube, "a");
+	create_with_cpu(kube, "z");
+	assert_int_equal(kube_ask(kube, "MERGE " PODS "/z/status",
+				  "{'status':{'startTime':'2026-09-21T13:33:20Z'}}"),
+			 200);
+	keep_start_node(rig);
+	pins = start_pins(kube, rig->node, rough, &rig->log);
+	assert_true(belongs_to(rig->node, "CPU 0 belongs to pod default/z"));
+	kube_until(kube, &(struct kube_step){EVENTS "a", NULL, 200, {"#items=1"}});
+	kube_until(kube, &(struct kube_step){EVENTS "z", NULL, 200, {"#items=0"}});
+	assert_int_equal(kube_ask(kube, "DELETE " PODS "/z?gracePeriodSeconds=0", NULL),
+			 200);
+	for (int i = 0; i < 1000; i++) {
+		if (belongs_to(rig->node, "CPU 0 belongs to pod default/a"))
+			break;
+		kube_run(kube, 5);
+	}
+	assert_true(belongs_to(rig->node, "CPU 0 belongs to pod default/a"));
+	neap_pins_end(pins);
+	client_rough_free(rough);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_pods, agent_rig_setup,
 						agent_rig_teardown),
+		cmocka_unit_test_setup_teardown(test_cpu_of_two_pods, agent_rig_setup,
+						agent_rig_teardown),
 		cmocka_unit_test_setup_teardown(test_node, keep_setup, keep_teardown),
+		cmocka_unit_test_setup_teardown(test_cpu_of_two_found, keep_setup,
+						keep_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

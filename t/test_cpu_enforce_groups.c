@@ -81,11 +81,12 @@ static const struct neap_node_pod pods[] = {
 static void pin(struct pods_rig *rig, const char *uid, enum neap_qos qos,
 		enum neap_kube_qos kube_qos, const struct neap_cpuset *cpus)
 {
+	const struct neap_node_pin_of pod = {uid, "default", uid};
 	struct neap_cpu_said said = {.qos = qos, .kube_qos = kube_qos};
 
 	if (cpus)
 		neap_cpuset_copy(&said.cpus, cpus);
-	assert_int_equal(neap_node_pin(rig->node, uid, &said, NULL), 0);
+	assert_int_equal(neap_node_pin(rig->node, &pod, &said, NULL), 0);
 }
 
 static void pin_all(struct pods_rig *rig, const struct neap_cpuset *lsr,
@@ -210,7 +211,7 @@ static void policies_count_within_what_was_given_out(void **state)
 {
 	struct pods_rig *rig = rig_of(state);
 
-	assert_int_equal(neap_node_pins_begin(rig->node, NULL, NULL, NULL), 0);
+	assert_int_equal(neap_node_pins_begin(rig->node, 0, NULL, NULL, NULL), 0);
 	policy(rig);
 	pin_all(rig, &second, NULL);
 	add_all(rig);
@@ -249,7 +250,7 @@ static void all_is_as_it_was_at_the_end(void **state)
 	static const char *const groups[] = {"podu-r/main", "burstable/podu-l",
 					     "besteffort", "besteffort/podu-x/main"};
 
-	assert_int_equal(neap_node_pins_begin(rig->node, NULL, NULL, NULL), 0);
+	assert_int_equal(neap_node_pins_begin(rig->node, 0, NULL, NULL, NULL), 0);
 	pin_all(rig, NULL, NULL);
 	add_all(rig);
 	tick(rig);
@@ -276,7 +277,7 @@ static void a_pod_with_its_own_cpus_has_no_quota(void **state)
 {
 	struct pods_rig *rig = rig_of(state);
 
-	assert_int_equal(neap_node_pins_begin(rig->node, NULL, NULL, NULL), 0);
+	assert_int_equal(neap_node_pins_begin(rig->node, 0, NULL, NULL, NULL), 0);
 	pin_all(rig, NULL, NULL);
 	add_all(rig);
 	assert_true(pods_has(rig, "podu-r/main", NEAP_KEY_CPU_MAX_MILLI, 500, NULL));
@@ -295,13 +296,13 @@ static void another_neapd_holds_the_same(void **state)
 {
 	struct pods_rig *rig = rig_of(state);
 
-	assert_int_equal(neap_node_pins_begin(rig->node, NULL, NULL, NULL), 0);
+	assert_int_equal(neap_node_pins_begin(rig->node, 0, NULL, NULL, NULL), 0);
 	pin_all(rig, &second, &first);
 	add_all(rig);
 	is_on(rig, "podu-r/main", &second);
 	is_on(rig, "besteffort/podu-e/main", &not_first);
 	pods_rig_restart(rig);
-	assert_int_equal(neap_node_pins_begin(rig->node, NULL, NULL, NULL), 0);
+	assert_int_equal(neap_node_pins_begin(rig->node, 0, NULL, NULL, NULL), 0);
 	pin_all(rig, &second, &first);
 	pods_rig_open(rig);
 	for (int i = 0; i < 15; i++) { /* until nothing is held that nobody asked for */
@@ -342,7 +343,7 @@ static void cpus_that_are_missing_are_told_once(void **state)
 
 	(void)neap_cpuset_add(&gone, NEAP_CPU_MAX - 1);
 	neap_cpuset_or(&both, &gone, &second);
-	assert_int_equal(neap_node_pins_begin(rig->node, take_told, &told, NULL), 0);
+	assert_int_equal(neap_node_pins_begin(rig->node, 0, take_told, &told, NULL), 0);
 	pin_all(rig, &both, NULL);
 	add_all(rig);
 	is_on(rig, "podu-r/main", &second);
@@ -367,6 +368,49 @@ static void cpus_that_are_missing_are_told_once(void **state)
 	nothing_was_refused(rig);
 }
 
+static int refused(struct pods_rig *rig, const char *uid, const struct neap_cpuset *cpus,
+		   struct neap_error *err)
+{
+	const struct neap_node_pin_of pod = {uid, "default", uid};
+	struct neap_cpu_said said = {.qos = NEAP_QOS_LSE,
+				     .kube_qos = NEAP_KUBE_BESTEFFORT};
+
+	neap_cpuset_copy(&said.cpus, cpus);
+	return neap_node_pin(rig->node, &pod, &said, err);
+}
+
+static void a_cpu_is_of_one_pod(void **state)
+{
+	struct pods_rig *rig = rig_of(state);
+	struct neap_error err = {0};
+
+	assert_int_equal(neap_node_pins_begin(rig->node, 0, NULL, NULL, NULL), 0);
+	pin_all(rig, &second, NULL);
+	add_all(rig);
+	is_on(rig, "podu-r/main", &second);
+	assert_int_equal(refused(rig, "u-x", &second, &err), -NEAP_ECONFLICT);
+	assert_non_null(strstr(err.msg, " belongs to pod default/u-r"));
+	is_on(rig, "podu-r/main", &second);
+	is_on(rig, "besteffort/podu-x/main", &all);
+	neap_node_unpin(rig->node, "u-r");
+	assert_int_equal(refused(rig, "u-x", &second, &err), 0);
+	is_on(rig, "besteffort/podu-x/main", &second);
+	nothing_was_refused(rig);
+}
+
+static void a_cpu_is_of_as_many_as_may_share_it(void **state)
+{
+	struct pods_rig *rig = rig_of(state);
+	struct neap_error err = {0};
+
+	assert_int_equal(neap_node_pins_begin(rig->node, 2, NULL, NULL, NULL), 0);
+	assert_int_equal(refused(rig, "u-r", &second, &err), 0);
+	assert_int_equal(refused(rig, "u-x", &all, &err), 0);
+	assert_int_equal(refused(rig, "u-l", &second, &err), -NEAP_ECONFLICT);
+	neap_node_unpin(rig->node, "u-x");
+	assert_int_equal(refused(rig, "u-l", &second, &err), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -377,6 +421,8 @@ int main(void)
 		TEST(a_pod_with_its_own_cpus_has_no_quota),
 		TEST(another_neapd_holds_the_same),
 		TEST(cpus_that_are_missing_are_told_once),
+		TEST(a_cpu_is_of_one_pod),
+		TEST(a_cpu_is_of_as_many_as_may_share_it),
 	};
 
 	patience_with_scripts();

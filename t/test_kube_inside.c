@@ -18,7 +18,7 @@
 #define TEST(name)                                                                       \
 	cmocka_unit_test_setup_teardown(test_##name, kube_rig_setup, kube_rig_teardown)
 
-enum act { CREATE, UPDATE, STATUS, PATCH, PATCH_STATUS, DELETE, EVICT, BIND };
+enum act { CREATE, UPDATE, STATUS, PATCH, PATCH_STATUS, DELETE, EVICT, BIND, BIND_OLD };
 
 /* What was told of the last ask: the object's name and version, or the message. */
 struct heard {
@@ -78,10 +78,13 @@ static void act(struct neap_client *client, enum act what,
 		neap_client_evict(client, ask, NULL, 0);
 		break;
 	case BIND:
+	case BIND_OLD:
 		annotations = parse("{'why':'room'}");
 		neap_client_bind(client, ask,
 				 &(struct neap_client_binding){
-					 .node = body, .annotations = annotations});
+					 .node = body,
+					 .version = what == BIND_OLD ? "1" : NULL,
+					 .annotations = annotations});
 		json_decref(annotations);
 		break;
 	}
@@ -119,6 +122,8 @@ static const struct row {
 	 "\"phase\":\"Running\""},
 	{STATUS, "pods", "a", POD("a"), DONE, "\"app\":\"x\""},
 	{UPDATE, "pods", "none", POD("none"), NEAP_CLIENT_NOT_FOUND, "not found"},
+	{BIND_OLD, "pods", "a", "n1", NEAP_CLIENT_CONFLICT,
+	 "ResourceVersion in precondition: 1, ResourceVersion in object meta: "},
 	{BIND, "pods", "a", "n1", DONE, "\"nodeName\":\"n1\""},
 	{BIND, "pods", "a", "n2", NEAP_CLIENT_CONFLICT,
 	 "already assigned to node \"n1\""},

@@ -39,6 +39,8 @@ static struct neap_object *make(const char *text, int64_t version)
 
 static void check_pod(const struct neap_object *object)
 {
+	char version[NEAP_OBJECT_VERSION];
+
 	assert_string_equal(object->ns, "n");
 	assert_string_equal(object->name, "p");
 	assert_string_equal(object->uid, "u-1");
@@ -62,6 +64,7 @@ static void check_pod(const struct neap_object *object)
 	assert_int_equal(object->text_len, strlen(object->text));
 	assert_null(strstr(object->text, "\"kind\""));
 	assert_non_null(strstr(object->text, "\"resourceVersion\":\"41\""));
+	assert_string_equal(neap_object_resource_version(object, version), "41");
 }
 
 static void test_new(void **state)

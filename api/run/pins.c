@@ -10,8 +10,11 @@
 
 #include "api/run/node_priv.h"
 #include "engine/base/mem.h"
+#include "engine/pod/pod.h"
 
 struct node_pin {
+	char name[NEAP_POD_KEY]; /* "NAMESPACE/NAME" */
+	/* Without the CPUs that were refused. */
 	struct neap_cpu_said said;
 	struct neap_cpuset told; /* missing CPUs that were reported */
 };
@@ -20,6 +23,7 @@ struct node_pins {
 	neap_node_pin_told *told;
 	void *arg;
 	struct neap_map *map; /* uid -> struct node_pin */
+	int refs_max;         /* pods that may have the same CPU */
 	/* From the node, or from the configuration. */
 	struct neap_cpuset reserved, system, kubelet;
 	bool is_system_shared, is_kubelet_static;
@@ -30,8 +34,8 @@ struct node_pins {
 	struct neap_cpu_rooms rooms;
 };
 
-int neap_node_pins_begin(struct neap_node *node, neap_node_pin_told *told, void *arg,
-			 struct neap_error *err)
+int neap_node_pins_begin(struct neap_node *node, int refs_max, neap_node_pin_told *told,
+			 void *arg, struct neap_error *err)
 {
 	struct node_pins *pins = neap_alloc(sizeof(*pins));
 
@@ -41,6 +45,7 @@ int neap_node_pins_begin(struct neap_node *node, neap_node_pin_told *told, void 
 		free(pins);
 		return neap_error_nomem(err);
 	}
+	pins->refs_max = refs_max > 1 ? refs_max : 1;
 	pins->told = told;
 	pins->arg = arg;
 	node->given.pins = pins;
@@ -88,23 +93,63 @@ static void said_copy(struct neap_cpu_said *to, const struct neap_cpu_said *from
 	neap_cpuset_copy(&to->numa, &from->numa);
 }
 
-int neap_node_pin(struct neap_node *node, const char *uid,
+/* Returns the first of the CPUs that as many other pods have as may share one, and one of
+ * these pods; -1: there is none. */
+static int find_taken(const struct node_pins *pins, const struct node_pin *pin,
+		      const struct neap_cpuset *cpus, const struct node_pin **ret_holder)
+{
+	uint16_t counts[NEAP_CPU_MAX] = {0};
+
+	for (size_t i = 0; i < neap_map_count(pins->map); i++) {
+		const struct node_pin *other = neap_map_at(pins->map, i, NULL);
+		struct neap_cpuset both;
+
+		if (other == pin || !neap_cpuset_intersects(&other->said.cpus, cpus))
+			continue;
+		neap_cpuset_and(&both, &other->said.cpus, cpus);
+		for (int cpu = -1; (cpu = neap_cpuset_next(&both, cpu)) >= 0;) {
+			if (++counts[cpu] < pins->refs_max)
+				continue;
+			*ret_holder = other;
+			return cpu;
+		}
+	}
+	return -1;
+}
+
+static struct node_pin *pin_make(struct node_pins *pins, const char *uid)
+{
+	struct node_pin *pin = neap_map_find(pins->map, uid);
+
+	if (pin != NULL)
+		return pin;
+	pin = make_room(pins) ? neap_alloc(sizeof(*pin)) : NULL;
+	if (pin != NULL && neap_map_set(pins->map, uid, pin))
+		return pin;
+	free(pin);
+	return NULL;
+}
+
+int neap_node_pin(struct neap_node *node, const struct neap_node_pin_of *pod,
 		  const struct neap_cpu_said *said, struct neap_error *err)
 {
 	struct node_pins *pins = node->given.pins;
-	struct node_pin *pin = pins == NULL ? NULL : neap_map_find(pins->map, uid);
+	struct node_pin *pin = pins == NULL ? NULL : pin_make(pins, pod->uid);
+	const struct node_pin *holder;
+	int cpu;
 
 	if (pins == NULL)
 		return 0;
-	if (pin == NULL) {
-		pin = make_room(pins) ? neap_alloc(sizeof(*pin)) : NULL;
-		if (pin == NULL || !neap_map_set(pins->map, uid, pin)) {
-			free(pin);
-			return neap_error_nomem(err);
-		}
-	}
+	if (pin == NULL)
+		return neap_error_nomem(err);
+	(void)neap_pod_key(pod->ns, pod->name, pin->name);
 	said_copy(&pin->said, said);
-	return 0;
+	cpu = find_taken(pins, pin, &said->cpus, &holder);
+	if (cpu < 0)
+		return 0;
+	neap_cpuset_clear(&pin->said.cpus);
+	return neap_error_set(err, NEAP_ECONFLICT, "CPU %d belongs to pod %.160s", cpu,
+			      holder->name);
 }
 
 void neap_node_unpin(struct neap_node *node, const char *uid)

@@ -97,14 +97,31 @@ static void confirm(struct neap_scheduler *scheduler, const struct bind *bind,
 				     scheduler->now() + CONFIRM_USEC);
 }
 
-/* A conflict is no news: the next attempt uses the newer version. */
+/* The decision was made for an older state of the pod. */
+static bool is_outdated(const struct neap_scheduler *scheduler, const struct bind *bind,
+			const struct neap_pod *pod,
+			const struct neap_client_failure *failure)
+{
+	const struct neap_object *newest;
+	char version[NEAP_OBJECT_VERSION];
+
+	if (failure->reason != NEAP_CLIENT_CONFLICT)
+		return false;
+	if (!failure->part)
+		return true;
+	newest = neap_client_newest(scheduler->client, "pods", pod->object->ns,
+				    pod->object->name);
+	return *bind->version &&
+	       (!newest || strcmp(neap_object_resource_version(newest, version),
+				  bind->version) != 0);
+}
+
+/* An outdated decision is no news: the next attempt uses the newer state. */
 static void tell_failed(struct neap_scheduler *scheduler, const struct bind *bind,
 			const struct neap_pod *pod,
 			const struct neap_client_failure *failure)
 {
-	bool is_version = failure->reason == NEAP_CLIENT_CONFLICT && !failure->part;
-
-	if (!bind->told && !is_version)
+	if (!bind->told && !is_outdated(scheduler, bind, pod, failure))
 		scheduler_tell_refused(scheduler, pod, failure->message, NULL);
 }
 
@@ -212,6 +229,8 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 				      .told = scheduler_bound};
 	const struct neap_columns *columns = neap_cluster_settle(scheduler->cluster);
 	const char *node = columns->nodes[row]->name;
+	/* A node that others chose, without CPUs, was not decided from this state. */
+	bool is_decided = claim || !bind->told;
 	json_t *notes = NULL;
 	int failed = assume(scheduler, pod, row, claim, node, &notes, err);
 
@@ -227,12 +246,16 @@ int scheduler_bind_take(struct neap_scheduler *scheduler, struct neap_pod *pod,
 	    pod->object)
 		bind->before = neap_object_ref(pod->object);
 	bind->notes = notes;
+	if (is_decided)
+		(void)neap_object_resource_version(pod->object, bind->version);
 	/* It may be answered and freed before this returns. */
 	(void)json_incref(notes);
 	neap_client_bind(scheduler->client, &ask,
-			 &(struct neap_client_binding){.node = bind->node,
-						       .uid = bind->uid,
-						       .annotations = notes});
+			 &(struct neap_client_binding){
+				 .node = bind->node,
+				 .uid = bind->uid,
+				 .version = is_decided ? bind->version : NULL,
+				 .annotations = notes});
 	json_decref(notes);
 	return 0;
 }

@@ -35,6 +35,9 @@ struct bind {
 	char key[NEAP_POD_KEY];
 	char uid[NEAP_OBJECT_UID];
 	char node[NEAP_OBJECT_NAME];
+	/* Of the pod that was decided on, and the precondition of the binding; "":
+	 * none. */
+	char version[NEAP_OBJECT_VERSION];
 	/* The object the binding was based on, when nothing else is pending for it, and
 	 * the annotations written with it. */
 	struct neap_object *before;

@@ -119,7 +119,7 @@ static void set_condition(struct neap_scheduler *scheduler, const struct neap_po
 	struct neap_object *newest =
 		neap_client_newest(scheduler->client, "pods", ask.ns, ask.name);
 	json_t *tree, *status;
-	char version[32];
+	char version[NEAP_OBJECT_VERSION];
 
 	if (!newest || strcmp(newest->uid, pod->object->uid) != 0)
 		return;
@@ -130,10 +130,10 @@ static void set_condition(struct neap_scheduler *scheduler, const struct neap_po
 	json_decref(tree);
 	if (!status)
 		return;
-	(void)snprintf(version, sizeof(version), "%lld", (long long)newest->version);
 	neap_client_patch_take(scheduler->client, &ask, true,
 			       json_pack("{s:{s:s, s:s}, s:o}", "metadata", "uid",
-					 newest->uid, "resourceVersion", version,
+					 newest->uid, "resourceVersion",
+					 neap_object_resource_version(newest, version),
 					 "status", status));
 }
 

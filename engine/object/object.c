@@ -531,6 +531,21 @@ int neap_object_annotation(const struct neap_object *object, const char *key, ch
 	return *ret ? 0 : neap_error_nomem(err);
 }
 
+const char *neap_object_resource_version(const struct neap_object *object,
+					 char buf[NEAP_OBJECT_VERSION])
+{
+	const char *at =
+		find_member(find_member(object->text, "metadata"), "resourceVersion");
+	size_t len = at && *at == '"' ? strcspn(at + 1, "\"\\") : 0;
+
+	if (len >= NEAP_OBJECT_VERSION)
+		len = 0;
+	if (len > 0)
+		memcpy(buf, at + 1, len);
+	buf[len] = '\0';
+	return buf;
+}
+
 bool neap_object_has_owner(const struct neap_object *object, const char *uid)
 {
 	const char *owner = object->owners;

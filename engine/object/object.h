@@ -20,6 +20,8 @@
 #define NEAP_OBJECT_NAMESPACE 64
 #define NEAP_OBJECT_NAME      254
 #define NEAP_OBJECT_UID       64
+/* Of metadata.resourceVersion. A longer one is not a server's. */
+#define NEAP_OBJECT_VERSION 64
 /* Of one object as JSON. */
 #define NEAP_OBJECT_TEXT_MAX (1536 * 1024)
 /* Limit on the labels, the owners and the selectable fields of one object. */
@@ -87,6 +89,10 @@ const char *neap_object_value(const json_t *tree, const char *path, char *buf,
  * there is none. NEAP_ENOMEM. */
 int neap_object_annotation(const struct neap_object *object, const char *key, char **ret,
 			   struct neap_error *err);
+/* Reads metadata.resourceVersion, the server's text, into buf and returns it; "" when
+ * there is none. */
+const char *neap_object_resource_version(const struct neap_object *object,
+					 char buf[NEAP_OBJECT_VERSION]);
 bool neap_object_has_owner(const struct neap_object *object, const char *uid);
 bool neap_object_is_selected(const struct neap_object *object,
 			     const struct neap_selector *labels);

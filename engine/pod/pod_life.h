@@ -101,6 +101,7 @@ struct neap_pod_life {
 	int64_t delete_grace_s;
 	bool is_gone;        /* the object was deleted */
 	bool may_start;      /* false: nobody can start containers now */
+	char held[192];      /* which other pod has its CPUs, so that it waits; "" */
 	bool is_refused;     /* not admitted: it fails at once */
 	int64_t start_usec;  /* when it was admitted; 0: not yet */
 	int64_t second_usec; /* 0: 1000000; for tests */

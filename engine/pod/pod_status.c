@@ -118,6 +118,9 @@ static json_t *make_state(struct teller *teller, const struct neap_pod_container
 			       teller->who->ns, teller->who->uid);
 		put_take(teller, state, "waiting",
 			 make_waiting(teller, "CrashLoopBackOff", message));
+	} else if (teller->life->held[0] != '\0') {
+		put_take(teller, state, "waiting",
+			 make_waiting(teller, "CPUsInUse", teller->life->held));
 	} else {
 		put_take(teller, state, "waiting",
 			 make_waiting(teller,

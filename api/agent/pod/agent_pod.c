@@ -141,13 +141,29 @@ static void set_amounts(struct neap_node_container *to, const json_t *spec)
 	to->memory_limit_bytes = agent_amount(spec, "limits", "memory");
 }
 
+/* Asks for the pod's own CPUs before its first process, so that none ever runs on other
+ * ones; changes come through pins.h, which also tells of a refusal. False: another pod
+ * has them. */
+static bool may_have_cpus(struct agent_pod *pod)
+{
+	const struct neap_node_pin_of of = {pod->uid, pod->ns, pod->name};
+	struct neap_cpu_said said = {0};
+	struct neap_error err = {0};
+	bool is_refused = neap_pins_read(pod->tree, &said, NULL) != -NEAP_ENOMEM &&
+			  neap_node_pin(pod->agent->config.node, &of, &said, &err) ==
+				  -NEAP_ECONFLICT;
+
+	(void)neap_strcopy(pod->life.held, sizeof(pod->life.held),
+			   is_refused ? err.msg : "");
+	return !is_refused;
+}
+
 static void prepare(struct agent_pod *pod)
 {
 	const struct neap_agent_config *config = &pod->agent->config;
 	struct neap_node_container list[NEAP_NODE_CONTAINERS_MAX];
 	const json_t *labels =
 		json_object_get(json_object_get(pod->tree, "metadata"), "labels");
-	struct neap_cpu_said said = {0};
 	struct neap_node_pod group = {
 		.uid = pod->uid,
 		.ns = pod->ns,
@@ -158,6 +174,11 @@ static void prepare(struct agent_pod *pod)
 		.container_count = pod->life.count,
 	};
 
+	if (!may_have_cpus(pod)) {
+		neap_pod_life_prepared(&pod->life, false, agent_now(pod->agent));
+		agent_pod_wake(pod, 0);
+		return;
+	}
 	(void)neap_kube_qos_parse(
 		neap_json_text(json_object_get(pod->tree, "status"), "qosClass"),
 		&group.kube_qos, NULL);
@@ -170,10 +191,6 @@ static void prepare(struct agent_pod *pod)
 		set_amounts(&list[i], agent_container_spec(&pod->containers[i]));
 	}
 	set_amounts(&group.whole, agent_spec(pod));
-	/* Set before its first process, so that none ever runs on other CPUs; changes
-	 * come through pins.h. */
-	if (neap_pins_read(pod->tree, &said, NULL) != -NEAP_ENOMEM)
-		(void)neap_node_pin(config->node, pod->uid, &said, NULL);
 	neap_node_pod_add(config->node, &group, prepared, agent_pod_ref(pod));
 }
 

@@ -10,6 +10,7 @@
 #include "api/client/events.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
+#include "engine/base/quantity.h"
 #include "engine/json/json.h"
 #include "engine/numa/cpu_policy.h"
 #include "engine/numa/node_reserve.h"
@@ -31,8 +32,9 @@
 struct pin {
 	char uid[NEAP_OBJECT_UID]; /* of the object */
 	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME];
-	bool is_seen;   /* seen in a list after missed changes */
-	bool is_broken; /* its annotation is wrong, and that was reported */
+	bool is_seen;    /* seen in a list after missed changes */
+	bool is_broken;  /* its annotation is wrong, and that was reported */
+	bool is_refused; /* other pods have its CPUs, and that was reported */
 };
 
 struct neap_pins {
@@ -40,7 +42,8 @@ struct neap_pins {
 	struct neap_client_watch *pods_watch, *nodes_watch;
 	struct neap_map *pods;
 	struct event *turn;
-	bool is_lost; /* changes were missed */
+	bool is_lost;   /* changes were missed */
+	bool has_moved; /* a pin came, changed or went: refused ones may be possible */
 };
 
 static const json_t *annotations_of(const json_t *tree)
@@ -143,17 +146,24 @@ static struct pin *pin_get(struct neap_pins *pins, const struct neap_object *obj
 static bool tell(struct neap_pins *pins, const struct neap_object *object,
 		 const json_t *tree, const char *uid)
 {
+	const struct neap_node_pin_of of = {uid, object->ns, object->name};
 	struct neap_cpu_said said = {0};
-	struct neap_error err;
+	struct neap_error err, taken;
 	struct pin *pin;
-	int rc = neap_pins_read(tree, &said, &err);
+	int rc = neap_pins_read(tree, &said, &err), refused;
 
 	if (rc == -NEAP_ENOMEM)
 		return false;
 	pin = pin_get(pins, object, uid);
-	if (!pin || neap_node_pin(pins->config.node, uid, &said, NULL) < 0)
+	refused = pin ? neap_node_pin(pins->config.node, &of, &said, &taken) : 0;
+	if (!pin || refused == -NEAP_ENOMEM)
 		return false;
 	pin->is_seen = true;
+	if (refused < 0 && !pin->is_refused)
+		note(pins, pin, "CPUsInUse",
+		     "%s; until that is gone this pod does not get the CPUs in %s",
+		     taken.msg, NEAP_KEY_RESOURCE_STATUS);
+	pin->is_refused = refused < 0;
 	if (rc < 0 && !pin->is_broken)
 		note(pins, pin, "InvalidResourceStatus",
 		     "annotation %s: %s; the pod gets no CPUs of its own",
@@ -169,15 +179,22 @@ static bool is_over(const json_t *tree)
 	return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 }
 
+static bool is_here(const struct neap_pins *pins, const struct neap_object *object)
+{
+	const char *node = neap_object_field(object, "spec.nodeName");
+
+	return node && strcmp(node, pins->config.node_name) == 0;
+}
+
 static void take_pod(struct neap_pins *pins, const struct neap_object *object,
 		     bool is_gone)
 {
-	const char *node = neap_object_field(object, "spec.nodeName");
 	const char *uid;
 	json_t *tree;
 
-	if (!node || strcmp(node, pins->config.node_name) != 0)
+	if (!is_here(pins, object))
 		return;
+	pins->has_moved = true;
 	tree = neap_object_tree(object);
 	uid = tree ? neap_pins_group_uid(object, tree) : object->uid;
 	if (is_gone || (tree && is_over(tree)))
@@ -187,10 +204,93 @@ static void take_pod(struct neap_pins *pins, const struct neap_object *object,
 	json_decref(tree);
 }
 
+/* Those that wait for CPUs of others ask again. */
+static void ask_again(struct neap_pins *pins)
+{
+	struct neap_object *object;
+
+	for (size_t i = 0; i < neap_map_count(pins->pods); i++) {
+		const struct pin *pin = neap_map_at(pins->pods, i, NULL);
+
+		object = pin->is_refused ? neap_client_find(pins->config.client, PODS,
+							    pin->ns, pin->name)
+					 : NULL;
+		if (object && strcmp(object->uid, pin->uid) == 0)
+			take_pod(pins, object, false);
+	}
+	pins->has_moved = false;
+}
+
+/* --- all pods: who was there first has its CPUs --- */
+
+struct listed {
+	struct neap_object *object;
+	int64_t start_usec, created_usec; /* start: INT64_MAX: it was not yet */
+};
+
+struct listing {
+	struct neap_pins *pins;
+	struct listed *pods;
+	size_t count, room;
+};
+
+static int64_t time_of(const json_t *object, const char *member, int64_t without)
+{
+	int64_t usec;
+
+	return neap_time_parse(neap_json_text(object, member), &usec, NULL) < 0 ? without
+										: usec;
+}
+
 static bool take_listed(void *arg, struct neap_object *object)
 {
-	take_pod(arg, object, false);
+	struct listing *listing = arg;
+	json_t *tree;
+
+	if (!is_here(listing->pins, object))
+		return true;
+	tree = neap_object_tree(object);
+	if (!tree || !neap_grow(&listing->pods, listing->count + 1, &listing->room,
+				sizeof(*listing->pods))) {
+		listing->pins->is_lost = true;
+		json_decref(tree);
+		return false;
+	}
+	listing->pods[listing->count++] = (struct listed){
+		neap_object_ref(object),
+		time_of(json_object_get(tree, "status"), "startTime", INT64_MAX),
+		time_of(json_object_get(tree, "metadata"), "creationTimestamp", 0)};
+	json_decref(tree);
 	return true;
+}
+
+static int compare_listed(const void *left, const void *right)
+{
+	const struct listed *a = left, *b = right;
+
+	if (a->start_usec != b->start_usec)
+		return a->start_usec < b->start_usec ? -1 : 1;
+	if (a->created_usec != b->created_usec)
+		return a->created_usec < b->created_usec ? -1 : 1;
+	return neap_object_compare(a->object, b->object->ns, b->object->name);
+}
+
+static int take_all(struct neap_pins *pins, struct neap_client_place *place,
+		    struct neap_error *err)
+{
+	struct listing listing = {.pins = pins};
+	int rc = neap_client_list(pins->config.client, PODS, NULL, place, take_listed,
+				  &listing, err);
+
+	if (listing.count > 0)
+		qsort(listing.pods, listing.count, sizeof(*listing.pods), compare_listed);
+	for (size_t i = 0; i < listing.count; i++) {
+		if (rc >= 0)
+			take_pod(pins, listing.pods[i].object, false);
+		(void)neap_object_unref(listing.pods[i].object);
+	}
+	free(listing.pods);
+	return rc;
 }
 
 /* --- the node --- */
@@ -307,7 +407,7 @@ static int list(struct neap_pins *pins, struct neap_error *err)
 	if (rc >= 0)
 		rc = watch(pins, NODES, place.version, &pins->nodes_watch, err);
 	if (rc >= 0)
-		rc = neap_client_list(client, PODS, NULL, &place, take_listed, pins, err);
+		rc = take_all(pins, &place, err);
 	if (rc < 0) {
 		pins->is_lost = true;
 		return rc;
@@ -354,6 +454,8 @@ static void turn(evutil_socket_t fd, short what, void *arg)
 		if (has_pods || has_nodes)
 			wake(pins, 0);
 	}
+	if (!pins->is_lost && pins->has_moved)
+		ask_again(pins);
 	if (!pins->is_lost)
 		return;
 	if (list(pins, &err) < 0)
@@ -378,7 +480,8 @@ int neap_pins_new(const struct neap_pins_config *config, struct neap_pins **ret,
 	if (!pins->pods || !pins->turn)
 		rc = neap_error_nomem(err);
 	if (rc == 0)
-		rc = neap_node_pins_begin(config->node, told, pins, err);
+		rc = neap_node_pins_begin(config->node, config->refs_max, told, pins,
+					  err);
 	if (rc == 0)
 		rc = list(pins, err);
 	if (rc == 0 && pins->is_lost)

@@ -18,6 +18,7 @@ struct neap_pins_config {
 	struct neap_client *client;
 	struct neap_node *node;
 	const char *node_name;
+	int refs_max; /* pods that may share a CPU; 0: 1 */
 	const struct neap_log *log;
 };
 

@@ -136,7 +136,8 @@ static int check_binding(struct call *call, const json_t *binding, const json_t 
 	const json_t *spec = json_object_get(tree, "spec");
 	const char *bound = json_string_value(json_object_get(spec, "nodeName"));
 	const char *uid = neap_kube_meta_text(binding, "uid");
-	char why[512];
+	const char *version = neap_kube_meta_text(binding, "resourceVersion");
+	char is[NEAP_OBJECT_VERSION], why[512];
 
 	if (check_target(call, json_object_get(binding, "target"), ret_node) < 0)
 		return -1;
@@ -146,6 +147,13 @@ static int check_binding(struct call *call, const json_t *binding, const json_t 
 			"Precondition failed: UID in precondition: %.64s, UID in object "
 			"meta: %s",
 			uid, newest->uid);
+	else if (*version &&
+		 strcmp(version, neap_object_resource_version(newest, is)) != 0)
+		(void)snprintf(
+			why, sizeof(why),
+			"Precondition failed: ResourceVersion in precondition: %.64s, "
+			"ResourceVersion in object meta: %s",
+			version, is);
 	else if (newest->is_deleting)
 		(void)snprintf(why, sizeof(why),
 			       "pod %s is being deleted, cannot be assigned to "
