@@ -23,8 +23,16 @@ enum neap_jail_mode {
 };
 
 /* LOOP_PROBES: a loop that probes containers of this machine over TCP. It may create such
- * sockets and connect them, but neither bind nor listen; otherwise like LOOP. */
-enum neap_jail_kind { NEAP_JAIL_LOOP, NEAP_JAIL_HAND, NEAP_JAIL_LOOP_PROBES };
+ * sockets and connect them, but neither bind nor listen; otherwise like LOOP.
+ * DIALER: connects over TCP and looks up names over UDP; it may start threads and open
+ * files for reading. READER: opens files for reading, and no sockets. */
+enum neap_jail_kind {
+	NEAP_JAIL_LOOP,
+	NEAP_JAIL_HAND,
+	NEAP_JAIL_LOOP_PROBES,
+	NEAP_JAIL_DIALER,
+	NEAP_JAIL_READER,
+};
 
 /* Bits 1 << CAP_*: what the hand keeps. DAC_OVERRIDE: files of groups delegated to
  * another user; SYS_NICE: moving more privileged processes between CPU sets;
@@ -56,6 +64,11 @@ struct neap_jail_place {
  * the kernel has none. */
 int neap_jail_places(const struct neap_jail_place *places, size_t count,
 		     struct neap_error *err);
+/* The same, and TCP may connect to these ports, to whatever address. Before Landlock 4
+ * ports are not confined. */
+int neap_jail_places_dial(const struct neap_jail_place *places, size_t count,
+			  const uint16_t *ports, size_t port_count,
+			  struct neap_error *err);
 
 /* The privileges of a process, as the kernel reports them. */
 struct neap_jail_state {

@@ -37,34 +37,46 @@
 #endif
 #define PIDFD_GET_INFO_ANY 0xff0b /* type and number; its size grows */
 
-enum { LOOP = 1, HAND = 2, BOTH = LOOP | HAND };
+enum {
+	LOOP = 1,
+	HAND = 2,
+	DIALER = 4,
+	READER = 8,
+	BOTH = LOOP | HAND,
+	ALL = BOTH | DIALER | READER,
+};
 
 /* Allowed whatever the arguments. */
 static const struct {
 	int who;
 	const char *names;
 } allowed[] = {
-	{BOTH, "read pread64 readv write pwrite64 writev lseek close close_range"},
-	{BOTH, "open openat openat2 stat lstat fstat newfstatat statx statfs fstatfs"},
-	{BOTH, "access faccessat faccessat2 readlink readlinkat getdents64 getcwd"},
+	{ALL, "read pread64 readv write pwrite64 writev lseek close close_range"},
+	{BOTH, "open openat openat2"},
+	{ALL, "stat lstat fstat newfstatat statx statfs fstatfs"},
+	{ALL, "access faccessat faccessat2 readlink readlinkat getdents64 getcwd"},
 	{BOTH, "mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2"},
 	{BOTH, "ftruncate fsync fdatasync umask"},
-	{BOTH, "poll ppoll recvmsg sendmsg sendto getsockopt getpeername getsockname"},
-	{BOTH, "brk munmap mremap madvise futex sched_yield membarrier"},
-	{BOTH, "rt_sigaction rt_sigprocmask rt_sigreturn rt_sigtimedwait sigaltstack"},
-	{BOTH, "restart_syscall exit exit_group getrandom uname sysinfo"},
-	{BOTH, "clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time"},
-	{BOTH, "getpid gettid getppid getuid geteuid getgid getegid getrusage getcpu"},
-	{BOTH, "sched_getaffinity"},
+	{ALL, "poll ppoll recvmsg sendmsg sendto getsockopt getpeername getsockname"},
+	{ALL, "brk munmap mremap madvise futex sched_yield membarrier"},
+	{ALL, "rt_sigaction rt_sigprocmask rt_sigreturn rt_sigtimedwait sigaltstack"},
+	{ALL, "restart_syscall exit exit_group getrandom uname sysinfo"},
+	{ALL, "clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time"},
+	{ALL, "getpid gettid getppid getuid geteuid getgid getegid getrusage getcpu"},
+	{ALL, "sched_getaffinity"},
 	/* libevent, HTTP, sd_notify, and the C library's look-ups of users. */
 	{LOOP, "epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 select"},
 	{LOOP, "pselect6 eventfd2 pipe2 timerfd_create timerfd_settime timerfd_gettime"},
-	{LOOP, "accept accept4 connect shutdown recvfrom sendfile setsockopt dup"},
+	{LOOP, "accept accept4 sendfile dup"},
+	{LOOP | DIALER, "connect shutdown recvfrom setsockopt"},
+	/* The C library's look-ups of names. */
+	{DIALER, "sendmmsg"},
 	/* Directories that are watched, links and locks of uploads. */
 	{LOOP, "inotify_init1 inotify_add_watch inotify_rm_watch symlinkat flock"},
 	/* Threads, and the timers of Lua's budgets. */
 	{LOOP, "timer_create timer_settime timer_gettime timer_getoverrun timer_delete"},
-	{LOOP, "set_robust_list rseq getpriority rt_sigsuspend rt_sigpending"},
+	{LOOP | DIALER, "set_robust_list rseq"},
+	{LOOP, "getpriority rt_sigsuspend rt_sigpending"},
 	/* The hand's end; hwloc. */
 	{LOOP, "wait4 waitid get_mempolicy getresuid getresgid getgroups"},
 	/* Which process a client is, and whether it has ended. */
@@ -76,18 +88,19 @@ static const struct {
 	int who;
 	const char *names;
 } deadly[] = {
-	{BOTH, "execve execveat fork vfork ptrace process_vm_readv process_vm_writev"},
-	{BOTH, "pidfd_getfd kcmp"},
-	{BOTH, "mount umount umount2 pivot_root chroot move_mount open_tree fsopen"},
-	{BOTH, "fsconfig fsmount fspick mount_setattr mknod mknodat"},
-	{BOTH, "setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid"},
-	{BOTH, "setgroups capset unshare setns open_by_handle_at"},
-	{BOTH, "bpf perf_event_open userfaultfd io_uring_setup io_uring_enter"},
-	{BOTH, "io_uring_register keyctl add_key request_key personality"},
-	{BOTH, "kexec_load kexec_file_load init_module finit_module delete_module"},
-	{BOTH, "reboot swapon swapoff iopl ioperm modify_ldt acct quotactl quotactl_fd"},
-	{BOTH, "settimeofday clock_settime sethostname setdomainname vhangup"},
-	{HAND, "socket socketpair connect bind listen accept accept4"},
+	{ALL, "execve execveat fork vfork ptrace process_vm_readv process_vm_writev"},
+	{ALL, "pidfd_getfd kcmp"},
+	{ALL, "mount umount umount2 pivot_root chroot move_mount open_tree fsopen"},
+	{ALL, "fsconfig fsmount fspick mount_setattr mknod mknodat"},
+	{ALL, "setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid"},
+	{ALL, "setgroups capset unshare setns open_by_handle_at"},
+	{ALL, "bpf perf_event_open userfaultfd io_uring_setup io_uring_enter"},
+	{ALL, "io_uring_register keyctl add_key request_key personality"},
+	{ALL, "kexec_load kexec_file_load init_module finit_module delete_module"},
+	{ALL, "reboot swapon swapoff iopl ioperm modify_ldt acct quotactl quotactl_fd"},
+	{ALL, "settimeofday clock_settime sethostname setdomainname vhangup"},
+	{HAND | READER, "socket connect"},
+	{HAND | DIALER | READER, "socketpair bind listen accept accept4"},
 };
 
 /* Allowed in builds with sanitizers only, and before all else. */
@@ -99,6 +112,7 @@ static const char sanitizer[] =
 #define INT       0xffffffffu /* the kernel looks at no more of an int */
 #define SOCK_TYPE 0xf         /* without flags */
 #define EXEC      ((uint64_t)PROT_EXEC)
+#define WRITES    ((uint64_t)O_ACCMODE | O_CREAT | O_TRUNC)
 #define NAMESPACES                                                                       \
 	((uint64_t)CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |         \
 	 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
@@ -116,34 +130,37 @@ static const struct term {
 	uint64_t mask, value;
 } terms[] = {
 	/* Only code loaded before can run: none is mapped or created any more. */
-	{BOTH, ALLOW, "mmap", 2, EXEC, 0},
-	{BOTH, SCMP_ACT_ERRNO(EPERM), "mmap", 2, EXEC, EXEC},
-	{BOTH, ALLOW, "mprotect", 2, EXEC, 0},
-	{BOTH, SCMP_ACT_ERRNO(EPERM), "mprotect", 2, EXEC, EXEC},
+	{ALL, ALLOW, "mmap", 2, EXEC, 0},
+	{ALL, SCMP_ACT_ERRNO(EPERM), "mmap", 2, EXEC, EXEC},
+	{ALL, ALLOW, "mprotect", 2, EXEC, 0},
+	{ALL, SCMP_ACT_ERRNO(EPERM), "mprotect", 2, EXEC, EXEC},
 	/* Threads of this process, in the namespaces that it is in. */
-	{LOOP, ALLOW, "clone", 0, CLONE_THREAD | CLONE_VM | NAMESPACES,
+	{LOOP | DIALER, ALLOW, "clone", 0, CLONE_THREAD | CLONE_VM | NAMESPACES,
 	 CLONE_THREAD | CLONE_VM},
-	{LOOP, KILL, "clone", 0, CLONE_THREAD, 0},
-	{HAND, KILL, "clone", 0, 0, 0},
+	{LOOP | DIALER, KILL, "clone", 0, CLONE_THREAD, 0},
+	{HAND | READER, KILL, "clone", 0, 0, 0},
+	/* The helpers of a connection read files and write none. */
+	{DIALER | READER, ALLOW, "openat", 2, WRITES, O_RDONLY},
+	{DIALER | READER, ALLOW, "open", 1, WRITES, O_RDONLY},
 	{LOOP, ALLOW, "socket", 0, INT, AF_UNIX},
-	{LOOP, ALLOW, "ioctl", 1, INT, FIONREAD},
+	{LOOP | DIALER, ALLOW, "ioctl", 1, INT, FIONREAD},
 	{LOOP, ALLOW, "ioctl", 1, INT, FIONBIO},
-	{BOTH, ALLOW, "ioctl", 1, INT, TCGETS},
+	{ALL, ALLOW, "ioctl", 1, INT, TCGETS},
 	{HAND, ALLOW, "ioctl", 1, 0xffff, PIDFD_GET_INFO_ANY},
 	/* No signals of descriptors, which can be sent to others: F_SETOWN, F_SETSIG,
 	 * leases; O_ASYNC is below. */
-	{BOTH, ALLOW, "fcntl", 1, INT, F_GETFD},
-	{BOTH, ALLOW, "fcntl", 1, INT, F_SETFD},
-	{BOTH, ALLOW, "fcntl", 1, INT, F_GETFL},
-	{BOTH, ALLOW, "fcntl", 1, INT, F_DUPFD},
-	{BOTH, ALLOW, "fcntl", 1, INT, F_DUPFD_CLOEXEC},
+	{ALL, ALLOW, "fcntl", 1, INT, F_GETFD},
+	{ALL, ALLOW, "fcntl", 1, INT, F_SETFD},
+	{ALL, ALLOW, "fcntl", 1, INT, F_GETFL},
+	{ALL, ALLOW, "fcntl", 1, INT, F_DUPFD},
+	{ALL, ALLOW, "fcntl", 1, INT, F_DUPFD_CLOEXEC},
 	{BOTH, ALLOW, "fcntl", 1, INT, F_GETLK},
 	{BOTH, ALLOW, "fcntl", 1, INT, F_SETLK},
 	{BOTH, ALLOW, "fcntl", 1, INT, F_SETLKW},
-	{BOTH, ALLOW, "prctl", 0, INT, PR_SET_NAME},
-	{BOTH, ALLOW, "prctl", 0, INT, PR_SET_VMA},
-	{BOTH, ALLOW, "prctl", 0, INT, PR_CAPBSET_READ},
-	{BOTH, ALLOW, "prlimit64", 0, INT, 0},
+	{ALL, ALLOW, "prctl", 0, INT, PR_SET_NAME},
+	{ALL, ALLOW, "prctl", 0, INT, PR_SET_VMA},
+	{ALL, ALLOW, "prctl", 0, INT, PR_CAPBSET_READ},
+	{ALL, ALLOW, "prlimit64", 0, INT, 0},
 	{LOOP, ALLOW, "setpriority", 0, INT, PRIO_PROCESS},
 	{LOOP, ALLOW, "sched_setaffinity", 0, INT, 0},
 	/* Checks whether a process exists: trees of plain files, in tests. */
@@ -153,7 +170,7 @@ static const struct term {
 struct build {
 	scmp_filter_ctx ctx;
 	int who;
-	bool has_probes;
+	bool has_tcp, has_udp;
 	bool is_log;
 	int rc; /* of the first failure, a negative errno */
 };
@@ -220,12 +237,13 @@ static void term_add(struct build *build, const struct term *term)
 		rule_add(build, term->action, term->name, term->mask ? &cmp : NULL);
 }
 
-/* TCP for probes; other sockets get the error from which libraries fall back. A filter
- * sees numbers and not what a pointer leads to, so it cannot say where to:
- * api/agent/pod/probe_net.c knows no address but those of this machine, but a loop that
- * was taken over could connect to others, which without probes it cannot. So this is for
- * loops that run pods alone, and no more than that: no names are looked up (no UDP, no
- * netlink), nobody is waited for (no bind, no listen), no packets are made by hand. */
+/* TCP for probes and for the dialer, which has UDP for look-ups of names, too; other
+ * sockets get the error from which libraries fall back. A filter sees numbers and not
+ * what a pointer leads to, so it cannot say where to: api/agent/pod/probe_net.c knows no
+ * address but those of this machine, but a loop that was taken over could connect to
+ * others, which without probes it cannot. So this is for loops that run pods alone, and
+ * no more than that: no names are looked up (no UDP, no netlink), nobody is waited for
+ * (no bind, no listen), no packets are made by hand. */
 static void sockets_add(struct build *build)
 {
 	static const uint64_t families[] = {AF_INET, AF_INET6};
@@ -244,14 +262,17 @@ static void sockets_add(struct build *build)
 
 		rule_add_all(build, ALLOW, "socket", cmps, 3);
 		for (k = 0; k < NEAP_ARRAY_LEN(others); k++) {
+			bool is_allowed = build->has_udp && others[k] == SOCK_DGRAM;
+
 			cmps[1].datum_b = others[k];
-			rule_add_all(build, refuse, "socket", cmps, 2);
+			rule_add_all(build, is_allowed ? ALLOW : refuse, "socket", cmps,
+				     is_allowed ? 3 : 2);
 		}
 	}
 	for (i = AF_UNSPEC; i < AF_INET6; i++) {
 		const struct scmp_arg_cmp family = {0, SCMP_CMP_EQ, i, 0};
 
-		if (i != AF_UNIX && i != AF_INET)
+		if (i != AF_INET && (i != AF_UNIX || build->who != LOOP))
 			rule_add(build, refuse, "socket", &family);
 	}
 	rule_add(build, refuse, "socket", &rest);
@@ -281,7 +302,7 @@ static void rules_add(struct build *build)
 	/* abort(3) and raise(3). */
 	if (!IS_SANITIZED)
 		rule_add(build, ALLOW, "tgkill", &own);
-	if (build->has_probes)
+	if (build->has_tcp)
 		sockets_add(build);
 	else if (build->who == LOOP)
 		rule_add(build, SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", &foreign);
@@ -302,9 +323,15 @@ static int load(struct build *build)
 int neap_jail_filter(enum neap_jail_kind kind, enum neap_jail_mode mode,
 		     struct neap_error *err)
 {
+	static const int who[] = {
+		[NEAP_JAIL_LOOP] = LOOP,        [NEAP_JAIL_HAND] = HAND,
+		[NEAP_JAIL_LOOP_PROBES] = LOOP, [NEAP_JAIL_DIALER] = DIALER,
+		[NEAP_JAIL_READER] = READER,
+	};
 	struct build build = {
-		.who = kind == NEAP_JAIL_HAND ? HAND : LOOP,
-		.has_probes = kind == NEAP_JAIL_LOOP_PROBES,
+		.who = who[kind],
+		.has_tcp = kind == NEAP_JAIL_LOOP_PROBES || kind == NEAP_JAIL_DIALER,
+		.has_udp = kind == NEAP_JAIL_DIALER,
 		.is_log = mode == NEAP_JAIL_LOG,
 	};
 	int rc;

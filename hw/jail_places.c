@@ -13,7 +13,9 @@
 #define RIGHT_REFER     (1ull << 13) /* version 2 */
 #define RIGHT_TRUNCATE  (1ull << 14) /* 3 */
 #define RIGHT_IOCTL_DEV (1ull << 15) /* 5 */
-#define NET_RIGHTS      3ull         /* 4: bind and connect TCP */
+#define NET_CONNECT     2ull         /* 4: connect TCP */
+#define NET_RIGHTS      3ull         /* bind, too */
+#define RULE_PORT       2            /* LANDLOCK_RULE_NET_PORT */
 #define RIGHTS_FIRST    (RIGHT_REFER - 1)
 
 #define RIGHTS_READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
@@ -21,6 +23,10 @@
 /* As version 4 has it; older kernels take a shorter one. */
 struct ruleset {
 	uint64_t files, net;
+};
+
+struct port {
+	uint64_t rights, number;
 };
 
 static uint64_t rights_known(int version)
@@ -56,8 +62,18 @@ static int place_add(int set_fd, const struct neap_jail_place *place, uint64_t k
 	return neap_error_sys(err, "landlock: rule of a place");
 }
 
-int neap_jail_places(const struct neap_jail_place *places, size_t count,
-		     struct neap_error *err)
+static int port_add(int set_fd, uint16_t number, struct neap_error *err)
+{
+	const struct port rule = {NET_CONNECT, number};
+
+	if (syscall(SYS_landlock_add_rule, set_fd, RULE_PORT, &rule, 0) == 0)
+		return 0;
+	return neap_error_sys(err, "landlock: rule of port %u", number);
+}
+
+int neap_jail_places_dial(const struct neap_jail_place *places, size_t count,
+			  const uint16_t *ports, size_t port_count,
+			  struct neap_error *err)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0,
 			       LANDLOCK_CREATE_RULESET_VERSION);
@@ -76,7 +92,16 @@ int neap_jail_places(const struct neap_jail_place *places, size_t count,
 	for (i = 0; i < count; i++)
 		if (place_add(set_fd, &places[i], set.files, err) < 0)
 			return -NEAP_ESYS;
+	for (i = 0; set.net && i < port_count; i++)
+		if (port_add(set_fd, ports[i], err) < 0)
+			return -NEAP_ESYS;
 	if (syscall(SYS_landlock_restrict_self, set_fd, 0) < 0)
 		return neap_error_sys(err, "landlock");
 	return (int)version;
+}
+
+int neap_jail_places(const struct neap_jail_place *places, size_t count,
+		     struct neap_error *err)
+{
+	return neap_jail_places_dial(places, count, NULL, 0, err);
 }
