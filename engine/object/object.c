@@ -345,29 +345,29 @@ struct neap_object *neap_object_with_text(const struct neap_object *object,
 	return other;
 }
 
-static int set_version(json_t *tree, int64_t version, struct neap_error *err)
+static int set_version(json_t *metadata, int64_t version, struct neap_error *err)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%" PRId64, version);
+	return json_object_set_new(metadata, "resourceVersion", json_string(text)) < 0
+		       ? neap_error_nomem(err)
+		       : 0;
+}
+
+static int make(json_t *tree, const char *const *fields, int64_t version,
+		bool keeps_version, struct neap_object **ret, struct neap_error *err)
 {
 	json_t *metadata = json_object_get(tree, "metadata");
-	char text[24];
+	neap_auto_free char *text = NULL;
+	struct meta meta = {0};
+	int r;
 
 	if (!json_is_object(metadata))
 		return neap_error_field(err, NEAP_EINVAL, "metadata", "Required value");
 	(void)json_object_del(tree, "kind");
 	(void)json_object_del(tree, "apiVersion"); /* not there is fine */
-	(void)snprintf(text, sizeof(text), "%" PRId64, version);
-	if (json_object_set_new(metadata, "resourceVersion", json_string(text)) < 0)
-		return neap_error_nomem(err);
-	return 0;
-}
-
-static int make(json_t *tree, const char *const *fields, int64_t version,
-		struct neap_object **ret, struct neap_error *err)
-{
-	neap_auto_free char *text = NULL;
-	struct meta meta = {0};
-	int r;
-
-	if (set_version(tree, version, err) < 0)
+	if (!keeps_version && set_version(metadata, version, err) < 0)
 		return -(int)err->code;
 	text = neap_json_dump(tree, JSON_COMPACT);
 	if (text == NULL)
@@ -384,7 +384,17 @@ static int make(json_t *tree, const char *const *fields, int64_t version,
 int neap_object_new_take(json_t *tree, const char *const *fields, int64_t version,
 			 struct neap_object **ret, struct neap_error *err)
 {
-	int r = tree != NULL ? make(tree, fields, version, ret, err)
+	int r = tree != NULL ? make(tree, fields, version, false, ret, err)
+			     : neap_error_nomem(err);
+
+	json_decref(tree);
+	return r;
+}
+
+int neap_object_new_seen_take(json_t *tree, const char *const *fields, int64_t version,
+			      struct neap_object **ret, struct neap_error *err)
+{
+	int r = tree != NULL ? make(tree, fields, version, true, ret, err)
 			     : neap_error_nomem(err);
 
 	json_decref(tree);

@@ -56,6 +56,10 @@ struct neap_object {
  * value that is not "". NEAP_EINVAL with the field, NEAP_ETOOLARGE, NEAP_ENOMEM. */
 int neap_object_new_take(json_t *tree, const char *const *fields, int64_t version,
 			 struct neap_object **ret, struct neap_error *err);
+/* Does the same for an object of another server, whose metadata.resourceVersion stays in
+ * the text; version is a number of this process. */
+int neap_object_new_seen_take(json_t *tree, const char *const *fields, int64_t version,
+			      struct neap_object **ret, struct neap_error *err);
 /* Rebuilds an object of neap_object_new_take from its stored parts: meta_len bytes of
  * object->block, and the text. NEAP_EINVAL when meta is not in the form that
  * neap_object_new_take writes. */

@@ -123,7 +123,7 @@ static void tell_out_of_scope(struct neap_kube_collect *collect,
 
 	(void)snprintf(version, sizeof(version), "%s%s%s", kind->group,
 		       kind->group[0] ? "/" : "", kind->versions[0]);
-	neap_client_note(&collect->kube->client.client, &about,
+	neap_client_note(&collect->kube->client.of.client, &about,
 			 "ownerRef [%.128s/%.128s, namespace: %s, name: %.253s, uid: "
 			 "%.64s] does not exist in namespace \"%s\"",
 			 json_string_value(json_object_get(owner, "apiVersion")),

@@ -13,7 +13,7 @@
 #include "api/kube/kube.h"
 #include "api/kube/patch/patch.h"
 #include "api/kube/types/bodies.h"
-#include "api/store/store.h"
+#include "api/store/reads.h"
 #include "api/store/write.h"
 
 struct event_base;
@@ -44,7 +44,7 @@ typedef void neap_kube_told(void *arg, struct neap_object *object,
 
 /* client_local.c */
 struct kube_client {
-	struct neap_client client;
+	struct neap_store_client of; /* first */
 	struct neap_kube *kube;
 };
 

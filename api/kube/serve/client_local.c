@@ -9,110 +9,9 @@
 #include "api/kube/request/call.h"
 #include "engine/base/mem.h"
 
-struct local_watch {
-	struct neap_client_watch watch;
-	struct neap_store_watch *store;
-	struct neap_client_event event; /* the last event given out */
-};
-
 static struct neap_kube *kube_of(const struct neap_client *client)
 {
 	return ((const struct kube_client *)client)->kube;
-}
-
-static struct neap_store *store_of(const struct neap_client *client)
-{
-	return kube_of(client)->store;
-}
-
-/* --- reading --- */
-
-static int64_t local_version(const struct neap_client *client)
-{
-	return neap_store_version(store_of(client));
-}
-
-static struct neap_object *local_find(struct neap_client *client, const char *resource,
-				      const char *ns, const char *name)
-{
-	return neap_store_find(store_of(client), resource, ns, name);
-}
-
-static struct neap_object *local_newest(struct neap_client *client, const char *resource,
-					const char *ns, const char *name)
-{
-	return neap_store_newest(store_of(client), resource, ns, name);
-}
-
-static size_t local_count(struct neap_client *client, const char *resource)
-{
-	return neap_store_count(store_of(client), resource);
-}
-
-static int local_list(struct neap_client *client, const char *resource, const char *ns,
-		      struct neap_client_place *place,
-		      bool (*take)(void *arg, struct neap_object *object), void *arg,
-		      struct neap_error *err)
-{
-	struct neap_store_place at = {.version = place->version};
-	int rc;
-
-	memcpy(at.ns, place->ns, sizeof(at.ns));
-	memcpy(at.name, place->name, sizeof(at.name));
-	rc = neap_store_list(store_of(client), resource, ns, &at, take, arg, err);
-	place->version = at.version;
-	memcpy(place->ns, at.ns, sizeof(at.ns));
-	memcpy(place->name, at.name, sizeof(at.name));
-	return rc;
-}
-
-static int local_watch_new(struct neap_client *client, const char *resource,
-			   int64_t version, void (*ready)(void *arg), void *arg,
-			   struct neap_client_watch **ret, struct neap_error *err)
-{
-	struct local_watch *watch = neap_alloc(sizeof(*watch));
-	int rc;
-
-	if (!watch)
-		return neap_error_nomem(err);
-	watch->watch.client = client;
-	rc = neap_store_watch_new(store_of(client), resource, version, ready, arg,
-				  &watch->store, err);
-	if (rc < 0) {
-		free(watch);
-		return rc;
-	}
-	*ret = &watch->watch;
-	return rc;
-}
-
-static int local_watch_next(struct neap_client_watch *client_watch,
-			    const struct neap_client_event **ret, struct neap_error *err)
-{
-	static const enum neap_client_what whats[] = {
-		[NEAP_STORE_ADDED] = NEAP_CLIENT_ADDED,
-		[NEAP_STORE_MODIFIED] = NEAP_CLIENT_MODIFIED,
-		[NEAP_STORE_DELETED] = NEAP_CLIENT_DELETED};
-	struct local_watch *watch = (struct local_watch *)client_watch;
-	struct neap_store_event *event;
-	int rc = neap_store_watch_next(watch->store, &event, err);
-
-	if (rc <= 0)
-		return rc;
-	watch->event = (struct neap_client_event){.what = whats[event->what],
-						  .version = event->version,
-						  .object = event->object,
-						  .before = event->before};
-	*ret = &watch->event;
-	return rc;
-}
-
-static void local_watch_free(struct neap_client_watch *client_watch)
-{
-	struct local_watch *watch = (struct local_watch *)client_watch;
-
-	neap_store_watch_free(watch->store);
-	free(watch);
 }
 
 /* --- writing --- */
@@ -239,7 +138,7 @@ static void local_delete(struct neap_client *client, const struct neap_client_as
 
 	if (!begin(client, ask, "", &call))
 		return;
-	newest = neap_store_newest(store_of(client), call.resource, call.target.ns,
+	newest = neap_store_newest(kube_of(client)->store, call.resource, call.target.ns,
 				   call.target.name);
 	if (!newest) {
 		(void)neap_kube_fail_missing(&call.failure, call.target.kind,
@@ -293,20 +192,13 @@ static void local_bind(struct neap_client *client, const struct neap_client_ask 
 static void local_hold(struct neap_client *client, int step)
 {
 	if (step > 0)
-		neap_store_hold(store_of(client));
+		neap_store_hold(kube_of(client)->store);
 	else
-		neap_store_release(store_of(client));
+		neap_store_release(kube_of(client)->store);
 }
 
 static const struct neap_client_ops ops = {
-	.version = local_version,
-	.find = local_find,
-	.newest = local_newest,
-	.count = local_count,
-	.list = local_list,
-	.watch_new = local_watch_new,
-	.watch_next = local_watch_next,
-	.watch_free = local_watch_free,
+	NEAP_STORE_READS,
 	.create_take = local_create_take,
 	.update_take = local_update_take,
 	.patch_take = local_patch_take,
@@ -318,11 +210,12 @@ static const struct neap_client_ops ops = {
 
 void kube_client_init(struct neap_kube *kube)
 {
-	kube->client = (struct kube_client){.client = {.ops = &ops, .now = kube->now},
-					    .kube = kube};
+	kube->client = (struct kube_client){
+		.of = {.client = {.ops = &ops, .now = kube->now}, .store = kube->store},
+		.kube = kube};
 }
 
 struct neap_client *neap_kube_client(struct neap_kube *kube)
 {
-	return kube ? &kube->client.client : NULL;
+	return kube ? &kube->client.of.client : NULL;
 }

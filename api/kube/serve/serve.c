@@ -355,7 +355,7 @@ void neap_kube_free(struct neap_kube *kube)
 		event_free(kube->tidy);
 	free(kube->document.text);
 	neap_kube_shown_done(&kube->shown);
-	neap_client_done(&kube->client.client);
+	neap_client_done(&kube->client.of.client);
 	kube_cpus_free(kube->cpus);
 	kube_trash_free(kube);
 	neap_tasks_free(kube->tasks);

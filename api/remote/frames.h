@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Cuts a stream of JSON into values while it comes, so that no answer need be in memory
+ * whole: the frames of a watch, one after the other; or the items of a list, one by one,
+ * and the list without them. */
+#ifndef NEAP_API_REMOTE_FRAMES_H
+#define NEAP_API_REMOTE_FRAMES_H
+
+#include "engine/base/buf.h"
+
+/* Of one value; an object of etcd is smaller. */
+#define NEAP_FRAMES_MAX ((size_t)4 * 1024 * 1024)
+
+struct neap_frames {
+	bool is_list;
+	/* Gets each value; false ends it. The text has no NUL behind it. */
+	bool (*take)(void *arg, const char *text, size_t len);
+	void *arg;
+	struct neap_buf value; /* as far as it has come */
+	struct neap_buf rest;  /* of a list: what is no item */
+	/* Where in the text the next byte is. */
+	unsigned depth;
+	bool is_text, is_escaped, in_items;
+	size_t key_len;
+	char key[8];
+};
+
+void neap_frames_init(struct neap_frames *frames, bool is_list,
+		      bool (*take)(void *arg, const char *text, size_t len), void *arg);
+void neap_frames_done(struct neap_frames *frames);
+/* The next bytes. 0; 1: take wants no more; NEAP_EINVAL: this is no JSON object, or a value
+ * is longer than NEAP_FRAMES_MAX (NEAP_ETOOLARGE); NEAP_ENOMEM. */
+int neap_frames_feed(struct neap_frames *frames, const char *bytes, size_t len,
+		     struct neap_error *err);
+/* Whether the stream may end here: no value is half there. */
+bool neap_frames_is_whole(const struct neap_frames *frames);
+
+#endif

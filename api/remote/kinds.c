@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/remote/kinds.h"
+
+#include <string.h>
+
+#include "engine/json/json.h"
+
+static const char *const core[] = {"v1", NULL};
+static const char *const alpha[] = {"v1alpha1", NULL};
+static const char *const policy[] = {"v1", "v1beta1", NULL};
+
+/* By the server's version a cache is compared with what was written. */
+#define SEEN "metadata.resourceVersion"
+static const char *const plain[] = {SEEN, NULL};
+static const char *const pod[] = {SEEN, "spec.nodeName", "spec.schedulerName",
+				  "status.phase", NULL};
+
+static const struct neap_remote_kind kinds[] = {
+	{"pods", "Pod", core, true, pod},
+	{"nodes", "Node", core, false, plain},
+	{"namespaces", "Namespace", core, false, plain},
+	{"persistentvolumes", "PersistentVolume", core, false, plain},
+	{"persistentvolumeclaims", "PersistentVolumeClaim", core, true, plain},
+	{"events", "Event", core, true, plain},
+	{"poddisruptionbudgets.policy", "PodDisruptionBudget", policy, true, plain},
+	{"storageclasses.storage.k8s.io", "StorageClass", core, false, plain},
+	{"leases.coordination.k8s.io", "Lease", core, true, plain},
+	{"nodemetrics.slo.koordinator.sh", "NodeMetric", alpha, false, plain},
+	{"noderesourcetopologies.topology.node.k8s.io", "NodeResourceTopology", alpha,
+	 false, plain},
+	{"reservations.scheduling.koordinator.sh", "Reservation", alpha, false, plain},
+};
+
+const struct neap_remote_kind *neap_remote_kind_find(const char *resource)
+{
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(kinds); i++)
+		if (strcmp(kinds[i].resource, resource) == 0)
+			return &kinds[i];
+	return NULL;
+}
+
+const char *neap_remote_kind_group(const struct neap_remote_kind *kind)
+{
+	const char *dot = strchr(kind->resource, '.');
+
+	return dot != NULL ? dot + 1 : "";
+}
+
+size_t neap_remote_kind_plural(const struct neap_remote_kind *kind)
+{
+	return strcspn(kind->resource, ".");
+}
+
+/* Digits without leading zeros; 0: no number. */
+static size_t digits(const char **text)
+{
+	size_t len;
+
+	while (**text == '0')
+		++*text;
+	len = strspn(*text, "0123456789");
+	return (*text)[len] == '\0' ? len : 0;
+}
+
+int neap_remote_version_compare(const char *a, const char *b)
+{
+	size_t of_a = digits(&a), of_b = digits(&b);
+
+	if (of_a != of_b)
+		return of_a < of_b ? -1 : 1;
+	return of_a == 0 ? 0 : strcmp(a, b);
+}
+
+int neap_remote_parse(const char *text, size_t len, json_t **ret, struct neap_error *err)
+{
+	json_error_t where;
+	int rc = neap_json_parse(text, len, 0, ret, &where);
+
+	if (rc == -NEAP_ENOMEM)
+		return neap_error_nomem(err);
+	return rc < 0 ? neap_error_set(err, NEAP_EINVAL, "the answer is no JSON: %s",
+				       where.text)
+		      : 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The kinds that neap reads or writes on another server: their names, the versions that
+ * neap understands, and the order of resource versions. */
+#ifndef NEAP_API_REMOTE_KINDS_H
+#define NEAP_API_REMOTE_KINDS_H
+
+#include <jansson.h>
+
+#include "engine/base/error.h"
+
+struct neap_remote_kind {
+	const char *resource; /* "poddisruptionbudgets.policy" */
+	const char *kind;
+	/* Versions that neap reads, the best first; NULL-terminated. The others are the
+	 * same to neap but for their name. */
+	const char *const *versions;
+	bool is_namespaced;
+	/* Selectable fields that neap asks for, as in neap_object_new_seen_take. */
+	const char *const *fields;
+};
+
+/* NULL: neap has no use for it on another server. */
+const struct neap_remote_kind *neap_remote_kind_find(const char *resource);
+/* "policy"; "" for the core group. */
+const char *neap_remote_kind_group(const struct neap_remote_kind *kind);
+/* Length of the plural in kind->resource. */
+size_t neap_remote_kind_plural(const struct neap_remote_kind *kind);
+
+/* Orders two resource versions: decimal numbers of any length. Texts that are no numbers
+ * are equal to each other and before every number. */
+int neap_remote_version_compare(const char *a, const char *b);
+
+/* Parses an answer. NEAP_EINVAL with what is wrong, NEAP_ENOMEM. */
+int neap_remote_parse(const char *text, size_t len, json_t **ret, struct neap_error *err);
+
+#endif

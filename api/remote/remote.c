@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/remote/remote.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/remote/remote_priv.h"
+#include "engine/base/clock.h"
+#include "engine/base/mem.h"
+#include "engine/json/json.h"
+#include "engine/log/log.h"
+
+/* For watches of loops that are slow. */
+#define HISTORY_USEC  (300 * (int64_t)1000000)
+#define HISTORY_BYTES ((size_t)64 * 1024 * 1024)
+/* From this minor version of Kubernetes on a server streams its lists by default. */
+#define WATCH_LIST_MINOR 32
+#define ASK_USEC         32000000 /* as client-go's discovery */
+#define AGAIN_USEC       2000000
+
+struct neap_client *neap_remote_client(struct neap_remote *remote)
+{
+	return &remote->of.client;
+}
+
+bool neap_remote_is_filled(const struct neap_remote *remote)
+{
+	return remote->is_filled;
+}
+
+struct neap_reflector *remote_reflector(const struct neap_remote *remote,
+					const char *resource)
+{
+	for (size_t i = 0; i < remote->config.source_count; i++)
+		if (remote->reflectors[i] != NULL &&
+		    strcmp(remote->sources[i].resource, resource) == 0)
+			return remote->reflectors[i];
+	return NULL;
+}
+
+/* --- the mirror --- */
+
+void remote_call(struct neap_remote *remote)
+{
+	event_active(remote->call, 0, 0);
+}
+
+static void call(evutil_socket_t fd, short what, void *arg)
+{
+	struct neap_remote *remote = arg;
+
+	(void)fd;
+	(void)what;
+	if (neap_mirror_call(remote->of.store, neap_clock_steady()))
+		remote_call(remote);
+}
+
+static void changed(void *arg)
+{
+	remote_call(arg);
+}
+
+static void synced(void *arg)
+{
+	struct neap_remote *remote = arg;
+
+	remote->synced++;
+	if (remote->synced < remote->config.source_count || remote->is_filled)
+		return;
+	remote->is_filled = true;
+	remote->config.filled(remote->config.arg);
+}
+
+static void hold(struct neap_client *client, int step)
+{
+	(void)client; /* requests go as they come */
+	(void)step;
+}
+
+/* --- the server --- */
+
+static int reflect(struct neap_remote *remote, bool has_watch_list,
+		   struct neap_error *err)
+{
+	for (size_t i = 0; i < remote->config.source_count; i++) {
+		const struct neap_remote_source *source = &remote->sources[i];
+		const struct neap_reflector_config config = {
+			.base = remote->config.base,
+			.transport = remote->config.transport,
+			.mirror = remote->of.store,
+			.kind = neap_remote_kind_find(source->resource),
+			.ns = source->ns,
+			.selector = source->selector,
+			.has_watch_list = has_watch_list,
+			.changed = changed,
+			.synced = synced,
+			.arg = remote,
+			.log = remote->config.log,
+		};
+
+		if (remote->reflectors[i] == NULL &&
+		    neap_reflector_new(&config, &remote->reflectors[i], err) < 0)
+			return -(int)err->code;
+	}
+	return 0;
+}
+
+static void ask_again(struct neap_remote *remote)
+{
+	const struct timeval after = {.tv_sec = AGAIN_USEC / 1000000};
+
+	(void)event_add(remote->again, &after);
+}
+
+static void asked(void *arg, const struct neap_transport_answer *answer)
+{
+	struct neap_remote *remote = arg;
+	struct neap_error err = {0};
+	const char *version, *minor;
+	json_t *json = NULL;
+
+	remote->asking = NULL;
+	/* Whoever may not ask for it goes without. */
+	if (answer->status != 403 && answer->status != 404 &&
+	    (answer->status != 200 ||
+	     neap_remote_parse(answer->body, answer->len, &json, &err) < 0)) {
+		neap_log_from(remote->config.log, "api server", NEAP_LOG_WARN,
+			      "api server: asking for its version: %s",
+			      answer->status == 0     ? answer->why
+			      : answer->status != 200 ? answer->body
+						      : err.msg);
+		ask_again(remote);
+		return;
+	}
+	version = neap_json_text(json, "gitVersion");
+	minor = neap_json_text(json, "minor");
+	(void)neap_strcopy(remote->server, sizeof(remote->server),
+			   version != NULL && *version != '\0' ? version
+							       : "of an unknown version");
+	neap_log_line(remote->config.log, NEAP_LOG_INFO, "api server: it is %s",
+		      remote->server);
+	if (reflect(remote, minor != NULL && atoi(minor) >= WATCH_LIST_MINOR, &err) < 0) {
+		neap_log_from(remote->config.log, "api server", NEAP_LOG_ERROR,
+			      "api server: %s", err.msg);
+		ask_again(remote);
+	}
+	json_decref(json);
+}
+
+static void ask(struct neap_remote *remote)
+{
+	struct neap_transport_ask request = {.method = "GET",
+					     .path = "/version",
+					     .timeout_usec = ASK_USEC,
+					     .done = asked,
+					     .arg = remote};
+	struct neap_error err;
+
+	if (neap_transport_ask_take(remote->config.transport, &request, &remote->asking,
+				    &err) < 0)
+		ask_again(remote);
+}
+
+static void due(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	ask(arg);
+}
+
+/* --- its life --- */
+
+static const struct neap_client_ops ops = {
+	NEAP_STORE_READS,
+	.create_take = remote_create_take,
+	.update_take = remote_update_take,
+	.patch_take = remote_patch_take,
+	.delete = remote_delete,
+	.evict = remote_evict,
+	.bind = remote_bind,
+	.hold = hold,
+};
+
+static int check(const struct neap_remote_config *config, struct neap_error *err)
+{
+	if (config->source_count > REMOTE_SOURCES_MAX)
+		return neap_error_set(err, NEAP_ETOOLARGE,
+				      "at most %d resources are read",
+				      REMOTE_SOURCES_MAX);
+	for (size_t i = 0; i < config->source_count; i++)
+		if (neap_remote_kind_find(config->sources[i].resource) == NULL)
+			return neap_error_set(err, NEAP_EINVAL,
+					      "%s: neap reads no such resource",
+					      config->sources[i].resource);
+	return 0;
+}
+
+int neap_remote_new(const struct neap_remote_config *config, struct neap_remote **ret,
+		    struct neap_error *err)
+{
+	struct neap_remote *remote = neap_alloc(sizeof(*remote));
+
+	if (remote == NULL)
+		return neap_error_nomem(err);
+	TAILQ_INIT(&remote->writes);
+	remote->config = *config;
+	remote->of.client = (struct neap_client){
+		.ops = &ops, .now = config->now ? config->now : neap_clock_unix};
+	if (check(config, err) < 0 ||
+	    neap_mirror_new(HISTORY_USEC, HISTORY_BYTES, &remote->of.store, err) < 0) {
+		free(remote);
+		return -(int)err->code;
+	}
+	memcpy(remote->sources, config->sources,
+	       config->source_count * sizeof(*config->sources));
+	remote->config.sources = remote->sources;
+	remote->call = event_new(config->base, -1, 0, call, remote);
+	remote->again = event_new(config->base, -1, 0, due, remote);
+	if (remote->call == NULL || remote->again == NULL) {
+		neap_remote_free(remote);
+		return neap_error_nomem(err);
+	}
+	ask(remote);
+	*ret = remote;
+	return 0;
+}
+
+void neap_remote_free(struct neap_remote *remote)
+{
+	if (remote == NULL)
+		return;
+	remote_writes_end(remote);
+	neap_transfer_cancel(remote->asking);
+	for (size_t i = 0; i < remote->config.source_count; i++)
+		neap_reflector_free(remote->reflectors[i]);
+	if (remote->call != NULL)
+		event_free(remote->call);
+	if (remote->again != NULL)
+		event_free(remote->again);
+	neap_client_done(&remote->of.client);
+	neap_store_free(remote->of.store);
+	free(remote);
+}
+
+/* --- what it does --- */
+
+static json_t *report_one(const struct neap_remote *remote,
+			  const struct neap_reflector *reflector, int64_t now)
+{
+	struct neap_reflector_counts counts = neap_reflector_counts(reflector);
+	const char *resource = neap_reflector_kind(reflector)->resource;
+
+	return json_pack(
+		"{s:s, s:s*, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "resource", resource,
+		"version", neap_reflector_version(reflector), "objects",
+		(json_int_t)neap_store_count(remote->of.store, resource), "lists",
+		(json_int_t)counts.lists, "watches", (json_int_t)counts.watches, "events",
+		(json_int_t)counts.events, "expired", (json_int_t)counts.expired,
+		"failed", (json_int_t)counts.failed, "age_usec",
+		(json_int_t)(counts.heard_usec ? now - counts.heard_usec : -1));
+}
+
+json_t *neap_remote_report(const struct neap_remote *remote)
+{
+	int64_t now = neap_clock_steady();
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < remote->config.source_count; i++)
+		if (remote->reflectors[i] != NULL)
+			neap_json_push_new(
+				&list, report_one(remote, remote->reflectors[i], now));
+	return json_pack("{s:b, s:s, s:o}", "filled", remote->is_filled, "server_version",
+			 remote->server, "resources", list);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shared by remote.c (the mirror and its reflectors) and remote_write.c. */
+#ifndef NEAP_API_REMOTE_REMOTE_PRIV_H
+#define NEAP_API_REMOTE_REMOTE_PRIV_H
+
+#include <sys/queue.h>
+
+#include "api/remote/reflector.h"
+#include "api/remote/remote.h"
+#include "api/store/reads.h"
+
+#define REMOTE_SOURCES_MAX 16
+
+struct remote_write;
+TAILQ_HEAD(remote_writes, remote_write);
+
+struct neap_remote {
+	struct neap_store_client of; /* first */
+	struct neap_remote_config config;
+	struct event *call; /* of the mirror's watches */
+	struct event *again;
+	struct neap_transfer *asking; /* for the server's version */
+	char server[64];              /* "v1.20.2" */
+	struct neap_remote_source sources[REMOTE_SOURCES_MAX];
+	struct neap_reflector *reflectors[REMOTE_SOURCES_MAX];
+	size_t synced;
+	bool is_filled;
+	struct remote_writes writes; /* without an answer */
+};
+
+/* NULL: the resource is not read. */
+struct neap_reflector *remote_reflector(const struct neap_remote *remote,
+					const char *resource);
+/* The mirror has changed: its watches are called, soon. */
+void remote_call(struct neap_remote *remote);
+
+/* --- remote_write.c --- */
+void remote_create_take(struct neap_client *client, const struct neap_client_ask *ask,
+			json_t *object);
+void remote_update_take(struct neap_client *client, const struct neap_client_ask *ask,
+			bool is_status, json_t *object);
+void remote_patch_take(struct neap_client *client, const struct neap_client_ask *ask,
+		       bool is_status, json_t *patch);
+void remote_delete(struct neap_client *client, const struct neap_client_ask *ask,
+		   const char *uid, int64_t grace_s);
+void remote_evict(struct neap_client *client, const struct neap_client_ask *ask,
+		  const char *uid, int64_t grace_s);
+void remote_bind(struct neap_client *client, const struct neap_client_ask *ask,
+		 const struct neap_client_binding *binding);
+/* Answers all writes under way: nobody waits any more. */
+void remote_writes_end(struct neap_remote *remote);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * HTTP requests to one server, on the event loop: libcurl with HTTP/2 where the server
+ * offers it. Knows nothing of Kubernetes but how its servers ask for patience: answers
+ * with Retry-After are waited for and asked again, a client-side limit keeps the rate.
+ *
+ * Everything runs on the loop's thread. Functions that are called back may ask and
+ * cancel. */
+#ifndef NEAP_API_REMOTE_TRANSPORT_H
+#define NEAP_API_REMOTE_TRANSPORT_H
+
+#include "engine/base/error.h"
+
+struct event_base;
+struct neap_log;
+struct neap_transport;
+struct neap_transfer;
+
+/* How a server is proven, and what proves this process to it. All texts are PEM or plain,
+ * and may be NULL. */
+struct neap_transport_keys {
+	const char *ca, *cert, *key;
+	const char *token; /* sent as bearer; wins over user and password */
+	const char *user, *password;
+};
+
+struct neap_transport_config {
+	struct event_base *base;
+	const char *url;      /* "https://host:port/path", without a slash at its end */
+	const char *proxy;    /* NULL: none */
+	const char *tls_name; /* that the server's certificate must have; NULL: host */
+	bool is_insecure;     /* the server is not proven */
+	bool has_no_compression;
+	/* "Impersonate-User: name"; NULL-terminated; NULL: none. Copied. */
+	const char *const *headers;
+	/* Asks for a connection, which neap_transport_connected brings. NULL: libcurl
+	 * connects by itself. */
+	void (*dial)(void *arg);
+	/* The server did not take the token: it may be read anew. May be NULL. */
+	void (*refused)(void *arg);
+	void *arg;
+	double rate, burst; /* requests per second, and at once; rate 0: no limit */
+	const struct neap_log *log;
+};
+
+/* Counts since the start. */
+struct neap_transport_counts {
+	uint64_t requests[6]; /* by the first digit of the status; 0: no answer */
+	uint64_t retries;
+	uint64_t bytes_in;
+	uint64_t connections;
+	int64_t limited_usec; /* waited for the limit */
+};
+
+struct neap_transport_answer {
+	int status; /* of HTTP; 0: there was no answer, and why says what failed */
+	/* Without an answer: the server may have done what it was asked. */
+	bool is_unknown;
+	bool has_retry_after;
+	int retry_after_s;
+	const char *body; /* complete, with a NUL behind it; "" when data took it */
+	size_t len;
+	const char *why;
+};
+
+enum neap_transport_rank {
+	NEAP_TRANSPORT_NORMAL,
+	/* Waits for no limit and goes before others: bindings, Leases, watches. */
+	NEAP_TRANSPORT_URGENT,
+};
+
+struct neap_transport_ask {
+	const char *method, *path; /* "/api/v1/pods?limit=500"; copied */
+	const char *content_type;  /* of body; copied */
+	char *body;                /* from malloc, taken; NULL: none */
+	size_t len;
+	enum neap_transport_rank rank;
+	int64_t timeout_usec; /* 0: none, for watches */
+	/* Answers that ask for patience are given to done at once. */
+	bool is_impatient;
+	/* Gets the pieces of a body with status 200 as they come; false ends the transfer,
+	 * and done is called. NULL: the whole body is given to done. */
+	bool (*data)(void *arg, const char *bytes, size_t len);
+	/* Called once, from the loop, and not after neap_transfer_cancel. */
+	void (*done)(void *arg, const struct neap_transport_answer *answer);
+	void *arg;
+};
+
+/* libcurl is initialised, and what it needs of the system is opened: before a jail. */
+int neap_transport_setup(struct neap_error *err);
+/* Everything in config is copied but base and log. */
+int neap_transport_new(const struct neap_transport_config *config,
+		       struct neap_transport **ret, struct neap_error *err);
+/* Transfers are cancelled. NULL is fine. */
+void neap_transport_free(struct neap_transport *transport);
+/* Used for connections and requests from now on. Copied. */
+int neap_transport_set_keys(struct neap_transport *transport,
+			    const struct neap_transport_keys *keys,
+			    struct neap_error *err);
+/* Answers dial: fd of a connected socket, taken; -1: why it could not be. */
+void neap_transport_connected(struct neap_transport *transport, int fd, const char *why);
+/* Starts a transfer, soon. *ret (may be NULL) is valid until done is called. On an error
+ * done is not called. */
+int neap_transport_ask_take(struct neap_transport *transport,
+			    struct neap_transport_ask *ask, struct neap_transfer **ret,
+			    struct neap_error *err);
+/* done will not be called. NULL is fine. */
+void neap_transfer_cancel(struct neap_transfer *transfer);
+struct neap_transport_counts
+neap_transport_counts(const struct neap_transport *transport);
+
+#endif
