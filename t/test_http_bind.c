@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
+#include "api/http/serve/address.h"
 #include "api/http/server.h"
-#include "api/http/url.h"
 #include "engine/base/mem.h"
 
 static void test_tcp(void **state)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "api/http/serve/route.h"
+#include "api/http/serve/address.h"
 #include "api/http/server.h"
 #include "t/lib/http.h"
 

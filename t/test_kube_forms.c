@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "api/kube/base/field_selector.h"
-#include "api/kube/base/target.h"
+#include "api/kube/base/registry.h"
 #include "api/kube/request/continue_token.h"
 #include "engine/base/mem.h"
 #include "engine/base/selector.h"

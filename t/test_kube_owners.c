@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/apply/apply_priv.h"
+#include "api/kube/apply/apply.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/base/bounds.h"
+#include "api/kube/rules/rules.h"
 #include "api/store/write.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"

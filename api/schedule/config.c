@@ -13,7 +13,7 @@
 #include "api/schedule/config_priv.h"
 #include "engine/base/mem.h"
 #include "engine/decide/queue.h"
-#include "engine/json/members.h"
+#include "engine/json/json.h"
 
 #define GROUP "kubescheduler.config.k8s.io/"
 

@@ -7,7 +7,6 @@
 
 #include "api/schedule/config_priv.h"
 #include "engine/json/json.h"
-#include "engine/json/members.h"
 
 #define ARGS_MAX 64
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "api/schedule/config_priv.h"
-#include "engine/json/members.h"
+#include "engine/json/json.h"
 
 #define PLUGINS_MAX 64
 #define ITEMS_MAX   128

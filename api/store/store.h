@@ -69,7 +69,7 @@ struct neap_store_used {
 };
 struct neap_store_used neap_store_used(const struct neap_store *store);
 /* Quotas; 0: no limit. The request path enforces them for clients
- * (api/kube/write/quota.c); the store itself accepts everything, so that essential writes
+ * (api/kube/write/admit.c); the store itself accepts everything, so that essential writes
  * always succeed. */
 struct neap_store_limits {
 	size_t objects;

@@ -4,10 +4,14 @@
  * test fails allocations of its own thread only. */
 #include "engine/base/mem.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "engine/base/base.h"
 
 static _Thread_local uint64_t failures;
 
@@ -156,4 +160,22 @@ bool neap_strcopy(char *to, size_t to_size, const char *text)
 	to[to_size - 1] = '\0';
 	neap_utf8_trim(to);
 	return false;
+}
+
+/* --- cleanup ---
+ *
+ * The functions behind the cleanup attributes of base.h. */
+
+void neap_cleanup_free(void *pointer_to_pointer)
+{
+	free(*(void **)pointer_to_pointer);
+}
+
+void neap_cleanup_fd(int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		(void)close(*fd); /* nothing to do about a failure while unwinding */
+	errno = saved;
 }

@@ -6,7 +6,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/selector.h"
 #include "engine/cluster/cpus.h"
-#include "engine/json/members.h"
+#include "engine/json/json.h"
 
 void neap_cpus_args_init(struct neap_cpus_args *args)
 {

@@ -8,7 +8,6 @@
 #include "engine/base/quantity.h"
 #include "engine/cluster/load.h"
 #include "engine/json/json.h"
-#include "engine/json/members.h"
 #include "engine/pod/pod_priv.h"
 
 #define SECONDS_MAX (INT64_C(10) * 365 * 24 * 3600)

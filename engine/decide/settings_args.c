@@ -8,7 +8,7 @@
 
 #include "engine/base/selector.h"
 #include "engine/decide/settings.h"
-#include "engine/json/members.h"
+#include "engine/json/json.h"
 
 #define TRIALS_PERCENT "minCandidateNodesPercentage"
 #define TRIALS_LEAST   "minCandidateNodesAbsolute"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "engine/json/members.h"
+#include "engine/json/json.h"
 
 int neap_node_reserve_read(const json_t *annotation, struct neap_resources *resources,
 			   struct neap_node_reserve *ret, struct neap_error *err)

@@ -9,6 +9,7 @@ cd "$(dirname "$0")/../.." || exit 1
 BUILD=$PWD/build-walk
 . t/lib/tap.sh
 need_root
+tap_start
 OUT=${1:-$WORK}
 mkdir -p "$BUILD" "$OUT"
 gcc -xc -fPIC -c -o "$BUILD/walk.o" - <<'C' || exit 1

@@ -6,7 +6,7 @@
  * taking out what is still applied; an object does not differ from itself. */
 #include <string.h>
 
-#include "api/kube/apply/apply_priv.h"
+#include "api/kube/apply/apply.h"
 #include "engine/json/json.h"
 #include "t/fuzz/lib/fuzz.h"
 #include "t/lib/patch_tables.h"

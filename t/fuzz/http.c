@@ -19,8 +19,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "api/http/serve/address.h"
 #include "api/http/server.h"
-#include "api/http/url.h"
 #include "engine/base/mem.h"
 #include "t/fuzz/lib/fuzz.h"
 #include "t/fuzz/lib/http_reading.h"

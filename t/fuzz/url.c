@@ -7,10 +7,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "api/http/serve/route.h"
+#include "api/http/serve/address.h"
 #include "api/http/server.h"
-#include "api/http/url.h"
-#include "api/http/users/bearer.h"
+#include "api/http/users/tokens.h"
 #include "t/fuzz/lib/fuzz.h"
 
 #define PAIRS 16

@@ -21,7 +21,7 @@
 
 #include "api/http/users/grants.h"
 #include "api/http/users/tokens.h"
-#include "api/kube/base/target.h"
+#include "api/kube/base/registry.h"
 #include "api/kube/serve/client_local.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/base/bounds.h"
+#include "api/kube/rules/rules.h"
 #include "engine/base/mem.h"
 #include "t/lib/patience.h"
 

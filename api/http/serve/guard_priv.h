@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The guard of a connection, shared by guard.c (its life), admit.c (who may stay) and
- * intake.c (input). */
+ * The guard of a connection, shared by guard.c (its life, and TLS), share.c (who may
+ * stay) and intake.c (input). */
 #ifndef NEAP_API_HTTP_SERVE_GUARD_PRIV_H
 #define NEAP_API_HTTP_SERVE_GUARD_PRIV_H
 
@@ -11,7 +11,7 @@
 
 #include "api/http/serve/guard.h"
 #include "api/http/tls/tls.h"
-#include "api/http/users/bearer.h"
+#include "api/http/users/tokens.h"
 
 struct evbuffer;
 struct evbuffer_cb_info;
@@ -116,7 +116,6 @@ void neap_guard_tell(struct neap_guard *guard, const char *status, const char *h
 /* Checks a complete request line at the start of the input, before evhttp consumes it. */
 void neap_guard_look_at_line(struct neap_guard *guard);
 
-/* handshake.c */
 /* Watches the input before the first request. */
 void neap_guard_handshake_start(struct neap_guard *guard);
 /* The first bytes of a request arrived: identifies the client. */
@@ -153,7 +152,6 @@ struct neap_guard *neap_guards_find_greedy(struct neap_guards *guards,
 void neap_guards_set_limits(struct neap_guards *guards,
 			    const struct neap_http_limits *limits);
 
-/* admit.c */
 /* Returns its role without a token, by uid or certificate; computed each time, because
  * grants and certificates can end. */
 enum neap_http_role neap_guard_find_role(const struct neap_guard *guard);

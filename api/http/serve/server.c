@@ -18,7 +18,6 @@
 #include "api/http/serve/guard.h"
 #include "api/http/serve/server_priv.h"
 #include "api/http/tls/tls.h"
-#include "api/http/users/bearer.h"
 #include "api/http/users/grants.h"
 #include "api/http/users/tokens.h"
 #include "api/task/task.h"

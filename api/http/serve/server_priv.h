@@ -6,7 +6,7 @@
 
 #include <time.h>
 
-#include "api/http/serve/route.h"
+#include "api/http/serve/address.h"
 #include "api/http/server.h"
 
 struct event;
@@ -27,7 +27,7 @@ struct neap_http_lines {
 	char text[256]; /* the value of Date, and further complete lines */
 };
 
-/* Requests waiting for their turn (turn.c). */
+/* Requests waiting for their turn (request.c). */
 struct neap_http_turns {
 	struct neap_tasks *tasks;
 	size_t bytes; /* of their bodies */

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/apply/apply_priv.h"
-#include "api/kube/base/bounds.h"
+#include "api/kube/apply/apply.h"
 #include "api/kube/base/meta.h"
 #include "api/kube/request/slow.h"
+#include "api/kube/rules/rules.h"
 #include "engine/base/buf.h"
 #include "engine/json/json.h"
 

@@ -4,7 +4,7 @@
  * omits now. List items keep their order; new ones follow. */
 #include <string.h>
 
-#include "api/kube/apply/apply_priv.h"
+#include "api/kube/apply/apply.h"
 
 static int merge(const struct apply_place *place, json_t *object, json_t *config,
 		 json_t **ret, struct neap_error *err);

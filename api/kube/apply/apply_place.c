@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/apply/apply_priv.h"
+#include "api/kube/apply/apply.h"
 #include "engine/json/json.h"
 
 #define SHOWN 120 /* bytes of a name in messages */

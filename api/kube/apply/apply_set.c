@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/apply/apply_priv.h"
+#include "api/kube/apply/apply.h"
 #include "engine/base/buf.h"
 #include "engine/base/text.h"
 #include "engine/json/json.h"

@@ -4,7 +4,7 @@
  * of items. */
 #include <string.h>
 
-#include "api/kube/apply/apply_priv.h"
+#include "api/kube/apply/apply.h"
 
 struct walk {
 	enum apply_set_how how;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A few dozen kinds, one lookup per request: an array, and a map from "group/plural". */
+ * A few dozen kinds, one lookup per request: an array, and a map from "group/plural".
+ * Also the names of a kind, and what the path of a request names. */
 #include "api/kube/base/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/kube/base/kind.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 
@@ -221,4 +223,155 @@ neap_kube_registry_at(const struct neap_kube_registry *registry, size_t index)
 uint64_t neap_kube_registry_generation(const struct neap_kube_registry *registry)
 {
 	return registry->generation;
+}
+
+/* --- kinds ---
+ *
+ * The names of a kind, and the kind that it is stored as. */
+
+void neap_kube_kind_resource(const struct neap_kube_kind *kind, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s%s%s", kind->plural, kind->group[0] == '\0' ? "" : ".",
+		 kind->group);
+}
+
+const struct neap_kube_kind *neap_kube_kind_ref(const struct neap_kube_kind *kind)
+{
+	if (kind && kind->life)
+		kind->life->refs++;
+	return kind;
+}
+
+const struct neap_kube_kind *neap_kube_kind_unref(const struct neap_kube_kind *kind)
+{
+	/* Rows with a life were allocated, so they are not const. */
+	if (kind && kind->life && --kind->life->refs == 0)
+		kind->life->free((struct neap_kube_kind *)(uintptr_t)kind);
+	return NULL;
+}
+
+const struct neap_kube_kind *neap_kube_kind_stored(const struct neap_kube_kind *kind)
+{
+	return kind->view ? kind->view->of : kind;
+}
+
+const struct neap_schema *neap_kube_kind_body(const struct neap_kube_kind *kind,
+					      const char *version)
+{
+	for (size_t i = 0; kind->bodies && kind->versions[i]; i++)
+		if (kind->bodies[i] && strcmp(kind->versions[i], version) == 0)
+			return kind->bodies[i];
+	return kind->schema;
+}
+
+const struct neap_schema *neap_kube_kind_checks(const struct neap_kube_kind *kind,
+						const char *version)
+{
+	for (size_t i = 0; kind->checks && kind->versions[i]; i++)
+		if (kind->checks[i] && strcmp(kind->versions[i], version) == 0)
+			return kind->checks[i];
+	return neap_kube_kind_stored(kind)->schema;
+}
+
+/* --- paths of requests --- */
+
+#define SEGMENTS_MAX 8
+
+struct segment {
+	const char *at;
+	size_t len;
+};
+
+static int not_served(struct neap_error *err)
+{
+	return neap_error_set(err, NEAP_ENOTFOUND,
+			      "the server could not find the requested resource");
+}
+
+static bool take(const struct segment *segment, char *to, size_t size)
+{
+	if (segment->len >= size)
+		return false;
+	memcpy(to, segment->at, segment->len);
+	to[segment->len] = '\0';
+	return true;
+}
+
+/* A trailing slash is ignored. -1: too many segments, or an empty one. */
+static int split(const char *path, struct segment *segments)
+{
+	int count = 0;
+
+	while (*path) {
+		size_t len = strcspn(path, "/");
+
+		if (!len || count == SEGMENTS_MAX)
+			return -1;
+		segments[count++] = (struct segment){path, len};
+		path += len + (path[len] == '/');
+	}
+	return count;
+}
+
+static bool is_word(const struct segment *segment, const char *word)
+{
+	return segment->len == strlen(word) &&
+	       memcmp(segment->at, word, segment->len) == 0;
+}
+
+/* Subresources of a namespace; any other segment after its name is a kind within it. */
+static bool is_of_namespace(const struct segment *segment)
+{
+	return is_word(segment, "status") || is_word(segment, "finalize");
+}
+
+int neap_kube_target_parse(const struct neap_kube_registry *registry, bool is_core,
+			   const char *path, struct neap_kube_target *ret,
+			   struct neap_error *err)
+{
+	struct segment segments[SEGMENTS_MAX];
+	const struct segment *at = segments;
+	int count = split(path, segments);
+	bool is_in_namespace;
+
+	memset(ret, 0, sizeof(*ret));
+	if (count < 1)
+		return not_served(err);
+	if (!is_core && !take(at++, ret->group, sizeof(ret->group)))
+		return not_served(err);
+	count -= !is_core;
+	if (!count)
+		return 0;
+	if (!take(at++, ret->version, sizeof(ret->version)))
+		return not_served(err);
+	count--;
+	if (!count)
+		return 0;
+	if (count > 1 && is_word(at, "watch")) {
+		ret->is_watch = true;
+		at++;
+		count--;
+	}
+	is_in_namespace = count >= 3 && is_word(at, "namespaces") &&
+			  !(is_core && count == 3 && is_of_namespace(at + 2));
+	if (is_in_namespace) {
+		if (!take(at + 1, ret->ns, sizeof(ret->ns)))
+			return not_served(err);
+		at += 2;
+		count -= 2;
+	}
+	if (count > 3 || !take(at, ret->plural, sizeof(ret->plural)) ||
+	    (count > 1 && !take(at + 1, ret->name, sizeof(ret->name))) ||
+	    (count > 2 && !take(at + 2, ret->sub, sizeof(ret->sub))))
+		return not_served(err);
+	if (ret->is_watch && ret->sub[0])
+		return not_served(err);
+	ret->kind =
+		neap_kube_registry_find(registry, ret->group, ret->version, ret->plural);
+	if (!ret->kind || (is_in_namespace && !ret->kind->is_namespaced))
+		return not_served(err);
+	/* Without a namespace, the name of a namespaced object is ambiguous. */
+	if (ret->name[0] && ret->kind->is_namespaced && !is_in_namespace)
+		return not_served(err);
+	return 0;
 }

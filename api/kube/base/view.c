@@ -146,8 +146,7 @@ static bool rename_member(json_t *object, const char *from, const char *to)
 
 bool neap_kube_view_store(const struct neap_kube_view *view, json_t *object)
 {
-	for (const struct neap_kube_name *name = view ? view->names : NULL;
-	     name && name->stored; name++)
+	for (const struct neap_kube_name *name = view->names; name->stored; name++)
 		if (!rename_member(object, name->shown, name->stored))
 			return false;
 	return true;

@@ -442,41 +442,35 @@ static struct follower *make_follower(struct call *call, struct neap_object *pod
 	return follower;
 }
 
-void call_log(struct call *call)
+int call_log(struct call *call)
 {
 	const struct neap_kube_target *target = &call->target;
 	struct kube_logs *logs = call->kube->logs;
-	struct follower *follower = NULL;
+	json_auto_t *tree = NULL;
+	struct follower *follower;
 	struct neap_object *pod;
-	json_t *tree;
 
-	if (!logs) {
-		(void)neap_kube_fail(&call->failure, NEAP_KUBE_NOT_FOUND,
-				     "pods/log: no pods run here, so nothing of what "
-				     "they print is kept");
-		call_fail(call);
-		return;
-	}
+	if (!logs)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_NOT_FOUND,
+				      "pods/log: no pods run here, so nothing of what "
+				      "they print is kept");
 	pod = neap_store_find(call->kube->store, call->resource, target->ns,
 			      target->name);
-	tree = pod ? neap_object_tree(pod) : NULL;
-	if (!pod) {
-		(void)neap_kube_fail_missing(&call->failure, target->kind, target->name);
-	} else if (!tree) {
-		(void)call_nomem(call);
-	} else if (logs->count >= NEAP_KUBE_LOGS_MAX) {
+	if (!pod)
+		return call_missing(call);
+	tree = neap_object_tree(pod);
+	if (!tree)
+		return call_nomem(call);
+	if (logs->count >= NEAP_KUBE_LOGS_MAX) {
 		(void)neap_kube_fail(&call->failure, NEAP_KUBE_TOO_MANY_REQUESTS,
 				     "%d answers of pods/log are open already",
 				     NEAP_KUBE_LOGS_MAX);
 		call->failure.retry_after_s = 1;
-	} else {
-		follower = make_follower(call, pod, tree);
+		return -1;
 	}
-	json_decref(tree);
-	if (!follower) {
-		call_fail(call);
-		return;
-	}
+	follower = make_follower(call, pod, tree);
+	if (!follower)
+		return -1;
 	follower->stream = neap_http_stream_start_take(call->request, "text/plain",
 						       client_gone, follower);
 	call->request = NULL;
@@ -484,6 +478,7 @@ void call_log(struct call *call)
 		take_turn(follower);
 	else
 		follower_free(follower);
+	return 0;
 }
 
 int neap_kube_logs_set(struct neap_kube *kube, const char *dir, struct neap_error *err)

@@ -14,6 +14,7 @@
 #include "api/kube/base/meta.h"
 #include "api/kube/loops/gc_priv.h"
 #include "api/kube/write/budget.h"
+#include "api/kube/write/write.h"
 #include "api/task/task.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"

@@ -72,10 +72,10 @@ static bool begin(struct neap_kube_declared *declared)
 		(void)neap_map_at(declared->entries, i, &name);
 		note(declared, name);
 	}
-	if (neap_store_list(store, DEFINITIONS, NULL, &place, note_listed, declared,
+	if (neap_store_list(store, KUBE_DEFINITIONS, NULL, &place, note_listed, declared,
 			    &err) < 0 ||
-	    neap_store_watch_new(store, DEFINITIONS, neap_store_version(store), ready,
-				 declared, &declared->watch, &err) < 0)
+	    neap_store_watch_new(store, KUBE_DEFINITIONS, neap_store_version(store),
+				 ready, declared, &declared->watch, &err) < 0)
 		declared->is_lost = true;
 	return !declared->is_lost;
 }
@@ -233,7 +233,7 @@ static bool take_listed(void *arg, struct neap_object *object)
 static int look_at_stored(struct neap_kube_declared *declared, struct neap_error *err)
 {
 	struct neap_store *store = declared->kube->store;
-	struct listed listed = {.size = neap_store_count(store, DEFINITIONS)};
+	struct listed listed = {.size = neap_store_count(store, KUBE_DEFINITIONS)};
 	struct neap_store_place place = {.version = neap_store_version(store)};
 	int ret;
 
@@ -242,7 +242,7 @@ static int look_at_stored(struct neap_kube_declared *declared, struct neap_error
 	listed.list = neap_alloc_array(listed.size, sizeof(*listed.list));
 	if (!listed.list)
 		return neap_error_nomem(err);
-	ret = neap_store_list(store, DEFINITIONS, NULL, &place, take_listed, &listed,
+	ret = neap_store_list(store, KUBE_DEFINITIONS, NULL, &place, take_listed, &listed,
 			      err);
 	if (ret >= 0)
 		ret = listed.is_short ? neap_error_nomem(err) : 0;
@@ -308,7 +308,7 @@ static int start(struct neap_kube_declared *declared,
 	if (!declared->entries || !declared->due || !declared->turn || !declared->tick ||
 	    event_add(declared->tick, &tick) < 0)
 		return neap_error_nomem(err);
-	if (neap_store_watch_new(kube->store, DEFINITIONS,
+	if (neap_store_watch_new(kube->store, KUBE_DEFINITIONS,
 				 neap_store_version(kube->store), ready, declared,
 				 &declared->watch, err) < 0)
 		return neap_error_nomem(err);

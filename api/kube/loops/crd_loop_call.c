@@ -20,7 +20,8 @@ int call_check_declared(struct call *call)
 
 	if (!entry || entry->kind != call->target.kind)
 		return 0;
-	newest = neap_store_newest(call->kube->store, DEFINITIONS, "", call->resource);
+	newest = neap_store_newest(call->kube->store, KUBE_DEFINITIONS, "",
+				   call->resource);
 	/* The definition is deleted, and perhaps replaced. The kinds of this turn are
 	 * older. */
 	if (!newest || strcmp(newest->uid, entry->uid) != 0)
@@ -31,11 +32,6 @@ int call_check_declared(struct call *call)
 				      "create not allowed while custom resource "
 				      "definition is terminating");
 	return 0;
-}
-
-static bool is_definition(const struct call *call)
-{
-	return call->kube->declared && strcmp(call->resource, DEFINITIONS) == 0;
 }
 
 static bool add_finalizer(json_t *tree)
@@ -61,7 +57,7 @@ static bool add_finalizer(json_t *tree)
 
 bool call_mark_definition(struct call *call, json_t *tree)
 {
-	if (!is_definition(call))
+	if (!call->kube->declared || !call_is_of_definitions(call))
 		return true;
 	return add_finalizer(tree) &&
 	       declared_set_condition(
@@ -113,8 +109,7 @@ void call_warn_definition(struct call *call, const json_t *tree)
 	char warning[1000], more[32] = "";
 	struct neap_error err;
 
-	if (!call->request || strcmp(call->resource, DEFINITIONS) != 0 ||
-	    !has_rules(tree))
+	if (!call->request || !has_rules(tree))
 		return;
 	neap_causes_clear(causes);
 	if (neap_kube_crd_parse(tree, &kind, causes, &err) < 0)

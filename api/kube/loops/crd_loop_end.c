@@ -5,6 +5,7 @@
  * durable before it. So there are no new objects. */
 #include "api/kube/loops/crd_loop_priv.h"
 #include "api/kube/loops/gc_priv.h"
+#include "api/kube/write/write.h"
 #include "engine/base/mem.h"
 
 static void ready(void *arg)

@@ -10,6 +10,8 @@
 #include "api/kube/crd/crd.h"
 #include "api/kube/loops/crd_loop_priv.h"
 #include "api/kube/loops/gc_priv.h"
+#include "api/kube/read/read.h"
+#include "api/kube/write/write.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
@@ -285,7 +287,7 @@ static bool look_tree(struct neap_kube_declared *declared, struct declared_entry
 bool declared_look(struct neap_kube_declared *declared, const char *name, size_t *left)
 {
 	struct neap_store *store = declared->kube->store;
-	struct neap_object *object = neap_store_find(store, DEFINITIONS, "", name);
+	struct neap_object *object = neap_store_find(store, KUBE_DEFINITIONS, "", name);
 	struct declared_entry *entry = neap_map_find(declared->entries, name);
 	struct neap_object *newest;
 	json_t *tree;
@@ -309,7 +311,7 @@ bool declared_look(struct neap_kube_declared *declared, const char *name, size_t
 		(void)neap_strcopy(entry->uid, sizeof(entry->uid), object->uid);
 	}
 	/* Another write is on its way; its event follows. */
-	newest = neap_store_newest(store, DEFINITIONS, "", name);
+	newest = neap_store_newest(store, KUBE_DEFINITIONS, "", name);
 	if (!newest || newest->version != object->version)
 		return false;
 	tree = neap_object_tree(object);

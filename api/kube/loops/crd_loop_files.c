@@ -75,7 +75,7 @@ static int write_take(struct neap_kube_declared *declared, const char *name,
 	struct declared_file *file = neap_alloc(sizeof(*file));
 	struct neap_store_write write = {
 		.verb = version ? NEAP_STORE_UPDATE : NEAP_STORE_CREATE,
-		.resource = DEFINITIONS,
+		.resource = KUBE_DEFINITIONS,
 		.ns = "",
 		.name = file ? file->name : name,
 		.object = object,
@@ -202,7 +202,7 @@ static int put_take(struct neap_kube_declared *declared, const char *name, json_
 		    struct neap_error *err)
 {
 	struct neap_object *newest =
-		neap_store_newest(declared->kube->store, DEFINITIONS, "", name);
+		neap_store_newest(declared->kube->store, KUBE_DEFINITIONS, "", name);
 	json_t *before;
 	const char *sum;
 	int ret = 0;

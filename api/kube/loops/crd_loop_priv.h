@@ -9,8 +9,7 @@
 #include "engine/base/map.h"
 #include "engine/base/sha256.h"
 
-#define DEFINITIONS "customresourcedefinitions.apiextensions.k8s.io"
-#define FINALIZER   "customresourcecleanup.apiextensions.k8s.io"
+#define FINALIZER "customresourcecleanup.apiextensions.k8s.io"
 
 /* One definition by its name, which is also the resource of its objects. */
 struct declared_entry {

@@ -12,6 +12,7 @@
 #include <sys/queue.h>
 
 #include "api/kube/loops/gc_priv.h"
+#include "api/kube/write/write.h"
 #include "api/task/task.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/base/bounds.h"
 #include "api/kube/base/kind.h"
 #include "api/kube/openapi/protobuf_priv.h"
+#include "api/kube/rules/rules.h"
 #include "api/kube/types/bodies.h"
 #include "engine/base/mem.h"
 #include "engine/base/utf8.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "api/kube/openapi/openapi.h"
-#include "api/kube/request/call.h"
+#include "api/kube/read/read.h"
 #include "engine/base/mem.h"
 #include "engine/base/sha256.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/kube/read/read.h"
 #include "api/kube/request/continue_token.h"
 #include "api/kube/request/slow.h"
 #include "api/kube/types/metrics.h"
@@ -30,8 +31,7 @@ static struct neap_object *make_object(struct call *call)
 	while (more > 0)
 		more = neap_kube_making_step(making, &err);
 	if (more < 0)
-		(void)neap_kube_fail_error(&call->failure, target->kind, target->name,
-					   &err);
+		(void)call_error(call, &err);
 	else
 		list = neap_kube_making_get(making, &count);
 	if (count)
@@ -53,9 +53,8 @@ static struct neap_object *find_object(struct call *call)
 	return object ? neap_object_ref(object) : NULL;
 }
 
-void call_get(struct call *call)
+int call_get(struct call *call)
 {
-	const struct neap_kube_target *target = &call->target;
 	struct neap_object *object = NULL;
 	neap_auto_buf struct neap_buf out = {0};
 	int64_t version;
@@ -64,21 +63,14 @@ void call_get(struct call *call)
 	/* The present object is newer than any earlier version. */
 	if (call_version(call, &version) == 0 && call_check_version(call, version) == 0)
 		object = find_object(call);
-	if (!object && call->failure.message[0]) {
-		call_fail(call);
-		return;
-	}
-	if (!object) {
-		(void)neap_kube_fail_missing(&call->failure, target->kind, target->name);
-		call_fail(call);
-		return;
-	}
+	if (!object)
+		return call->failure.message[0] ? -1 : call_missing(call);
 	if (call->shape != SHAPE_TABLE)
 		shape_object(call, object, &out);
 	else if (!shape_table(call, object, true, &out))
 		out.failed = true;
 	(void)neap_object_unref(object);
-	call_answer_buf(call, 200, &out);
+	return call_answer_buf(call, 200, &out);
 }
 
 /* {"resourceVersion":"7","continue":"..."} */
@@ -94,8 +86,8 @@ static void add_metadata(const struct neap_store_place *place, bool has_more,
 	neap_buf_addc(out, '}');
 }
 
-void call_answer_page_take(struct call *call, const struct neap_store_place *place,
-			   bool has_more, struct neap_object **objects, size_t count)
+int call_answer_page_take(struct call *call, const struct neap_store_place *place,
+			  bool has_more, struct neap_object **objects, size_t count)
 {
 	neap_auto_buf struct neap_buf metadata = {0};
 
@@ -103,12 +95,11 @@ void call_answer_page_take(struct call *call, const struct neap_store_place *pla
 	add_metadata(place, has_more, &metadata);
 	if (neap_buf_failed(&metadata)) {
 		objects_free(call->kube, objects, 0, count);
-		call_fail_nomem(call);
-	} else if (call->shape == SHAPE_TABLE) {
-		call_answer_table_take(call, metadata.data, objects, count);
-	} else {
-		call_answer_list_take(call, metadata.data, objects, count);
+		return call_nomem(call);
 	}
+	if (call->shape == SHAPE_TABLE)
+		return call_answer_table_take(call, metadata.data, objects, count);
+	return call_answer_list_take(call, metadata.data, objects, count);
 }
 
 static int fail_expired(struct call *call, bool is_token)
@@ -246,45 +237,33 @@ static enum neap_task_next page_step(void *arg)
 	if (more == -NEAP_EGONE)
 		(void)fail_expired(call, page->is_of_token);
 	else if (more < 0)
-		(void)neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
-	if (more < 0) {
-		call_fail(call);
-	} else {
-		struct neap_object **objects = gather->objects;
-
-		gather->objects = NULL;
-		call_answer_page_take(call, &gather->place, has_more, objects,
-				      gather->count);
-	}
+		(void)call_error(call, &err);
+	else
+		more = call_answer_page_take(call, &gather->place, has_more,
+					     neap_steal(gather->objects), gather->count);
+	call_end(call, more);
 	page_free(page);
 	return NEAP_TASK_IS_OVER;
 }
 
-void call_list(struct call *call)
+int call_list(struct call *call)
 {
 	struct page *page = neap_alloc(sizeof(*page));
 
-	if (!page) {
-		call_fail_nomem(call);
-		return;
-	}
+	if (!page)
+		return call_nomem(call);
 	if (find_place(call, &page->gather.place, &page->gather.is_newest) < 0 ||
 	    call_number(call, "limit", 0, &page->gather.limit) < 0 ||
-	    choice_parse(call, &page->gather.choice) < 0) {
-		call_fail(call);
+	    choice_parse(call, &page->gather.choice) < 0 ||
+	    slow_begin(&page->slow, call, page_step, page_end) < 0) {
 		page_free(page);
-		return;
+		return -1;
 	}
 	if (page->gather.limit < 0)
 		page->gather.limit = 0; /* all */
 	page->is_of_token = page->gather.place.name[0];
 	page->gather.is_shown = shape_is_other(call);
-	if (!slow_begin(&page->slow, call, page_step, page_end)) {
-		call_fail_nomem(call);
-		page_free(page);
-		return;
-	}
-	neap_http_defer(call->request, client_gone, page);
-	call->request = NULL;
+	slow_defer(&page->slow, call, client_gone);
 	neap_task_go(page->slow.task);
+	return 0;
 }

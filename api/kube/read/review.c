@@ -308,8 +308,8 @@ static enum neap_http_role role_of(struct neap_kube *kube, const json_t *spec)
 
 /* Answers with the review and its status; object NULL: the status alone. lost: the
  * failures of memory before it was made. */
-static void answer(struct call *call, const struct neap_kube_review *review,
-		   const json_t *object, json_t *status, uint64_t lost)
+static int answer(struct call *call, const struct neap_kube_review *review,
+		  const json_t *object, json_t *status, uint64_t lost)
 {
 	json_t *spec = json_object_get(object, "spec");
 	json_t *sent = json_object_get(object, "metadata");
@@ -326,22 +326,22 @@ static void answer(struct call *call, const struct neap_kube_review *review,
 		json_decref(body);
 		body = NULL;
 	}
-	call_answer_take(call, 201, body);
+	return call_answer_take(call, 201, body);
 }
 
-static void review_self(struct call *call, const struct neap_kube_review *review,
-			const json_t *object)
+static int review_self(struct call *call, const struct neap_kube_review *review,
+		       const json_t *object)
 {
 	uint64_t lost = neap_json_failures();
 	const struct neap_http_peer *peer = neap_http_peer_get(call->request);
 
 	(void)object;
-	answer(call, review, NULL, json_pack("{s:o}", "userInfo", user_info(peer->user)),
-	       lost);
+	return answer(call, review, NULL,
+		      json_pack("{s:o}", "userInfo", user_info(peer->user)), lost);
 }
 
-static void review_rules(struct call *call, const struct neap_kube_review *review,
-			 const json_t *object)
+static int review_rules(struct call *call, const struct neap_kube_review *review,
+			const json_t *object)
 {
 	const char *ns = text_of(json_object_get(object, "spec"), "namespace");
 	uint64_t lost = neap_json_failures();
@@ -349,17 +349,14 @@ static void review_rules(struct call *call, const struct neap_kube_review *revie
 	const struct subject subject = {peer->role, peer->user->name,
 					call->kube->runs_pods};
 
-	if (!*ns) {
-		(void)neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				     "no namespace on request");
-		call_fail(call);
-		return;
-	}
-	answer(call, review, NULL, rules_status(call->kube, &subject, ns), lost);
+	if (!*ns)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "no namespace on request");
+	return answer(call, review, NULL, rules_status(call->kube, &subject, ns), lost);
 }
 
-static void review_access(struct call *call, const struct neap_kube_review *review,
-			  const json_t *object)
+static int review_access(struct call *call, const struct neap_kube_review *review,
+			 const json_t *object)
 {
 	const json_t *spec = json_object_get(object, "spec");
 	uint64_t lost = neap_json_failures();
@@ -368,10 +365,9 @@ static void review_access(struct call *call, const struct neap_kube_review *revi
 					call->kube->runs_pods};
 
 	if (check_spec(call, review->kind, spec) < 0)
-		call_fail(call);
-	else
-		answer(call, review, object, access_status(call->kube, &subject, spec),
-		       lost);
+		return -1;
+	return answer(call, review, object, access_status(call->kube, &subject, spec),
+		      lost);
 }
 
 static int need_admin(struct call *call, const struct neap_kube_review *review)
@@ -400,8 +396,8 @@ static int check_subject(struct call *call, const char *kind, const json_t *spec
 		kind);
 }
 
-static void review_other(struct call *call, const struct neap_kube_review *review,
-			 const json_t *object)
+static int review_other(struct call *call, const struct neap_kube_review *review,
+			const json_t *object)
 {
 	const json_t *spec = json_object_get(object, "spec");
 	uint64_t lost = neap_json_failures();
@@ -410,131 +406,98 @@ static void review_other(struct call *call, const struct neap_kube_review *revie
 
 	if (need_admin(call, review) < 0 || check_spec(call, review->kind, spec) < 0 ||
 	    check_subject(call, review->kind, spec) < 0)
-		call_fail(call);
-	else
-		answer(call, review, object, access_status(call->kube, &subject, spec),
-		       lost);
+		return -1;
+	return answer(call, review, object, access_status(call->kube, &subject, spec),
+		      lost);
 }
 
 /* The same, limited to the namespace of the path. The body has to have it too. */
-static void review_local(struct call *call, const struct neap_kube_review *review,
-			 const json_t *object)
+static int review_local(struct call *call, const struct neap_kube_review *review,
+			const json_t *object)
 {
 	const json_t *spec = json_object_get(object, "spec");
 	const json_t *resource = json_object_get(spec, "resourceAttributes");
-
 	const char *ns = neap_kube_meta_text(object, "namespace");
 
-	if (need_admin(call, review) < 0) {
-		call_fail(call);
-	} else if (json_object_get(spec, "nonResourceAttributes") ||
-		   strcmp(ns, neap_http_segment_get(call->request, 1)) != 0 ||
-		   strcmp(text_of(resource, "namespace"), ns) != 0) {
-		(void)neap_kube_fail(&call->failure, NEAP_KUBE_INVALID,
-				     "%s." AUTHORIZATION " \"\" is invalid: "
-				     "spec.resourceAttributes.namespace: Invalid value: "
-				     "\"%.63s\": must match metadata.namespace",
-				     review->kind, text_of(resource, "namespace"));
-		call_fail(call);
-	} else {
-		review_other(call, review, object);
-	}
+	if (need_admin(call, review) < 0)
+		return -1;
+	if (json_object_get(spec, "nonResourceAttributes") ||
+	    strcmp(ns, neap_http_segment_get(call->request, 1)) != 0 ||
+	    strcmp(text_of(resource, "namespace"), ns) != 0)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_INVALID,
+				      "%s." AUTHORIZATION " \"\" is invalid: "
+				      "spec.resourceAttributes.namespace: Invalid value: "
+				      "\"%.63s\": must match metadata.namespace",
+				      review->kind, text_of(resource, "namespace"));
+	return review_other(call, review, object);
 }
 
 /* The answer to a wrong token says only that it is wrong. */
-static void review_token(struct call *call, const struct neap_kube_review *review,
-			 const json_t *object)
+static int review_token(struct call *call, const struct neap_kube_review *review,
+			const json_t *object)
 {
 	const json_t *spec = json_object_get(object, "spec");
 	uint64_t lost = neap_json_failures();
 	const char *token = text_of(spec, "token");
 	const struct neap_http_user *user;
 
-	if (need_admin(call, review) < 0) {
-		call_fail(call);
-		return;
-	}
-	if (!*token) {
-		(void)neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				     "token is required for TokenReview in "
-				     "authentication");
-		call_fail(call);
-		return;
-	}
+	if (need_admin(call, review) < 0)
+		return -1;
+	if (!*token)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "token is required for TokenReview in "
+				      "authentication");
 	user = neap_http_token_find(call->request, token);
-	answer(call, review, object,
-	       user ? json_pack("{s:b, s:o}", "authenticated", 1, "user", user_info(user))
-		    : json_pack("{s:{}, s:s}", "user", "error", "invalid bearer token"),
-	       lost);
+	return answer(
+		call, review, object,
+		user ? json_pack("{s:b, s:o}", "authenticated", 1, "user",
+				 user_info(user))
+		     : json_pack("{s:{}, s:s}", "user", "error", "invalid bearer token"),
+		lost);
 }
 
-static void serve(struct neap_kube *kube, struct neap_http_request *request,
-		  const struct neap_kube_review *review,
-		  void (*fn)(struct call *call, const struct neap_kube_review *review,
-			     const json_t *object))
-{
-	struct call call = {.kube = kube, .request = request};
-	json_t *object;
+/* In the order of neap_kube_reviews. */
+static int (*const answers[NEAP_KUBE_REVIEWS])(struct call *call,
+					       const struct neap_kube_review *review,
+					       const json_t *object) = {
+	review_self,  review_access, review_rules,
+	review_other, review_local,  review_token};
 
-	if (strcmp(neap_http_segment_get(request, 0), review->version) != 0) {
-		(void)neap_kube_fail(&call.failure, NEAP_KUBE_NOT_FOUND,
-				     "the server could not find the requested resource");
-		call_fail(&call);
-		return;
-	}
-	if (call_refuse_impersonation(&call) < 0 || call_parse_options(&call) < 0 ||
-	    body_part(&call, review->body, &object) < 0) {
-		call_fail(&call);
-		return;
-	}
-	fn(&call, review, object);
-	json_decref(object);
+static int serve_review(struct call *call)
+{
+	const char *plural = strrchr(neap_http_path_get(call->request), '/') + 1;
+	const struct neap_kube_review *review = neap_kube_reviews;
+	json_auto_t *object = NULL;
+
+	while (strcmp(review->plural, plural) != 0)
+		review++; /* there is one: each has a route */
+	if (strcmp(neap_http_segment_get(call->request, 0), review->version) != 0)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_NOT_FOUND,
+				      "the server could not find the requested resource");
+	if (call_refuse_impersonation(call) < 0 || call_parse_options(call) < 0 ||
+	    body_part(call, review->body, &object) < 0)
+		return -1;
+	return answers[review - neap_kube_reviews](call, review, object);
 }
 
-static void serve_self(void *arg, struct neap_http_request *request)
+static void serve(void *arg, struct neap_http_request *request)
 {
-	serve(arg, request, &neap_kube_reviews[0], review_self);
-}
+	struct call call = {.kube = arg, .request = request};
 
-static void serve_access(void *arg, struct neap_http_request *request)
-{
-	serve(arg, request, &neap_kube_reviews[1], review_access);
-}
-
-static void serve_rules(void *arg, struct neap_http_request *request)
-{
-	serve(arg, request, &neap_kube_reviews[2], review_rules);
-}
-
-static void serve_other(void *arg, struct neap_http_request *request)
-{
-	serve(arg, request, &neap_kube_reviews[3], review_other);
-}
-
-static void serve_local(void *arg, struct neap_http_request *request)
-{
-	serve(arg, request, &neap_kube_reviews[4], review_local);
-}
-
-static void serve_token(void *arg, struct neap_http_request *request)
-{
-	serve(arg, request, &neap_kube_reviews[5], review_token);
+	call_end(&call, serve_review(&call));
 }
 
 #define PATH(group, plural) "/apis/" group "/{version}/" plural
 
 static const struct neap_http_route routes[] = {
-	{"POST", PATH(AUTHENTICATION, "selfsubjectreviews"), NEAP_HTTP_READER,
-	 serve_self},
+	{"POST", PATH(AUTHENTICATION, "selfsubjectreviews"), NEAP_HTTP_READER, serve},
 	{"POST", PATH(AUTHORIZATION, "selfsubjectaccessreviews"), NEAP_HTTP_READER,
-	 serve_access},
-	{"POST", PATH(AUTHORIZATION, "selfsubjectrulesreviews"), NEAP_HTTP_READER,
-	 serve_rules},
-	{"POST", PATH(AUTHORIZATION, "subjectaccessreviews"), NEAP_HTTP_READER,
-	 serve_other},
+	 serve},
+	{"POST", PATH(AUTHORIZATION, "selfsubjectrulesreviews"), NEAP_HTTP_READER, serve},
+	{"POST", PATH(AUTHORIZATION, "subjectaccessreviews"), NEAP_HTTP_READER, serve},
 	{"POST", PATH(AUTHORIZATION, "namespaces/{namespace}/localsubjectaccessreviews"),
-	 NEAP_HTTP_READER, serve_local},
-	{"POST", PATH(AUTHENTICATION, "tokenreviews"), NEAP_HTTP_READER, serve_token},
+	 NEAP_HTTP_READER, serve},
+	{"POST", PATH(AUTHENTICATION, "tokenreviews"), NEAP_HTTP_READER, serve},
 	{NULL, NULL, NEAP_HTTP_UNSET, NULL},
 };
 

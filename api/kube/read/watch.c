@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/kube/read/read.h"
 #include "api/kube/read/watch_priv.h"
 #include "api/task/task.h"
 #include "engine/base/mem.h"
@@ -290,13 +291,12 @@ static struct watcher *watcher_new(struct call *call, const struct wish *wish)
 	return watcher;
 }
 
-static void refuse(struct call *call, enum neap_code code, const char *what)
+static int refuse_nomem(struct call *call)
 {
 	struct neap_error err;
 
-	(void)neap_error_set(&err, code, "%s", what);
-	(void)neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
-	call_fail(call);
+	(void)neap_error_set(&err, NEAP_ENOMEM, "no memory for a watch");
+	return neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
 }
 
 /* As in a kube-apiserver, the watch begins, and its first frame ends it. */
@@ -342,33 +342,27 @@ static int parse_wish(struct call *call, struct wish *ret)
 	return 0;
 }
 
-void call_watch(struct call *call)
+int call_watch(struct call *call)
 {
 	struct watcher *watcher;
 	struct neap_error err;
 	struct wish wish;
 	int ret;
 
-	if (parse_wish(call, &wish) < 0) {
-		call_fail(call);
-		return;
-	}
+	if (parse_wish(call, &wish) < 0)
+		return -1;
 	watcher = watcher_new(call, &wish);
-	if (!watcher) {
-		refuse(call, NEAP_ENOMEM, "no memory for a watch");
-		return;
-	}
+	if (!watcher)
+		return refuse_nomem(call);
 	if (choice_parse(call, &watcher->choice) < 0) {
 		watcher_free(watcher);
-		call_fail(call);
-		return;
+		return -1;
 	}
 	ret = neap_store_watch_new(call->kube->store, call->resource, watcher->after,
 				   store_ready, watcher, &watcher->watch, &err);
 	if ((ret < 0 && ret != -NEAP_EGONE) || !start_timers(watcher, wish.seconds)) {
 		watcher_free(watcher);
-		refuse(call, NEAP_ENOMEM, "no memory for a watch");
-		return;
+		return refuse_nomem(call);
 	}
 	watcher->stream = neap_http_stream_start_take(call->request, "application/json",
 						      client_gone, watcher);
@@ -379,4 +373,5 @@ void call_watch(struct call *call)
 		end_expired(watcher, wish.version);
 	else
 		neap_task_go(watcher->task);
+	return 0;
 }

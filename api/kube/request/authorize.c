@@ -70,7 +70,6 @@ int call_permit_request(struct call *call, const char *method)
 {
 	const char *verb = verb_of(call, method);
 	json_t *before = NULL;
-	struct neap_error err;
 	int ret;
 
 	/* The name is in the object. Names that may be the node's own pass here;
@@ -87,9 +86,7 @@ int call_permit_request(struct call *call, const char *method)
 
 		before = newest ? neap_object_tree(newest) : NULL;
 		if (newest && !before) {
-			(void)neap_error_nomem(&err);
-			return neap_kube_fail_error(&call->failure, call->target.kind,
-						    call->target.name, &err);
+			return call_nomem(call);
 		}
 	}
 	ret = call_permit(call, verb, before, NULL);

@@ -7,8 +7,8 @@
 #include "api/client/client_ops.h"
 #include "api/http/server.h"
 #include "api/kube/base/field_selector.h"
+#include "api/kube/base/registry.h"
 #include "api/kube/base/status.h"
-#include "api/kube/base/target.h"
 #include "api/kube/base/view.h"
 #include "api/kube/kube.h"
 #include "api/kube/patch/patch.h"
@@ -26,6 +26,7 @@ struct neap_tasks;
 struct kube_logs;
 struct kube_cpus;
 
+#define KUBE_DEFINITIONS "customresourcedefinitions.apiextensions.k8s.io"
 /* Computed lists being built at a time. */
 #define MADE_MAX 16
 
@@ -79,7 +80,7 @@ enum shape { SHAPE_OBJECT, SHAPE_METADATA, SHAPE_TABLE };
 /* What a Table row includes of its object. */
 enum include { INCLUDE_METADATA, INCLUDE_OBJECT, INCLUDE_NONE };
 
-/* What an apply patch says besides the object; see apply_priv.h. */
+/* What an apply patch says besides the object; see apply.h. */
 struct apply {
 	json_t *set;      /* the fields that it names */
 	char *annotation; /* of client-side apply, where kubectl applies; NULL */
@@ -146,9 +147,27 @@ bool shape_row(const struct call *call, const struct neap_object *object,
 int shape_parse(struct call *call);
 
 /* answer.c */
+/* Returns the newest state of the object of the path; borrowed, NULL: there is none. */
+struct neap_object *call_newest(const struct call *call);
+/* Whether it is about objects of the kind. */
+bool call_is_of_pods(const struct call *call);
+bool call_is_of_definitions(const struct call *call);
+/* Fill call->failure, with kind and name of the call, and return -1. */
+int call_error(struct call *call, const struct neap_error *err);
+int call_nomem(struct call *call);
+int call_missing(struct call *call);
+int call_conflict(struct call *call, const char *why);
+/* -1 with call->failure when kube->causes has any. */
+int call_check_causes(struct call *call);
+/* -1 with call->failure when the uid is not that of newest. */
+int call_check_uid(struct call *call, const char *uid, const struct neap_object *newest);
+/* Answers with call->failure. */
 void call_fail(struct call *call);
-void call_answer_take(struct call *call, int status, json_t *body);
-void call_answer_buf(struct call *call, int status, struct neap_buf *body);
+/* The end of a verb: with -1 the call is answered with call->failure. */
+void call_end(struct call *call, int rc);
+/* Answers return 0, or -1 with call->failure. */
+int call_answer_take(struct call *call, int status, json_t *body);
+int call_answer_buf(struct call *call, int status, struct neap_buf *body);
 /* Reports to the waiting caller inside neapd: object, or NULL and call->failure. Once. */
 void call_tell(struct call *call, struct neap_object *object);
 /* Returns a query parameter; NULL when it is absent, and without a request. */
@@ -160,16 +179,13 @@ int call_version(struct call *call, int64_t *ret);
 /* Returns whether it is present and neither "0" nor "false" in any case, as Go reads
  * it. */
 bool call_flag(struct call *call, const char *name);
-/* Fails for a version in the future. */
-int call_check_version(struct call *call, int64_t version);
-/* Checks resourceVersionMatch and its combination with other parameters. */
-int call_check_match(struct call *call, bool is_watch);
-
-/* options.c: -1 with call->failure. */
+/* -1 with call->failure. */
 /* Query parameters of every write: dryRun, fieldManager, force, fieldValidation. */
 int call_parse_options(struct call *call);
 /* Reads a value of dryRun; only "All" is valid; NULL: not set. */
 int call_parse_dry(struct call *call, const char *value);
+/* Whether it is a patch of server-side apply. */
+bool call_is_apply(const struct call *call);
 /* Refuses an option of a write; fmt: what is wrong with the field. Returns -1. */
 int call_refuse_option(struct call *call, const char *reason, const char *field,
 		       const char *fmt, ...) NEAP_PRINTF(4, 5);
@@ -189,14 +205,14 @@ int call_refuse_impersonation(struct call *call);
 int call_permit_object(struct call *call, const char *verb, const json_t *before,
 		       const json_t *after);
 
-/* body_json.c: parses JSON as Go's decoders do. path: of the first duplicate member, ""
+/* body.c: parses JSON as Go's decoders do. path: of the first duplicate member, ""
  * where it is too deep. 0; -NEAP_EINVAL with *where; -NEAP_ENOMEM. */
 #define BODY_PATH 256
 int body_json_read(const char *text, size_t len, json_t **ret, bool *ret_is_twice,
 		   char path[BODY_PATH], json_error_t *where);
-/* body_json.c: parses text as JSON, as Go's decoders do. -1 with call->failure. */
+/* Parses text as JSON, as Go's decoders do. -1 with call->failure. */
 int body_json(struct call *call, const char *text, size_t len, json_t **ret);
-/* body.c: reads the request's body. -1 with call->failure. */
+/* Reads the request's body. -1 with call->failure. */
 int body_object(struct call *call, json_t **ret);
 /* A JSON or merge patch must not change kind and apiVersion (422). */
 int body_check_patched(struct call *call, const json_t *object);
@@ -213,106 +229,44 @@ int body_apply(struct call *call, json_t **ret);
 /* Reads DeleteOptions; {} without a body. */
 int body_options(struct call *call, json_t **ret);
 
-/* admit.c: adds what an object gets because of others, and refuses what the server does
- * not allow. object is complete and not validated yet, for a deletion the state before;
- * before: NULL for a new one. -1 with call->failure. */
-enum admit_verb { ADMIT_CREATE = 1, ADMIT_UPDATE = 2, ADMIT_DELETE = 4 };
-int call_admit(struct call *call, enum admit_verb verb, json_t *object,
-	       const json_t *before);
-
-/* apply.c: whether it is a patch of server-side apply; and performing it. */
-bool call_is_apply(const struct call *call);
-void call_apply(struct call *call);
-/* Returns the set with the single field at a path such as ".spec.replicas"; NULL without
- * memory. */
-json_t *kube_set_of_path(const char *path);
-/* apply_managers.c: ownership of fields. Removes managedFields from an object and returns
- * them; a new reference, NULL: there are none. */
-json_t *kube_managers_take(json_t *object);
-/* Puts them back at their fixed place, because stored objects are compared as text. False
- * without memory. */
-bool kube_managers_last(json_t *object);
-/* Called for a new object, and for an update of before, once it is complete and before
- * admission. sent: what the client sent. -1 with call->failure. */
-int kube_managers_begin(struct call *call, json_t *object);
-int kube_managers_change(struct call *call, json_t *object, const json_t *before,
-			 const json_t *sent);
-
 /* decode_write.c: removes unknown fields, each with a warning, or refuses them; refuses
  * types that Go would not decode, in custom kinds only those of metadata. kind and
  * version: for the messages. -1 with call->failure. */
-/* change_check.c: returns whether the request is /status of a declared kind, of which
- * only the status is read. */
-bool call_is_declared_status(const struct call *call);
-/* If the client states a version, it must be the newest. -1 with call->failure. */
-int change_check_version(struct call *call, const json_t *object,
-			 const struct neap_object *newest);
-/* Checks metadata, before ignored members are removed from the object. */
-int change_check_meta(struct call *call, const json_t *object, const json_t *before);
 int call_decode(struct call *call, const char *kind, const char *version,
 		const struct neap_schema *schema, bool is_custom, json_t *object);
 /* Refuses lists and maps longer than allowed and than before (NULL: a new object). */
 int call_check_bounds(struct call *call, const json_t *object, const json_t *before);
-/* The two. */
+/* The two; and merges duplicate owner references. */
 int call_take_in(struct call *call, json_t *object, const json_t *before);
-/* Returns whether the request is /status of a kind that has one. */
+/* Returns whether the request is /status of a kind that has one; and of a declared kind,
+ * of which only the status is read. */
 bool call_is_status(const struct call *call);
+bool call_is_declared_status(const struct call *call);
 /* Adds defaults and converts to the stored form. For a status, everything but status and
  * metadata is taken from before, which gets its defaults too. */
 int call_fill_in(struct call *call, json_t *object, json_t *before);
 int call_check(struct call *call, const json_t *object, const json_t *before);
 /* Requires metadata, which everything after relies on; removes kind and apiVersion. */
 int call_need_metadata(struct call *call, json_t *object);
-/* quota.c: checks that object fits: a new one (newest NULL), or an update of newest. -1
- * with call->failure. */
-int call_check_quota(struct call *call, const json_t *object,
-		     const struct neap_object *newest);
-/* write.c: the common part of POST, PUT and PATCH; object is taken. A body that replaces
- * or applies an object must name the one of the path. -1 with call->failure. */
-int call_check_named(struct call *call, const json_t *object);
-/* Returns whether the namespace accepts the new object, or what is created through one (a
- * binding, an eviction), of that name; not while it terminates. -1 with call->failure. */
-int call_check_ending(struct call *call, const char *name);
-void call_create_take(struct call *call, json_t *object);
-void call_update_take(struct call *call, json_t *object);
-void call_patch_with(struct call *call, enum neap_patch_type type, const json_t *patch);
-/* subresources.c: returns the newest state of the named object; NULL: there is none, and
- * the request was answered. */
-struct neap_object *call_need_newest(struct call *call);
-/* subresources.c: like POST of pods/NAME/binding; evict.c: like pods/NAME/eviction. */
-void call_bind_with(struct call *call, const json_t *binding);
-void call_evict_with(struct call *call, const json_t *body);
-/* subresources.c: refuses a body without a name, or with another one. */
-int call_need_name(struct call *call, const json_t *body, const char *kind);
-/* write.c: passes object to the store and answers with status and the object when it is
- * durable. */
-void call_store_take(struct call *call, int status, enum neap_store_verb verb,
-		     json_t *object, int64_t version);
+/* If the client states a version, it must be the newest. -1 with call->failure. */
+int change_check_version(struct call *call, const json_t *object,
+			 const struct neap_object *newest);
+/* Checks metadata, before ignored members are removed from the object. */
+int change_check_meta(struct call *call, const json_t *object, const json_t *before);
+
 /* answer.c: sends the object in the requested form, or the other answer the call
  * wants. */
-void call_answer_object(struct call *call, int status, struct neap_object *object);
+int call_answer_object(struct call *call, int status, struct neap_object *object);
 /* Sends what would have been stored: an update with the version it is based on, a new
  * object without one. */
-void call_answer_dry_take(struct call *call, int status, json_t *object);
-/* Validates object as an update of before, which is newest as a tree and is decoded here
- * too, and stores it. */
-void call_change_take(struct call *call, json_t *object, json_t *before,
-		      const struct neap_object *newest);
-
-/* delete.c: like DELETE, with DeleteOptions that may be NULL. */
-void call_delete_with(struct call *call, json_t *options, struct neap_object *newest,
-		      int status);
-/* subresources.c: sets the condition of an evicted pod; false without memory. */
-bool call_tell_evicted(const struct call *call, json_t *tree);
-/* scale.c: returns the Scale of an object; a new reference, NULL without memory. */
+int call_answer_dry_take(struct call *call, int status, json_t *object);
+/* response_format.c: returns the Scale of an object; a new reference, NULL without
+ * memory. */
 json_t *neap_kube_scale(const struct call *call, const struct neap_object *object);
+json_t *neap_kube_scale_of(const struct call *call, const json_t *tree);
 /* Returns the value at a path of a kind's scale (".spec.replicas"); borrowed, NULL:
  * nothing. */
 const json_t *kube_scale_at(const json_t *object, const char *path);
-json_t *neap_kube_scale_of(const struct call *call, const json_t *tree);
-/* Checks the numbers and the selector of a declared kind's scale, where present. */
-void kube_scale_check(const struct neap_kube_kind *kind, const json_t *object,
-		      struct neap_causes *causes);
 
 /* crd_loop_call.c: requests and declared kinds. Checks that the kind accepts new objects:
  * not while it is being deleted. -1 with call->failure. */
@@ -321,11 +275,8 @@ int call_check_declared(struct call *call);
 bool call_mark_definition(struct call *call, json_t *tree);
 /* Warns about parts of a definition that are ignored. */
 void call_warn_definition(struct call *call, const json_t *tree);
-/* owner.c: merges duplicate owner references of an object, with a warning. -1 with
- * call->failure. */
-int kube_owners_unite(struct call *call, json_t *object);
-/* Returns the kind that a reference names; NULL: unknown, not stored, or an incomplete
- * reference. */
+/* owner.c: returns the kind that a reference names; NULL: unknown, not stored, or an
+ * incomplete reference. */
 const struct neap_kube_kind *kube_owner_kind(struct neap_kube *kube, const json_t *owner);
 /* Returns the newest state of the object that a reference in ns names; NULL when it does
  * not exist, or only under another uid. *ret_kind is NULL for an unknown kind or an
@@ -336,68 +287,14 @@ struct neap_object *kube_owner_find(struct neap_kube *kube, const char *ns,
 /* list.c, rows.c: sends the list of count objects as it is or as a Table; takes the
  * references and their array. Texts from neap_store_list are sent without copying.
  * metadata: of the list, as JSON. */
-void call_answer_list_take(struct call *call, const char *metadata,
+int call_answer_list_take(struct call *call, const char *metadata,
+			  struct neap_object **objects, size_t count);
+int call_answer_table_take(struct call *call, const char *metadata,
 			   struct neap_object **objects, size_t count);
-void call_answer_table_take(struct call *call, const char *metadata,
-			    struct neap_object **objects, size_t count);
 
 /* slow.c: releases what is left. */
 void kube_trash_free(struct neap_kube *kube);
 /* serve.c: many small blocks were freed; returns them to the system at a quiet moment. */
 void kube_tidy_later(struct neap_kube *kube);
-
-/* cpus.c */
-/* Refuses a pod, in its new state, that would hold a CPU of its node already held by as
- * many pods as may share it. before: its present state; NULL: new, or on no node. -1 with
- * call->failure. */
-int call_check_cpus(struct call *call, const json_t *pod, const json_t *before);
-/* Called after a write was accepted. */
-void kube_cpus_note(const struct call *call);
-void kube_cpus_free(struct kube_cpus *cpus); /* NULL is fine */
-/* client_local.c */
-void kube_client_init(struct neap_kube *kube);
-/* document.c */
-void kube_document(struct neap_kube *kube, struct neap_http_request *request);
-
-/* The verbs. Each answers, now or later. */
-void call_get(struct call *call);
-void call_list(struct call *call);
-/* read.c: sends count objects as in list.c, as of a place, as one page of a list that may
- * have more. */
-void call_answer_page_take(struct call *call, const struct neap_store_place *place,
-			   bool has_more, struct neap_object **objects, size_t count);
-/* computed_lists.c: lists a kind whose objects are computed on request. */
-void call_make(struct call *call);
-void call_watch(struct call *call);
-/* Ends a watch from outside. */
-void call_watch_end(struct watcher *watcher);
-/* ... all watches of a kind that is no longer served, or differently; clients list and
- * watch again. */
-void kube_watch_end(struct neap_kube *kube, const struct neap_kube_kind *kind);
-void call_create(struct call *call);
-void call_update(struct call *call);
-void call_patch(struct call *call);
-void call_delete(struct call *call);
-void call_delete_collection(struct call *call);
-void call_bind(struct call *call);
-void call_evict(struct call *call);
-void call_finalize(struct call *call);
-void call_scale_get(struct call *call);
-void call_scale_set(struct call *call);
-/* log.c */
-void call_log(struct call *call);
-/* Ends all open log answers. Accepts NULL. */
-void kube_logs_free(struct kube_logs *logs);
-/* delete.c: deletes the newest state as a client that asks for background
- * propagation. told: see status.h; may be NULL. */
-void neap_kube_remove(struct neap_kube *kube, const struct neap_kube_kind *kind,
-		      struct neap_object *object, neap_kube_told *told, void *arg);
-/* ... and at once, whatever the deletion would have waited for. */
-void neap_kube_end(struct neap_kube *kube, const struct neap_kube_kind *kind,
-		   const struct neap_object *newest, neap_kube_told *told, void *arg);
-/* Stores tree as a change of newest. An object whose last finalizer goes is deleted. */
-void neap_kube_change_take(struct neap_kube *kube, const struct neap_kube_kind *kind,
-			   json_t *tree, const struct neap_object *newest,
-			   neap_kube_told *told, void *arg);
 
 #endif

@@ -130,7 +130,7 @@ static void list_end(struct slow *slow)
 
 /* As in a kube-apiserver, items of built-in kinds have no kind of their own; items of
  * declared kinds do. */
-static struct list *list_new(const struct call *call, const char *metadata,
+static struct list *list_new(struct call *call, const char *metadata,
 			     struct neap_object **objects, size_t count)
 {
 	struct list *list = neap_alloc(sizeof(*list));
@@ -156,7 +156,7 @@ static struct list *list_new(const struct call *call, const char *metadata,
 		count ? list->between + 1 : "");
 	if (!list->late || event_add(list->late, &limit) < 0 ||
 	    neap_buf_failed(&list->head) ||
-	    !slow_begin(&list->slow, call, step, list_end)) {
+	    slow_begin(&list->slow, call, step, list_end) < 0) {
 		list_free(list);
 		return NULL;
 	}
@@ -176,15 +176,14 @@ static size_t length_of(const struct list *list)
 	return len;
 }
 
-void call_answer_list_take(struct call *call, const char *metadata,
-			   struct neap_object **objects, size_t count)
+int call_answer_list_take(struct call *call, const char *metadata,
+			  struct neap_object **objects, size_t count)
 {
 	struct list *list = list_new(call, metadata, objects, count);
 
 	if (!list) {
 		objects_free(call->kube, objects, 0, count);
-		call_fail_nomem(call);
-		return;
+		return call_nomem(call);
 	}
 	list->stream = neap_http_answer_long_take(call->request, "application/json",
 						  length_of(list), client_gone, list);
@@ -193,4 +192,5 @@ void call_answer_list_take(struct call *call, const char *metadata,
 		neap_task_go(list->slow.task);
 	else
 		list_free(list);
+	return 0;
 }

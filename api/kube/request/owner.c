@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Owner references: merging duplicates, and finding the referenced object. */
+ * The objects that owner references name. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,57 +8,6 @@
 #include "api/kube/request/slow.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
-
-static void warn_of_twice(struct call *call, const json_t *owner)
-{
-	const char *uid = json_string_value(json_object_get(owner, "uid"));
-	char warning[512];
-
-	if (!call->request)
-		return;
-	(void)snprintf(
-		warning, sizeof(warning),
-		"299 - \".metadata.ownerReferences contains duplicate entries; API "
-		"server dedups owner references in 1.20+, and may reject such "
-		"requests as early as 1.24; please fix your requests; duplicate "
-		"UID(s) observed: %.64s\"",
-		uid && !strpbrk(uid, "\"\\") ? uid : "");
-	(void)neap_http_header_add(call->request, "Warning",
-				   warning); /* without memory fewer are reported */
-}
-
-int kube_owners_unite(struct call *call, json_t *object)
-{
-	json_t *metadata = json_object_get(object, "metadata"), *owner;
-	json_t *list = json_object_get(metadata, "ownerReferences");
-	json_auto_t *seen = NULL, *kept = NULL;
-	const json_t *twice = NULL;
-	size_t i;
-
-	if (json_array_size(list) < 2)
-		return 0;
-	seen = json_object();
-	kept = json_array();
-	json_array_foreach (list, i, owner) {
-		neap_auto_free char *text =
-			neap_json_dump(owner, JSON_COMPACT | JSON_SORT_KEYS);
-
-		if (!text || !kept)
-			return call_nomem(call);
-		if (json_object_get(seen, text)) {
-			twice = owner;
-			continue;
-		}
-		if (json_object_set_new(seen, text, json_true()) < 0 ||
-		    json_array_append(kept, owner) < 0)
-			return call_nomem(call);
-	}
-	if (!twice)
-		return 0;
-	warn_of_twice(call, twice);
-	return json_object_set(metadata, "ownerReferences", kept) < 0 ? call_nomem(call)
-								      : 0;
-}
 
 /* The group of "apps/v1" is "apps"; the group of "v1" is core. */
 static void group_of(const char *version, char *buf, size_t size)

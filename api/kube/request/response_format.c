@@ -260,3 +260,103 @@ bool shape_table(const struct call *call, const struct neap_object *object, bool
 	neap_buf_adds(out, "]}");
 	return true;
 }
+
+/* --- Scales: desired and actual replicas, wherever an object has them --- */
+
+const json_t *kube_scale_at(const json_t *object, const char *path)
+{
+	while (object && *path == '.') {
+		size_t len = strcspn(++path, ".");
+
+		object = json_object_getn(object, path, len);
+		path += len;
+	}
+	return object;
+}
+
+/* "key in (a,b)" */
+static void add_expression(const json_t *expression, struct neap_buf *out)
+{
+	const char *key = json_string_value(json_object_get(expression, "key"));
+	const char *how = json_string_value(json_object_get(expression, "operator"));
+	const json_t *value;
+	size_t i;
+
+	if (!key || !how)
+		return;
+	if (out->len)
+		neap_buf_addc(out, ',');
+	if (strcmp(how, "DoesNotExist") == 0)
+		neap_buf_addc(out, '!');
+	neap_buf_adds(out, key);
+	if (strcmp(how, "In") != 0 && strcmp(how, "NotIn") != 0)
+		return;
+	neap_buf_adds(out, strcmp(how, "In") == 0 ? " in (" : " notin (");
+	json_array_foreach (json_object_get(expression, "values"), i, value) {
+		const char *text = json_string_value(value);
+
+		neap_buf_addf(out, "%s%s", i ? "," : "", text ? text : "");
+	}
+	neap_buf_addc(out, ')');
+}
+
+/* matchLabels and matchExpressions as one text, as in autoscaling/v1. */
+static json_t *selector_text(const json_t *selector)
+{
+	const json_t *labels = json_object_get(selector, "matchLabels");
+	const json_t *list = json_object_get(selector, "matchExpressions");
+	neap_auto_buf struct neap_buf out = {0};
+	const json_t *value;
+	const char *key;
+	size_t i;
+
+	neap_buf_init(&out, NEAP_BUF_LINE);
+	if (json_is_string(selector))
+		return json_incref((json_t *)(uintptr_t)selector);
+	if (!labels && !list)
+		labels = selector; /* of a ReplicationController */
+	json_object_foreach ((json_t *)(uintptr_t)labels, key, value)
+		if (json_is_string(value))
+			neap_buf_addf(&out, "%s%s=%s", out.len ? "," : "", key,
+				      json_string_value(value));
+	json_array_foreach (list, i, value) {
+		add_expression(value, &out);
+	}
+	return neap_buf_failed(&out) ? NULL : json_string(out.data);
+}
+
+json_t *neap_kube_scale_of(const struct call *call, const json_t *tree)
+{
+	const struct neap_kube_kind *kind = call->target.kind;
+	const json_t *meta = json_object_get(tree, "metadata");
+	json_int_t replicas =
+		json_integer_value(kube_scale_at(tree, kind->replicas_path));
+	json_int_t running = kind->status_replicas_path
+				     ? json_integer_value(kube_scale_at(
+					       tree, kind->status_replicas_path))
+				     : 0;
+	json_t *status = json_pack("{s:I}", "replicas", running);
+
+	if (kind->selector_path &&
+	    json_object_set_new(status, "selector",
+				selector_text(kube_scale_at(tree, kind->selector_path))) <
+		    0) {
+		json_decref(status);
+		return NULL;
+	}
+	return json_pack("{s:s, s:s, s:{s:O, s:O, s:O, s:O, s:O*}, s:{s:I}, s:o}", "kind",
+			 "Scale", "apiVersion", "autoscaling/v1", "metadata", "name",
+			 json_object_get(meta, "name"), "uid",
+			 json_object_get(meta, "uid"), "resourceVersion",
+			 json_object_get(meta, "resourceVersion"), "creationTimestamp",
+			 json_object_get(meta, "creationTimestamp"), "namespace",
+			 json_object_get(meta, "namespace"), "spec", "replicas", replicas,
+			 "status", status);
+}
+
+json_t *neap_kube_scale(const struct call *call, const struct neap_object *object)
+{
+	json_auto_t *tree = neap_object_tree(object);
+
+	return tree ? neap_kube_scale_of(call, tree) : NULL;
+}

@@ -83,7 +83,7 @@ static enum neap_task_next fail(struct rows *rows)
 		neap_http_stream_cut(rows->stream); /* gone follows */
 		return NEAP_TASK_WAITS;
 	}
-	call_fail_nomem(&rows->slow.call);
+	call_end(&rows->slow.call, call_nomem(&rows->slow.call));
 	rows_free(rows);
 	return NEAP_TASK_IS_OVER;
 }
@@ -125,7 +125,8 @@ static enum neap_task_next step(void *arg)
 	if (neap_buf_failed(&rows->text))
 		return fail(rows);
 	if (rows->has_ended && !rows->stream) {
-		call_answer_buf(&rows->slow.call, 200, &rows->text);
+		call_end(&rows->slow.call,
+			 call_answer_buf(&rows->slow.call, 200, &rows->text));
 		rows_free(rows);
 		return NEAP_TASK_IS_OVER;
 	}
@@ -134,25 +135,24 @@ static enum neap_task_next step(void *arg)
 	return send_text(rows);
 }
 
-void call_answer_table_take(struct call *call, const char *metadata,
-			    struct neap_object **objects, size_t count)
+int call_answer_table_take(struct call *call, const char *metadata,
+			   struct neap_object **objects, size_t count)
 {
 	struct rows *rows = neap_alloc(sizeof(*rows));
 
 	if (rows)
 		neap_buf_init(&rows->text, TEXT_MAX);
 	if (!rows || !shape_head(call, true, metadata, &rows->text) ||
-	    !slow_begin(&rows->slow, call, step, rows_end)) {
+	    slow_begin(&rows->slow, call, step, rows_end) < 0) {
 		objects_free(call->kube, objects, 0, count);
 		if (rows)
 			neap_buf_done(&rows->text);
 		free(rows);
-		call_fail_nomem(call);
-		return;
+		return call_nomem(call);
 	}
 	rows->objects = objects;
 	rows->count = count;
-	neap_http_defer(call->request, client_gone, rows);
-	call->request = NULL;
+	slow_defer(&rows->slow, call, client_gone);
 	neap_task_go(rows->slow.task);
+	return 0;
 }

@@ -15,14 +15,14 @@ const char *slow_peer(const struct call *call)
 	return call->request ? neap_http_peer_get(call->request)->user->name : "";
 }
 
-bool slow_begin(struct slow *slow, const struct call *call, neap_task_step *step,
-		void (*end)(struct slow *slow))
+int slow_begin(struct slow *slow, struct call *call, neap_task_step *step,
+	       void (*end)(struct slow *slow))
 {
 	struct neap_kube *kube = call->kube;
 
 	slow->task = neap_task_new(kube->tasks, slow_peer(call), step, slow);
 	if (!slow->task)
-		return false;
+		return call_nomem(call);
 	slow->call = *call;
 	(void)neap_kube_kind_ref(call->target.kind);
 	slow->end = end;
@@ -31,7 +31,13 @@ bool slow_begin(struct slow *slow, const struct call *call, neap_task_step *step
 		slow->next->prev = &slow->next;
 	slow->prev = &kube->slow;
 	kube->slow = slow;
-	return true;
+	return 0;
+}
+
+void slow_defer(struct slow *slow, struct call *call, void (*gone)(void *slow))
+{
+	neap_http_defer(call->request, gone, slow);
+	call->request = NULL;
 }
 
 void slow_done(struct slow *slow)
@@ -53,21 +59,6 @@ void slow_refuse_end(struct slow *slow)
 	(void)neap_error_set(&err, NEAP_EUNAVAILABLE, "neapd is ending");
 	(void)neap_kube_fail_error(&slow->call.failure, slow->call.target.kind, "", &err);
 	call_fail(&slow->call);
-}
-
-int call_nomem(struct call *call)
-{
-	struct neap_error err;
-
-	(void)neap_error_nomem(&err);
-	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
-				    &err);
-}
-
-void call_fail_nomem(struct call *call)
-{
-	(void)call_nomem(call);
-	call_fail(call);
 }
 
 /* --- letting go --- */

@@ -17,18 +17,18 @@ struct slow {
 	void (*end)(struct slow *slow);
 };
 
-/* slow must be zero. False without memory, with nothing to undo. */
-bool slow_begin(struct slow *slow, const struct call *call, neap_task_step *step,
-		void (*end)(struct slow *slow));
+/* slow must be zero, and the first member of what step gets. -1 without memory, with
+ * call->failure and nothing to undo. */
+int slow_begin(struct slow *slow, struct call *call, neap_task_step *step,
+	       void (*end)(struct slow *slow));
+/* The copy in slow answers the client from now on; gone, with slow, if it leaves. */
+void slow_defer(struct slow *slow, struct call *call, void (*gone)(void *slow));
 /* Call before its memory is freed, also if it did not begin. */
 void slow_done(struct slow *slow);
 /* Returns the peer of a pending call; "": neapd itself. */
 const char *slow_peer(const struct call *call);
 /* Answers that neapd is ending. */
 void slow_refuse_end(struct slow *slow);
-void call_fail_nomem(struct call *call);
-/* Sets call->failure only; returns -1. */
-int call_nomem(struct call *call);
 
 /* gather.c: the objects of a collection at one version. */
 struct gather {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/kube/base/meta.h"
-#include "api/kube/base/target.h"
+#include "api/kube/base/registry.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "api/kube/request/call.h"
+#include "api/kube/write/write.h"
 #include "engine/base/mem.h"
 
 static struct neap_kube *kube_of(const struct neap_client *client)
@@ -16,10 +16,10 @@ static struct neap_kube *kube_of(const struct neap_client *client)
 
 /* --- writing --- */
 
-/* resource is a plural and a group, such as "replicasets.apps". False: no such kind; the
- * failure was reported. */
-static bool begin(struct neap_client *client, const struct neap_client_ask *ask,
-		  const char *sub, struct call *ret)
+/* resource is a plural and a group, such as "replicasets.apps". -1 with ret->failure: no
+ * such kind. */
+static int begin(struct neap_client *client, const struct neap_client_ask *ask,
+		 const char *sub, struct call *ret)
 {
 	struct neap_kube *kube = kube_of(client);
 	struct neap_kube_target *target = &ret->target;
@@ -39,43 +39,28 @@ static bool begin(struct neap_client *client, const struct neap_client_ask *ask,
 	(void)neap_strcopy(target->sub, sizeof(target->sub), sub);
 	target->kind = neap_kube_registry_find(kube->registry, target->group, NULL,
 					       target->plural);
-	if (!target->kind) {
-		(void)neap_kube_fail(&ret->failure, NEAP_KUBE_NOT_FOUND,
-				     "no kind is served as %s", ask->resource);
-		call_fail(ret);
-		return false;
-	}
+	if (!target->kind)
+		return neap_kube_fail(&ret->failure, NEAP_KUBE_NOT_FOUND,
+				      "no kind is served as %s", ask->resource);
 	(void)neap_strcopy(target->version, sizeof(target->version),
 			   target->kind->versions[0]);
 	(void)neap_strcopy(ret->resource, sizeof(ret->resource), ask->resource);
 	(void)snprintf(ret->api_version, sizeof(ret->api_version), "%s%s%s",
 		       target->group, target->group[0] ? "/" : "", target->version);
-	return true;
-}
-
-static void fail_nomem(struct call *call)
-{
-	struct neap_error err;
-
-	(void)neap_error_nomem(&err);
-	(void)neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
-				   &err);
-	call_fail(call);
+	return 0;
 }
 
 static void local_create_take(struct neap_client *client,
 			      const struct neap_client_ask *ask, json_t *object)
 {
 	struct call call;
+	int rc = begin(client, ask, "", &call);
 
-	if (!begin(client, ask, "", &call)) {
+	if (rc < 0)
 		json_decref(object);
-		return;
-	}
-	if (object)
-		call_create_take(&call, object);
 	else
-		fail_nomem(&call);
+		rc = object ? call_create_take(&call, object) : call_nomem(&call);
+	call_end(&call, rc);
 }
 
 static void local_update_take(struct neap_client *client,
@@ -83,15 +68,13 @@ static void local_update_take(struct neap_client *client,
 			      json_t *object)
 {
 	struct call call;
+	int rc = begin(client, ask, is_status ? "status" : "", &call);
 
-	if (!begin(client, ask, is_status ? "status" : "", &call)) {
+	if (rc < 0)
 		json_decref(object);
-		return;
-	}
-	if (object)
-		call_update_take(&call, object);
 	else
-		fail_nomem(&call);
+		rc = object ? call_update_take(&call, object) : call_nomem(&call);
+	call_end(&call, rc);
 }
 
 static void local_patch_take(struct neap_client *client,
@@ -99,16 +82,13 @@ static void local_patch_take(struct neap_client *client,
 			     json_t *patch)
 {
 	struct call call;
+	int rc = begin(client, ask, is_status ? "status" : "", &call);
 
-	if (!begin(client, ask, is_status ? "status" : "", &call)) {
-		json_decref(patch);
-		return;
-	}
 	call.is_patch = true;
-	if (patch)
-		call_patch_with(&call, NEAP_PATCH_MERGE, patch);
-	else
-		fail_nomem(&call);
+	if (rc == 0)
+		rc = patch ? call_patch_with(&call, NEAP_PATCH_MERGE, patch)
+			   : call_nomem(&call);
+	call_end(&call, rc);
 	json_decref(patch);
 }
 
@@ -129,64 +109,53 @@ nomem:
 	return NULL;
 }
 
+static int delete_newest(struct call *call, const char *uid, int64_t grace_s)
+{
+	struct neap_object *newest = call_newest(call);
+	json_auto_t *options = NULL;
+
+	if (!newest)
+		return call_missing(call);
+	options = make_options(uid, grace_s);
+	return options ? call_delete_with(call, options, newest, 200) : call_nomem(call);
+}
+
 static void local_delete(struct neap_client *client, const struct neap_client_ask *ask,
 			 const char *uid, int64_t grace_s)
 {
-	struct neap_object *newest;
-	json_t *options;
 	struct call call;
+	int rc = begin(client, ask, "", &call);
 
-	if (!begin(client, ask, "", &call))
-		return;
-	newest = neap_store_newest(kube_of(client)->store, call.resource, call.target.ns,
-				   call.target.name);
-	if (!newest) {
-		(void)neap_kube_fail_missing(&call.failure, call.target.kind,
-					     call.target.name);
-		call_fail(&call);
-		return;
-	}
-	options = make_options(uid, grace_s);
-	if (options)
-		call_delete_with(&call, options, newest, 200);
-	else
-		fail_nomem(&call);
-	json_decref(options);
+	call_end(&call, rc < 0 ? rc : delete_newest(&call, uid, grace_s));
 }
 
 static void local_evict(struct neap_client *client, const struct neap_client_ask *ask,
 			const char *uid, int64_t grace_s)
 {
-	json_t *eviction;
+	json_auto_t *eviction =
+		json_pack("{s:o}", "deleteOptions", make_options(uid, grace_s));
 	struct call call;
+	int rc = begin(client, ask, "eviction", &call);
 
-	if (!begin(client, ask, "eviction", &call))
-		return;
-	eviction = json_pack("{s:o}", "deleteOptions", make_options(uid, grace_s));
-	if (eviction)
-		call_evict_with(&call, eviction);
-	else
-		fail_nomem(&call);
-	json_decref(eviction);
+	if (rc == 0)
+		rc = eviction ? call_evict_with(&call, eviction) : call_nomem(&call);
+	call_end(&call, rc);
 }
 
 static void local_bind(struct neap_client *client, const struct neap_client_ask *ask,
 		       const struct neap_client_binding *binding)
 {
-	json_t *body;
+	json_auto_t *body =
+		json_pack("{s:{s:s, s:s*, s:s*, s:O*}, s:{s:s, s:s}}", "metadata", "name",
+			  ask->name, "uid", binding->uid, "resourceVersion",
+			  binding->version, "annotations", binding->annotations, "target",
+			  "kind", "Node", "name", binding->node);
 	struct call call;
+	int rc = begin(client, ask, "binding", &call);
 
-	if (!begin(client, ask, "binding", &call))
-		return;
-	body = json_pack("{s:{s:s, s:s*, s:s*, s:O*}, s:{s:s, s:s}}", "metadata", "name",
-			 ask->name, "uid", binding->uid, "resourceVersion",
-			 binding->version, "annotations", binding->annotations, "target",
-			 "kind", "Node", "name", binding->node);
-	if (body)
-		call_bind_with(&call, body);
-	else
-		fail_nomem(&call);
-	json_decref(body);
+	if (rc == 0)
+		rc = body ? call_bind_with(&call, body) : call_nomem(&call);
+	call_end(&call, rc);
 }
 
 static void local_hold(struct neap_client *client, int step)

@@ -13,4 +13,7 @@ struct neap_kube;
 /* Borrowed, for the life of kube. NULL for NULL. */
 struct neap_client *neap_kube_client(struct neap_kube *kube);
 
+/* Makes kube->client. */
+void kube_client_init(struct neap_kube *kube);
+
 #endif

@@ -8,9 +8,13 @@
 #include <time.h>
 
 #include "api/kube/base/meta.h"
+#include "api/kube/log/log.h"
 #include "api/kube/read/discovery.h"
+#include "api/kube/read/read.h"
 #include "api/kube/read/review.h"
 #include "api/kube/request/slow.h"
+#include "api/kube/serve/client_local.h"
+#include "api/kube/write/write.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
@@ -19,7 +23,7 @@
 #define TIDY_MIN_BYTES ((size_t)2 * 1024 * 1024)
 #define TIDY_PART      20
 
-typedef void call_fn(struct call *call);
+typedef int call_fn(struct call *call);
 
 /* The verbs of collections, objects and subresources. Discovery lists only verbs that are
  * here. */
@@ -87,12 +91,17 @@ static void name_target(struct call *call)
 		       target->group, target->group[0] ? "/" : "", target->version);
 }
 
-static void not_allowed(struct call *call)
+static int not_found(struct call *call)
 {
-	(void)neap_kube_fail(&call->failure, NEAP_KUBE_METHOD_NOT_ALLOWED,
-			     "the server does not allow this method on the requested "
-			     "resource");
-	call_fail(call);
+	return neap_kube_fail(&call->failure, NEAP_KUBE_NOT_FOUND,
+			      "the server could not find the requested resource");
+}
+
+static int not_allowed(struct call *call)
+{
+	return neap_kube_fail(&call->failure, NEAP_KUBE_METHOD_NOT_ALLOWED,
+			      "the server does not allow this method on the requested "
+			      "resource");
 }
 
 /* Warns of a deprecated version. */
@@ -119,83 +128,64 @@ static void warn(const struct call *call)
 	(void)neap_http_header_add(call->request, "Warning", warning);
 }
 
-static void serve(struct neap_kube *kube, struct neap_http_request *request, bool is_core,
-		  const char *method)
+static int serve_target(struct call *call)
 {
-	struct call call = {.kube = kube, .request = request};
+	struct neap_http_request *request = call->request;
+	const char *method = neap_http_method_get(request);
+	const char *rest = neap_http_rest_get(request);
+	bool is_core = strncmp(neap_http_path_get(request), "/api/", 5) == 0, is_get;
 	struct neap_error err;
 	call_fn *verb;
 
-	if (call_refuse_impersonation(&call) < 0) {
-		call_fail(&call);
-		return;
+	/* The server leaves out the body. */
+	if (strcmp(method, "HEAD") == 0)
+		method = "GET";
+	is_get = strcmp(method, "GET") == 0;
+	if (call_refuse_impersonation(call) < 0)
+		return -1;
+	if (neap_kube_target_parse(call->kube->registry, is_core, rest, &call->target,
+				   &err) < 0)
+		/* Correct requests for reviews have routes of their own. */
+		return !is_core && neap_kube_is_review(rest)
+			       ? not_allowed(call)
+			       : neap_kube_fail(&call->failure, NEAP_KUBE_NOT_FOUND, "%s",
+						err.msg);
+	if (!call->target.kind && !is_get)
+		return not_allowed(call);
+	if (!call->target.kind) {
+		neap_kube_discover(call->kube->registry, request, call->target.group,
+				   call->target.version);
+		return 0;
 	}
-	if (neap_kube_target_parse(kube->registry, is_core, neap_http_rest_get(request),
-				   &call.target, &err) < 0) {
-		/* Correct requests for them have routes of their own. */
-		if (!is_core && neap_kube_is_review(neap_http_rest_get(request))) {
-			not_allowed(&call);
-			return;
-		}
-		(void)neap_kube_fail(&call.failure, NEAP_KUBE_NOT_FOUND, "%s", err.msg);
-		call_fail(&call);
-		return;
-	}
-	if (!call.target.kind && strcmp(method, "GET") != 0) {
-		not_allowed(&call);
-		return;
-	}
-	if (!call.target.kind) {
-		neap_kube_discover(kube->registry, request, call.target.group,
-				   call.target.version);
-		return;
-	}
-	name_target(&call);
-	verb = find_verb(&call, method);
-	call.is_patch = strcmp(method, "PATCH") == 0;
-	if (call.target.sub[0] &&
-	    !neap_kube_has_part(call.target.kind, call.target.sub)) {
-		(void)neap_kube_fail(&call.failure, NEAP_KUBE_NOT_FOUND,
-				     "the server could not find the requested resource");
-		call_fail(&call);
-		return;
-	}
-	if (!verb) {
-		not_allowed(&call);
-		return;
-	}
+	name_target(call);
+	verb = find_verb(call, method);
+	call->is_patch = strcmp(method, "PATCH") == 0;
+	if (call->target.sub[0] &&
+	    !neap_kube_has_part(call->target.kind, call->target.sub))
+		return not_found(call);
+	if (!verb)
+		return not_allowed(call);
 	/* Logs are text, whatever the client accepts. */
-	if (call_permit_request(&call, method) < 0 ||
-	    (verb != call_log && shape_parse(&call) < 0) ||
-	    (strcmp(method, "GET") != 0 && call_parse_options(&call) < 0)) {
-		call_fail(&call);
-		return;
-	}
-	warn(&call);
-	if (verb == call_list && call_flag(&call, "watch"))
+	if (call_permit_request(call, method) < 0 ||
+	    (verb != call_log && shape_parse(call) < 0) ||
+	    (!is_get && call_parse_options(call) < 0))
+		return -1;
+	warn(call);
+	if (verb == call_list && call_flag(call, "watch"))
 		verb = call_watch;
-	if (verb == call_list && call.target.kind->make)
+	if (verb == call_patch && call_is_apply(call))
+		verb = call_apply;
+	if (verb == call_list && call->target.kind->make)
 		verb = call_make;
-	verb(&call);
+	return verb(call);
 }
 
-/* One function for each method and tree: a route does not tell its handler which one
- * matched. */
-#define SERVE(name, is_core, method)                                                     \
-	static void name(void *arg, struct neap_http_request *request)                   \
-	{                                                                                \
-		serve(arg, request, is_core, method);                                    \
-	}
-SERVE(core_get, true, "GET")
-SERVE(core_post, true, "POST")
-SERVE(core_put, true, "PUT")
-SERVE(core_patch, true, "PATCH")
-SERVE(core_delete, true, "DELETE")
-SERVE(group_get, false, "GET")
-SERVE(group_post, false, "POST")
-SERVE(group_put, false, "PUT")
-SERVE(group_patch, false, "PATCH")
-SERVE(group_delete, false, "DELETE")
+static void serve(void *arg, struct neap_http_request *request)
+{
+	struct call call = {.kube = arg, .request = request};
+
+	call_end(&call, serve_target(&call));
+}
 
 static void serve_versions(void *arg, struct neap_http_request *request)
 {
@@ -224,40 +214,38 @@ static void serve_paths(void *arg, struct neap_http_request *request)
 }
 
 /* The older form of POST pods/NAME/binding. The body names the pod. */
-static void bind_by_body(void *arg, struct neap_http_request *request)
+static int bind_target(struct call *call)
 {
-	struct call call = {.kube = arg, .request = request};
-	struct neap_kube_target *target = &call.target;
-	json_t *binding = NULL;
+	struct neap_kube_target *target = &call->target;
+	json_auto_t *binding = NULL;
 
-	target->kind = neap_kube_registry_find(call.kube->registry, "", "v1", "pods");
+	target->kind = neap_kube_registry_find(call->kube->registry, "", "v1", "pods");
 	(void)neap_strcopy(target->version, sizeof(target->version), "v1");
 	(void)neap_strcopy(target->plural, sizeof(target->plural), "pods");
 	(void)neap_strcopy(target->sub, sizeof(target->sub), "binding");
 	if (!target->kind || !neap_strcopy(target->ns, sizeof(target->ns),
-					   neap_http_segment_get(request, 0))) {
-		(void)neap_kube_fail(&call.failure, NEAP_KUBE_NOT_FOUND,
-				     "the server could not find the requested resource");
-		call_fail(&call);
-		return;
-	}
-	name_target(&call);
-	if (call_refuse_impersonation(&call) < 0 || shape_parse(&call) < 0 ||
-	    body_part(&call, &neap_kube_body_binding, &binding) < 0) {
-		call_fail(&call);
-		return;
-	}
+					   neap_http_segment_get(call->request, 0)))
+		return not_found(call);
+	name_target(call);
+	if (call_refuse_impersonation(call) < 0 || shape_parse(call) < 0 ||
+	    body_part(call, &neap_kube_body_binding, &binding) < 0)
+		return -1;
 	if (!neap_strcopy(target->name, sizeof(target->name),
 			  neap_kube_meta_text(binding, "name")) ||
 	    !target->name[0])
-		(void)neap_kube_fail(&call.failure, NEAP_KUBE_BAD_REQUEST,
+		(void)neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
 				     "metadata.name: the pod has to be named");
-	if (!target->name[0] || call_permit_request(&call, "POST") < 0 ||
-	    call_parse_options(&call) < 0)
-		call_fail(&call);
-	else
-		call_bind_with(&call, binding);
-	json_decref(binding);
+	if (!target->name[0] || call_permit_request(call, "POST") < 0 ||
+	    call_parse_options(call) < 0)
+		return -1;
+	return call_bind_with(call, binding);
+}
+
+static void bind_by_body(void *arg, struct neap_http_request *request)
+{
+	struct call call = {.kube = arg, .request = request};
+
+	call_end(&call, bind_target(&call));
 }
 
 /* Any authenticated user passes; authorize.c checks the rights when the target is
@@ -271,16 +259,16 @@ static const struct neap_http_route routes[] = {
 	{"GET", "/openapi/v2", NEAP_HTTP_READER, serve_document},
 	{"POST", "/api/v1/namespaces/{namespace}/bindings", NEAP_HTTP_READER,
 	 bind_by_body},
-	{"GET", "/api/*", NEAP_HTTP_READER, core_get},
-	{"POST", "/api/*", NEAP_HTTP_READER, core_post},
-	{"PUT", "/api/*", NEAP_HTTP_READER, core_put},
-	{"PATCH", "/api/*", NEAP_HTTP_READER, core_patch},
-	{"DELETE", "/api/*", NEAP_HTTP_READER, core_delete},
-	{"GET", "/apis/*", NEAP_HTTP_READER, group_get},
-	{"POST", "/apis/*", NEAP_HTTP_READER, group_post},
-	{"PUT", "/apis/*", NEAP_HTTP_READER, group_put},
-	{"PATCH", "/apis/*", NEAP_HTTP_READER, group_patch},
-	{"DELETE", "/apis/*", NEAP_HTTP_READER, group_delete},
+	{"GET", "/api/*", NEAP_HTTP_READER, serve},
+	{"POST", "/api/*", NEAP_HTTP_READER, serve},
+	{"PUT", "/api/*", NEAP_HTTP_READER, serve},
+	{"PATCH", "/api/*", NEAP_HTTP_READER, serve},
+	{"DELETE", "/api/*", NEAP_HTTP_READER, serve},
+	{"GET", "/apis/*", NEAP_HTTP_READER, serve},
+	{"POST", "/apis/*", NEAP_HTTP_READER, serve},
+	{"PUT", "/apis/*", NEAP_HTTP_READER, serve},
+	{"PATCH", "/apis/*", NEAP_HTTP_READER, serve},
+	{"DELETE", "/apis/*", NEAP_HTTP_READER, serve},
 	{NULL, NULL, NEAP_HTTP_UNSET, NULL},
 };
 

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "api/kube/base/meta.h"
-#include "api/kube/request/call.h"
 #include "api/kube/request/slow.h"
+#include "api/kube/write/write.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/machine/cpuset.h"
@@ -357,16 +357,13 @@ static int check(struct call *call, const char *ns, const char *name, const char
 
 int call_check_cpus(struct call *call, const json_t *pod, const json_t *before)
 {
-	const char *node;
+	const char *node = node_of(pod);
 	struct neap_cpuset wanted;
 	struct neap_error err;
 	char *text = NULL;
 	bool is_short = false;
 	int ret = 0;
 
-	if (strcmp(call->resource, "pods") != 0)
-		return 0;
-	node = node_of(pod);
 	if (!node)
 		return 0;
 	if (!read_cpus(pod, &text))
@@ -385,16 +382,12 @@ int call_check_cpus(struct call *call, const json_t *pod, const json_t *before)
 	if (!call->kube->cpus)
 		ret = start(call->kube, &err);
 	if (ret < 0)
-		return neap_kube_fail_error(&call->failure, call->target.kind,
-					    call->target.name, &err);
+		return call_error(call, &err);
 	return check(call, call->target.ns, neap_kube_meta_text(pod, "name"), node,
 		     &wanted);
 }
 
 void kube_cpus_note(const struct call *call)
 {
-	struct kube_cpus *cpus = call->kube->cpus;
-
-	if (cpus && strcmp(call->resource, "pods") == 0)
-		look(cpus, call->target.ns, call->target.name);
+	look(call->kube->cpus, call->target.ns, call->target.name);
 }

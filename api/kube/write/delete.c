@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "api/kube/base/meta.h"
-#include "api/kube/request/call.h"
 #include "api/kube/request/slow.h"
 #include "api/kube/write/delete_priv.h"
+#include "api/kube/write/write.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
@@ -97,30 +97,17 @@ int remove_check(struct call *call, const struct wish *wish,
 	const char *uid = json_string_value(json_object_get(conditions, "uid"));
 	const char *version =
 		json_string_value(json_object_get(conditions, "resourceVersion"));
-	char why[256];
 	int64_t number;
 
 	if (!conditions)
 		uid = call_query(call, "uid");
-	if (uid && strcmp(uid, object->uid) != 0) {
-		(void)snprintf(
-			why, sizeof(why),
-			"Precondition failed: UID in precondition: %.64s, UID in object "
-			"meta: %s",
-			uid, object->uid);
-		return neap_kube_fail_conflict(&call->failure, call->target.kind,
-					       object->name, why);
-	}
+	if (uid && call_check_uid(call, uid, object) < 0)
+		return -1;
 	if (version &&
 	    (neap_int_parse(version, &number, NULL) < 0 || number != object->version))
 		return neap_kube_fail_conflict(&call->failure, call->target.kind,
 					       object->name, neap_kube_modified);
 	return 0;
-}
-
-static bool is_pod(const struct call *call)
-{
-	return strcmp(call->resource, "pods") == 0;
 }
 
 /* The grace period in seconds. Nonzero only for a pod that still runs on a node: its
@@ -134,7 +121,7 @@ static int64_t find_grace(const struct call *call, const struct wish *wish,
 		json_object_get(json_object_get(tree, "status"), "phase"));
 	const json_t *grace = json_object_get(spec, "terminationGracePeriodSeconds");
 
-	if (!is_pod(call) || !node || !*node ||
+	if (!call_is_of_pods(call) || !node || !*node ||
 	    (phase && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)))
 		return 0;
 	if (wish->grace_s >= 0)
@@ -174,16 +161,10 @@ static bool terminate_namespace(json_t *tree)
 	return json_object_set_new(status, "phase", json_string("Terminating")) == 0;
 }
 
-static bool stays(const struct call *call, const json_t *tree, int64_t grace_s)
+static bool must_stay(const struct call *call, const json_t *tree, int64_t grace_s)
 {
 	return grace_s > 0 || neap_kube_meta_has_finalizers(tree) ||
 	       strcmp(call->resource, "namespaces") == 0;
-}
-
-static void nomem_take(struct call *call, json_t *tree)
-{
-	json_decref(tree);
-	call_fail_nomem(call);
 }
 
 /* A second deletion can only shorten the grace period. */
@@ -192,108 +173,100 @@ static bool is_sooner(const struct call *call, const json_t *tree, int64_t grace
 	const json_t *left = json_object_get(json_object_get(tree, "metadata"),
 					     "deletionGracePeriodSeconds");
 
-	return is_pod(call) && grace_s < json_integer_value(left);
+	return call_is_of_pods(call) && grace_s < json_integer_value(left);
 }
 
-void remove_take(struct call *call, const struct wish *wish, json_t *tree,
-		 const struct neap_object *newest, int status)
+/* What the first deletion adds. False without memory. */
+static bool mark(struct call *call, const struct wish *wish, json_t *tree)
 {
-	int64_t grace_s = find_grace(call, wish, tree);
+	return (wish->propagation != ORPHAN || add_orphan_finalizer(tree)) &&
+	       (!call->evicts || call_tell_evicted(call, tree)) &&
+	       call_mark_definition(call, tree);
+}
+
+/* The last state of a pod that watches show is deleted, with grace period 0. */
+static bool set_times(const struct call *call, json_t *tree, bool is_first, bool stays,
+		      int64_t grace_s)
+{
 	int64_t now = call->kube->now();
 
-	if (wish->propagation == ORPHAN && !neap_kube_meta_is_deleting(tree) &&
-	    !add_orphan_finalizer(tree)) {
-		nomem_take(call, tree);
-		return;
-	}
-	if (call->evicts && !neap_kube_meta_is_deleting(tree) &&
-	    !call_tell_evicted(call, tree)) {
-		nomem_take(call, tree);
-		return;
-	}
-	if (!neap_kube_meta_is_deleting(tree) && !call_mark_definition(call, tree)) {
-		nomem_take(call, tree);
-		return;
-	}
-	if (!stays(call, tree, grace_s)) {
-		/* The last state of a pod that watches show is deleted, with grace period
-		 * 0. */
-		if (is_pod(call) && !neap_kube_meta_is_deleting(tree) &&
-		    !neap_kube_meta_delete(tree, now, 0)) {
-			nomem_take(call, tree);
-			return;
-		}
-		call->answers_deleted = !call->target.kind->shows_deleted;
-		if (call->is_dry)
-			call_answer_dry_take(call, status, tree);
-		else
-			call_store_take(call, status, NEAP_STORE_DELETE, tree,
-					newest->version);
-		return;
-	}
-	if ((!neap_kube_meta_is_deleting(tree) || is_sooner(call, tree, grace_s)) &&
-	    !neap_kube_meta_delete(tree, now, grace_s)) {
-		nomem_take(call, tree);
-		return;
-	}
-	if (strcmp(call->resource, "namespaces") == 0 && !terminate_namespace(tree)) {
-		nomem_take(call, tree);
-		return;
-	}
-	if (call->is_dry)
-		call_answer_dry_take(call, status, tree);
-	else
-		call_store_take(call, status, NEAP_STORE_UPDATE, tree, newest->version);
+	if (!stays)
+		return !call_is_of_pods(call) || !is_first ||
+		       neap_kube_meta_delete(tree, now, 0);
+	if ((is_first || is_sooner(call, tree, grace_s)) &&
+	    !neap_kube_meta_delete(tree, now, grace_s))
+		return false;
+	return strcmp(call->resource, "namespaces") != 0 || terminate_namespace(tree);
 }
 
-static void remove_with(struct call *call, const struct wish *wish,
-			struct neap_object *newest, int status)
+static int remove_take(struct call *call, const struct wish *wish, json_t *tree,
+		       const struct neap_object *newest, int status)
 {
-	json_t *tree;
+	int64_t grace_s = find_grace(call, wish, tree);
+	bool is_first = !neap_kube_meta_is_deleting(tree), stays;
 
-	if (remove_check(call, wish, newest) < 0) {
-		call_fail(call);
-		return;
-	}
-	tree = neap_object_tree(newest);
-	if (!tree) {
-		nomem_take(call, NULL);
-	} else if (call_admit(call, ADMIT_DELETE, tree, NULL) < 0) {
+	if (is_first && !mark(call, wish, tree)) {
 		json_decref(tree);
-		call_fail(call);
-	} else {
-		remove_take(call, wish, tree, newest, status);
+		return call_nomem(call);
 	}
+	stays = must_stay(call, tree, grace_s);
+	if (!set_times(call, tree, is_first, stays, grace_s)) {
+		json_decref(tree);
+		return call_nomem(call);
+	}
+	call->answers_deleted = !stays && !call->target.kind->shows_deleted;
+	if (call->is_dry)
+		return call_answer_dry_take(call, status, tree);
+	return call_store_take(call, status,
+			       stays ? NEAP_STORE_UPDATE : NEAP_STORE_DELETE, tree,
+			       newest->version);
 }
 
-void call_delete_with(struct call *call, json_t *options, struct neap_object *newest,
-		      int status)
+int remove_checked(struct call *call, const struct wish *wish,
+		   const struct neap_object *newest, int status)
+{
+	json_t *tree = neap_object_tree(newest);
+
+	if (!tree)
+		return call_nomem(call);
+	if (call_admit(call, ADMIT_DELETE, tree, NULL) < 0) {
+		json_decref(tree);
+		return -1;
+	}
+	return remove_take(call, wish, tree, newest, status);
+}
+
+static int remove_with(struct call *call, const struct wish *wish,
+		       const struct neap_object *newest, int status)
+{
+	return remove_check(call, wish, newest) < 0
+		       ? -1
+		       : remove_checked(call, wish, newest, status);
+}
+
+int call_delete_with(struct call *call, json_t *options, struct neap_object *newest,
+		     int status)
 {
 	struct wish wish;
 
 	if (parse_options(call, options, &wish) < 0)
-		call_fail(call);
-	else
-		remove_with(call, &wish, newest, status);
+		return -1;
+	return remove_with(call, &wish, newest, status);
 }
 
-void call_delete(struct call *call)
+int call_delete(struct call *call)
 {
-	struct neap_object *newest = neap_store_newest(
-		call->kube->store, call->resource, call->target.ns, call->target.name);
+	struct neap_object *newest = call_newest(call);
 	struct wish wish;
+	int rc;
 
-	if (!newest) {
-		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
-					     call->target.name);
-		call_fail(call);
-		return;
-	}
-	if (remove_parse(call, &wish) < 0)
-		call_fail(call);
-	else
-		remove_with(call, &wish, newest, 200);
+	if (!newest)
+		return call_missing(call);
+	rc = remove_parse(call, &wish);
+	if (rc == 0)
+		rc = remove_with(call, &wish, newest, 200);
 	json_decref(wish.options);
+	return rc;
 }
 
 /* --- without a client --- */
@@ -324,10 +297,8 @@ void neap_kube_remove(struct neap_kube *kube, const struct neap_kube_kind *kind,
 		return;
 	}
 	tree = neap_object_tree(newest);
-	if (tree)
-		remove_take(&call, &wish, tree, newest, 200);
-	else
-		call_fail_nomem(&call);
+	call_end(&call,
+		 tree ? remove_take(&call, &wish, tree, newest, 200) : call_nomem(&call));
 }
 
 void neap_kube_end(struct neap_kube *kube, const struct neap_kube_kind *kind,
@@ -336,7 +307,8 @@ void neap_kube_end(struct neap_kube *kube, const struct neap_kube_kind *kind,
 	struct call call;
 
 	call_begin(kube, kind, newest, told, arg, &call);
-	call_store_take(&call, 200, NEAP_STORE_DELETE, NULL, newest->version);
+	call_end(&call,
+		 call_store_take(&call, 200, NEAP_STORE_DELETE, NULL, newest->version));
 }
 
 void neap_kube_change_take(struct neap_kube *kube, const struct neap_kube_kind *kind,
@@ -348,6 +320,7 @@ void neap_kube_change_take(struct neap_kube *kube, const struct neap_kube_kind *
 
 	neap_kube_meta_tidy(tree);
 	call_begin(kube, kind, newest, told, arg, &call);
-	call_store_take(&call, 200, is_end ? NEAP_STORE_DELETE : NEAP_STORE_UPDATE, tree,
-			newest->version);
+	call_end(&call, call_store_take(&call, 200,
+					is_end ? NEAP_STORE_DELETE : NEAP_STORE_UPDATE,
+					tree, newest->version));
 }

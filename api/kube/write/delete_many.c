@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/kube/read/read.h"
 #include "api/kube/request/slow.h"
 #include "api/kube/write/delete_priv.h"
+#include "api/kube/write/write.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
@@ -115,7 +117,6 @@ static void remove_one(struct removal *removal, struct one *one)
 	struct call call = removal->slow.call;
 	const struct neap_object *object = one->object;
 	struct neap_object *newest;
-	json_t *tree;
 
 	call.request = NULL;
 	call.told = told;
@@ -137,15 +138,7 @@ static void remove_one(struct removal *removal, struct one *one)
 		removal->kept++;
 		return;
 	}
-	tree = neap_object_tree(newest);
-	if (!tree) {
-		call_fail_nomem(&call);
-	} else if (call_admit(&call, ADMIT_DELETE, tree, NULL) < 0) {
-		json_decref(tree);
-		call_fail(&call);
-	} else {
-		remove_take(&call, &removal->wish, tree, newest, 200);
-	}
+	call_end(&call, remove_checked(&call, &removal->wish, newest, 200));
 }
 
 /* False: the step ends with *ret. */
@@ -166,8 +159,7 @@ static bool gather(struct removal *removal, enum neap_task_next *ret)
 			more = neap_error_nomem(&err);
 	}
 	if (more < 0) {
-		(void)neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
-		call_fail(call);
+		call_end(call, call_error(call, &err));
 		leave(removal);
 		*ret = NEAP_TASK_IS_OVER;
 		return false;
@@ -196,8 +188,8 @@ static void answer(struct removal *removal)
 		struct neap_object **objects = gather->objects;
 
 		gather->objects = NULL;
-		call_answer_page_take(call, &gather->place, false, objects,
-				      gather->count);
+		call_end(call, call_answer_page_take(call, &gather->place, false, objects,
+						     gather->count));
 		gather->count = 0;
 		return;
 	}
@@ -294,32 +286,25 @@ static int check_options(struct call *call, const json_t *options)
 			      version);
 }
 
-void call_delete_collection(struct call *call)
+int call_delete_collection(struct call *call)
 {
 	struct removal *removal = neap_alloc(sizeof(*removal));
 	int64_t ignored;
 
-	if (!removal) {
-		call_fail_nomem(call);
-		return;
-	}
+	if (!removal)
+		return call_nomem(call);
 	removal->gather.is_newest = true;
 	removal->gather.place.version = neap_store_version(call->kube->store);
 	removal->gather.is_shown = shape_is_other(call);
 	if (call_version(call, &ignored) < 0 ||
 	    choice_parse(call, &removal->gather.choice) < 0 ||
 	    remove_parse(call, &removal->wish) < 0 ||
-	    check_options(call, removal->wish.options) < 0) {
-		call_fail(call);
+	    check_options(call, removal->wish.options) < 0 ||
+	    slow_begin(&removal->slow, call, step, removal_end) < 0) {
 		leave(removal);
-		return;
+		return -1;
 	}
-	if (!slow_begin(&removal->slow, call, step, removal_end)) {
-		call_fail_nomem(call);
-		leave(removal);
-		return;
-	}
-	neap_http_defer(call->request, client_gone, removal);
-	call->request = NULL;
+	slow_defer(&removal->slow, call, client_gone);
 	neap_task_go(removal->slow.task);
+	return 0;
 }

@@ -20,8 +20,8 @@ int remove_parse(struct call *call, struct wish *ret);
 /* -1 with call->failure: the preconditions (uid, version) exclude this object. */
 int remove_check(struct call *call, const struct wish *wish,
 		 const struct neap_object *object);
-/* tree: the newest state, taken over. */
-void remove_take(struct call *call, const struct wish *wish, json_t *tree,
-		 const struct neap_object *newest, int status);
+/* Deletes an object that passed remove_check. -1 with call->failure. */
+int remove_checked(struct call *call, const struct wish *wish,
+		   const struct neap_object *newest, int status);
 
 #endif

@@ -9,6 +9,7 @@
 #include "api/kube/base/meta.h"
 #include "api/kube/request/slow.h"
 #include "api/kube/write/budget.h"
+#include "api/kube/write/write.h"
 #include "engine/base/mem.h"
 
 struct eviction {
@@ -19,7 +20,7 @@ struct eviction {
 	struct neap_budget_question *question;
 };
 
-static void refuse(struct call *call, const struct neap_budget_answer *answer)
+static int refuse(struct call *call, const struct neap_budget_answer *answer)
 {
 	struct neap_causes *causes = &call->kube->causes;
 
@@ -29,32 +30,29 @@ static void refuse(struct call *call, const struct neap_budget_answer *answer)
 	neap_causes_clear(causes);
 	neap_causes_add(causes, "DisruptionBudget", "", "%s", answer->why);
 	call->failure.causes = causes;
-	call_fail(call);
+	return -1;
 }
 
-/* Does one piece. False: the request is answered. */
-static bool goes_on(struct call *call, struct neap_budget_question *question,
-		    const json_t *body)
+/* Does one piece. 1: it goes on; 0: the request is answered, or will be; -1 with
+ * call->failure. */
+static int go(struct call *call, struct neap_budget_question *question,
+	      const json_t *body)
 {
-	struct neap_object *newest = call_need_newest(call);
+	struct neap_object *newest = call_newest(call);
 	struct neap_budget_answer answer;
 
 	if (!newest)
-		return false;
-	if (call_check_ending(call, call->target.name) < 0) {
-		call_fail(call);
-		return false;
-	}
+		return call_missing(call);
+	if (call_check_ending(call, call->target.name) < 0)
+		return -1;
 	if (!neap_budget_question_go(question, newest, &answer))
-		return true;
-	if (!answer.is_allowed) {
-		refuse(call, &answer);
-		return false;
-	}
+		return 1;
+	if (!answer.is_allowed)
+		return refuse(call, &answer);
 	call->answers_success = true;
 	call->evicts = true;
-	call_delete_with(call, json_object_get(body, "deleteOptions"), newest, 201);
-	return false;
+	return call_delete_with(call, json_object_get(body, "deleteOptions"), newest,
+				201);
 }
 
 /* --- as a task --- */
@@ -102,67 +100,66 @@ static enum neap_task_next step(void *arg)
 {
 	struct eviction *eviction = arg;
 	struct slow *slow = &eviction->slow;
+	int more;
 
 	if (find_of_peer(slow->next, eviction->peer))
 		return NEAP_TASK_WAITS;
-	if (goes_on(&slow->call, eviction->question, eviction->body))
+	more = go(&slow->call, eviction->question, eviction->body);
+	if (more > 0)
 		return NEAP_TASK_GOES_ON;
+	if (more < 0)
+		call_fail(&slow->call);
 	leave(eviction);
 	return NEAP_TASK_IS_OVER;
 }
 
 /* Takes question. */
-static void begin_take(struct call *call, struct neap_budget_question *question,
-		       const json_t *body)
+static int begin_take(struct call *call, struct neap_budget_question *question,
+		      const json_t *body)
 {
 	struct eviction *eviction = neap_alloc(sizeof(*eviction));
 
 	if (eviction)
 		eviction->peer = neap_strdup(slow_peer(call));
 	if (!eviction || !eviction->peer ||
-	    !slow_begin(&eviction->slow, call, step, eviction_end)) {
+	    slow_begin(&eviction->slow, call, step, eviction_end) < 0) {
 		if (eviction)
 			free(eviction->peer);
 		free(eviction);
 		neap_budget_question_free(question);
-		call_fail_nomem(call);
-		return;
+		return call_nomem(call);
 	}
 	eviction->question = question;
 	eviction->body = json_incref((json_t *)(uintptr_t)body);
 	if (call->request)
 		neap_http_defer(call->request, client_gone, eviction);
 	neap_task_wake(eviction->slow.task);
+	return 0;
 }
 
-void call_evict_with(struct call *call, const json_t *body)
+int call_evict_with(struct call *call, const json_t *body)
 {
 	struct neap_budget_question *question = neap_budget_question_new(call->kube);
+	int more = 1;
 
-	if (!question) {
-		call_fail_nomem(call);
-		return;
-	}
-	if (!find_of_peer(call->kube->slow, slow_peer(call)) &&
-	    !goes_on(call, question, body))
-		neap_budget_question_free(question);
-	else
-		begin_take(call, question, body);
+	if (!question)
+		return call_nomem(call);
+	if (!find_of_peer(call->kube->slow, slow_peer(call)))
+		more = go(call, question, body);
+	if (more > 0)
+		return begin_take(call, question, body);
+	neap_budget_question_free(question);
+	return more;
 }
 
-void call_evict(struct call *call)
+int call_evict(struct call *call)
 {
-	json_t *body;
+	json_auto_t *body = NULL;
 
-	if (!call_need_newest(call))
-		return;
-	if (body_part(call, &neap_kube_body_eviction, &body) < 0) {
-		call_fail(call);
-		return;
-	}
-	if (call_need_name(call, body, "Eviction") < 0)
-		call_fail(call);
-	else
-		call_evict_with(call, body);
-	json_decref(body);
+	if (!call_newest(call))
+		return call_missing(call);
+	if (body_part(call, &neap_kube_body_eviction, &body) < 0 ||
+	    call_need_name(call, body, "Eviction") < 0)
+		return -1;
+	return call_evict_with(call, body);
 }

@@ -6,33 +6,10 @@
 #include <string.h>
 
 #include "api/kube/base/meta.h"
-#include "api/kube/request/call.h"
+#include "api/kube/write/write.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
-
-static void nomem(struct call *call)
-{
-	struct neap_error err;
-
-	(void)neap_error_nomem(&err);
-	(void)neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
-				   &err);
-	call_fail(call);
-}
-
-struct neap_object *call_need_newest(struct call *call)
-{
-	struct neap_object *newest = neap_store_newest(
-		call->kube->store, call->resource, call->target.ns, call->target.name);
-
-	if (newest)
-		return newest;
-	(void)neap_kube_fail_missing(&call->failure, call->target.kind,
-				     call->target.name);
-	call_fail(call);
-	return NULL;
-}
 
 static json_t *member(json_t *object, const char *name)
 {
@@ -47,29 +24,23 @@ static json_t *member(json_t *object, const char *name)
 
 /* --- binding --- */
 
-/* Sets a condition to True. reason, message: NULL: none. */
+/* Sets a condition to True, as the last one. reason, message: NULL: none. */
 static bool set_condition(json_t *status, const char *name, const char *reason,
 			  const char *message, int64_t now)
 {
 	json_t *list = json_object_get(status, "conditions");
-	json_t *condition;
+	const json_t *old = neap_json_condition(status, name), *condition;
 	char text[32];
 	size_t i;
 
-	if (!json_is_array(list)) {
-		if (json_object_set_new(status, "conditions", json_array()) < 0)
-			return false;
-		list = json_object_get(status, "conditions");
-	}
-	json_array_foreach (list, i, condition) {
-		const char *type = json_string_value(json_object_get(condition, "type"));
-
-		if (!type || strcmp(type, name) != 0)
-			continue;
-		if (json_array_remove(list, i) < 0)
-			return false;
-		break;
-	}
+	if (!json_is_array(list) &&
+	    json_object_set_new(status, "conditions", (list = json_array())) < 0)
+		return false;
+	json_array_foreach (list, i, condition)
+		if (condition == old) {
+			(void)json_array_remove(list, i); /* it is there */
+			break;
+		}
 	return json_array_append_new(
 		       list, json_pack("{s:s, s:s, s:s*, s:s*, s:s}", "type", name,
 				       "status", "True", "reason", reason, "message",
@@ -125,9 +96,7 @@ static int check_target(struct call *call, const json_t *target, const char **re
 			neap_causes_invalid(causes, "target.name",
 					    json_object_get(target, "name"), "%s", fault);
 	}
-	return causes->count ? neap_kube_fail_invalid(&call->failure, call->target.kind,
-						      call->target.name, causes)
-			     : 0;
+	return call_check_causes(call);
 }
 
 static int check_binding(struct call *call, const json_t *binding, const json_t *tree,
@@ -169,8 +138,7 @@ static int check_binding(struct call *call, const json_t *binding, const json_t 
 			       call->target.name);
 	else
 		return 0;
-	(void)neap_kube_fail_conflict(&call->failure, call->target.kind,
-				      call->target.name, why);
+	(void)call_conflict(call, why);
 	call->failure.part = "binding";
 	(void)snprintf(call->failure.message, sizeof(call->failure.message),
 		       "Operation cannot be fulfilled on pods/binding \"%s\": %s",
@@ -183,58 +151,44 @@ static int check_annotations(struct call *call, const json_t *binding, const jso
 			     const struct neap_object *newest)
 {
 	struct neap_causes *causes = &call->kube->causes;
-	struct neap_error err;
-	json_t *before;
-	int ret;
+	json_auto_t *before = NULL;
 
 	if (!json_object_get(json_object_get(binding, "metadata"), "annotations"))
 		return 0;
 	before = neap_object_tree(newest);
-	if (!before) {
-		(void)neap_error_nomem(&err);
-		return neap_kube_fail_error(&call->failure, call->target.kind,
-					    call->target.name, &err);
-	}
-	ret = call_check_bounds(call, tree, before);
-	if (ret == 0)
-		neap_kube_meta_check(call->target.kind, tree, before, causes);
-	json_decref(before);
-	if (ret == 0 && causes->count)
-		ret = neap_kube_fail_invalid(&call->failure, call->target.kind,
-					     call->target.name, causes);
-	return ret;
+	if (!before)
+		return call_nomem(call);
+	if (call_check_bounds(call, tree, before) < 0)
+		return -1;
+	neap_kube_meta_check(call->target.kind, tree, before, causes);
+	return call_check_causes(call);
 }
 
-void call_bind_with(struct call *call, const json_t *binding)
+int call_bind_with(struct call *call, const json_t *binding)
 {
-	struct neap_object *newest = call_need_newest(call);
-	json_t *tree;
+	struct neap_object *newest = call_newest(call);
+	json_auto_t *tree = NULL;
 	const char *node;
 
 	if (!newest)
-		return;
-	if (call_check_ending(call, call->target.name) < 0) {
-		call_fail(call);
-		return;
-	}
+		return call_missing(call);
+	if (call_check_ending(call, call->target.name) < 0)
+		return -1;
 	tree = neap_object_tree(newest);
-	if (!tree) {
-		nomem(call);
-	} else if (check_binding(call, binding, tree, newest, &node) < 0) {
-		call_fail(call);
-	} else if (!bind_tree(tree, binding, node, call->kube->now())) {
-		nomem(call);
-	} else if (check_annotations(call, binding, tree, newest) < 0 ||
-		   call_check_cpus(call, tree, NULL) < 0) {
-		call_fail(call);
-	} else if (call->is_dry) {
-		call_answer_take(call, 201, neap_kube_success(NULL, NULL, NULL, 201));
-	} else {
-		call->answers_success = true;
-		call_store_take(call, 201, NEAP_STORE_UPDATE, json_incref(tree),
-				newest->version);
-	}
-	json_decref(tree);
+	if (!tree)
+		return call_nomem(call);
+	if (check_binding(call, binding, tree, newest, &node) < 0)
+		return -1;
+	if (!bind_tree(tree, binding, node, call->kube->now()))
+		return call_nomem(call);
+	if (check_annotations(call, binding, tree, newest) < 0 ||
+	    call_check_cpus(call, tree, NULL) < 0)
+		return -1;
+	call->answers_success = true;
+	if (call->is_dry)
+		return call_answer_dry_take(call, 201, json_incref(tree));
+	return call_store_take(call, 201, NEAP_STORE_UPDATE, json_incref(tree),
+			       newest->version);
 }
 
 /* A body with another name is refused, and one without a name too. */
@@ -247,21 +201,16 @@ int call_need_name(struct call *call, const json_t *body, const char *kind)
 					kind);
 }
 
-void call_bind(struct call *call)
+int call_bind(struct call *call)
 {
-	json_t *binding;
+	json_auto_t *binding = NULL;
 
-	if (!call_need_newest(call))
-		return;
-	if (body_part(call, &neap_kube_body_binding, &binding) < 0) {
-		call_fail(call);
-		return;
-	}
-	if (call_need_name(call, binding, "Binding") < 0)
-		call_fail(call);
-	else
-		call_bind_with(call, binding);
-	json_decref(binding);
+	if (!call_newest(call))
+		return call_missing(call);
+	if (body_part(call, &neap_kube_body_binding, &binding) < 0 ||
+	    call_need_name(call, binding, "Binding") < 0)
+		return -1;
+	return call_bind_with(call, binding);
 }
 
 /* --- eviction: see evict.c --- */
@@ -280,44 +229,36 @@ bool call_tell_evicted(const struct call *call, json_t *tree)
 /* The older way to remove finalizers, only for namespaces: PUT of a namespace, of which
  * only spec.finalizers counts. Here spec.finalizers do not delay deletion: a namespace
  * goes when it is empty. */
-void call_finalize(struct call *call)
+int call_finalize(struct call *call)
 {
-	struct neap_object *newest = call_need_newest(call);
-	json_t *body = NULL, *before, *tree, *spec, *list;
+	static const char *const members[] = {"name", "resourceVersion"};
+	struct neap_object *newest = call_newest(call);
+	json_auto_t *body = NULL, *before = NULL;
+	json_t *tree, *spec, *list;
 	bool is_done;
 
 	if (!newest)
-		return;
+		return call_missing(call);
 	if (body_object(call, &body) < 0 ||
 	    call_decode(call, call->target.kind->kind, call->target.version,
-			call->target.kind->schema, false, body) < 0) {
-		json_decref(body);
-		call_fail(call);
-		return;
-	}
+			call->target.kind->schema, false, body) < 0)
+		return -1;
 	before = neap_object_tree(newest);
 	tree = neap_json_deep_copy(before);
 	spec = tree ? member(tree, "spec") : NULL;
 	list = json_object_get(json_object_get(body, "spec"), "finalizers");
 	(void)json_object_del(spec, "finalizers"); /* may not be there */
 	is_done = spec && (!list || json_object_set(spec, "finalizers", list) == 0);
-	if (is_done && *neap_kube_meta_text(body, "name"))
-		is_done =
-			json_object_set(json_object_get(tree, "metadata"), "name",
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(members) && is_done; i++)
+		if (*neap_kube_meta_text(body, members[i]))
+			is_done =
+				json_object_set(
+					json_object_get(tree, "metadata"), members[i],
 					json_object_get(json_object_get(body, "metadata"),
-							"name")) == 0;
-	if (is_done && *neap_kube_meta_text(body, "resourceVersion"))
-		is_done = json_object_set(
-				  json_object_get(tree, "metadata"), "resourceVersion",
-				  json_object_get(json_object_get(body, "metadata"),
-						  "resourceVersion")) == 0;
+							members[i])) == 0;
 	call->target.sub[0] = '\0'; /* from here on an update of the object itself */
-	if (is_done) {
-		call_change_take(call, tree, before, newest);
-	} else {
-		json_decref(tree);
-		nomem(call);
-	}
-	json_decref(before);
-	json_decref(body);
+	if (is_done)
+		return call_change_take(call, tree, before, newest);
+	json_decref(tree);
+	return call_nomem(call);
 }

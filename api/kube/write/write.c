@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/kube/apply/apply.h"
 #include "api/kube/base/meta.h"
 #include "api/kube/base/view.h"
-#include "api/kube/request/call.h"
 #include "api/kube/request/slow.h"
 #include "api/kube/rules/rules.h"
+#include "api/kube/write/write.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
@@ -39,16 +40,15 @@ static void write_done(void *arg, struct neap_object *object,
 	} else if (object) {
 		call_tell(call, object);
 	} else {
-		(void)neap_kube_fail_error(&call->failure, call->target.kind,
-					   call->target.name, err);
+		(void)call_error(call, err);
 		call_fail(call);
 	}
 	(void)neap_kube_kind_unref(call->target.kind);
 	free(pending);
 }
 
-void call_store_take(struct call *call, int status, enum neap_store_verb verb,
-		     json_t *object, int64_t version)
+int call_store_take(struct call *call, int status, enum neap_store_verb verb,
+		    json_t *object, int64_t version)
 {
 	struct pending *pending = neap_alloc(sizeof(*pending));
 	struct neap_store_write write = {
@@ -67,11 +67,7 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 	if (!pending || !kube_managers_last(object)) {
 		free(pending);
 		json_decref(object);
-		(void)neap_error_nomem(&err);
-		(void)neap_kube_fail_error(&call->failure, call->target.kind,
-					   call->target.name, &err);
-		call_fail(call);
-		return;
+		return call_nomem(call);
 	}
 	pending->call = *call;
 	pending->call.apply = NULL; /* belongs to the caller */
@@ -80,17 +76,16 @@ void call_store_take(struct call *call, int status, enum neap_store_verb verb,
 	if (neap_store_write_take(call->kube->store, &write, &err) < 0) {
 		(void)neap_kube_kind_unref(call->target.kind);
 		free(pending);
-		(void)neap_kube_fail_error(&call->failure, call->target.kind,
-					   call->target.name, &err);
-		call_fail(call);
-		return;
+		return call_error(call, &err);
 	}
-	kube_cpus_note(call);
+	if (call->kube->cpus && call_is_of_pods(call))
+		kube_cpus_note(call);
 	if (call->request)
 		neap_http_defer(call->request, client_gone, pending);
 	call->request = NULL;
 	call->told = NULL; /* belongs to the write now */
 	call->client_told = NULL;
+	return 0;
 }
 
 /* --- creating --- */
@@ -154,7 +149,7 @@ static int make_new(struct call *call, json_t *object)
 	const char *version;
 
 	if (call_need_metadata(call, object) < 0 || check_namespace(call, object) < 0 ||
-	    call_check_declared(call) < 0)
+	    (call->target.kind->is_custom && call_check_declared(call) < 0))
 		return -1;
 	json_decref(kube_managers_take(object)); /* those of another object */
 	version = neap_kube_meta_text(object, "resourceVersion");
@@ -175,52 +170,44 @@ static int make_new(struct call *call, json_t *object)
 		return -1;
 	if (call_check(call, object, NULL) < 0 ||
 	    call_check_quota(call, object, NULL) < 0 ||
-	    call_check_cpus(call, object, NULL) < 0)
+	    (call_is_of_pods(call) && call_check_cpus(call, object, NULL) < 0))
 		return -1;
-	call_warn_definition(call, object);
+	if (call_is_of_definitions(call))
+		call_warn_definition(call, object);
 	return 0;
 }
 
-void call_create_take(struct call *call, json_t *object)
+int call_create_take(struct call *call, json_t *object)
 {
 	if (make_new(call, object) < 0) {
 		json_decref(object);
-		call_fail(call);
-		return;
+		return -1;
 	}
 	(void)neap_strcopy(call->target.name, sizeof(call->target.name),
 			   neap_kube_meta_text(object, "name"));
 	if (call->request)
 		neap_http_note_set(call->request, call->target.name);
-	if (call->is_dry) {
-		if (neap_store_newest(call->kube->store, call->resource, call->target.ns,
-				      call->target.name)) {
-			(void)neap_kube_fail_exists(&call->failure, call->target.kind,
-						    call->target.name);
-			json_decref(object);
-			call_fail(call);
-			return;
-		}
-		call_answer_dry_take(call, 201, object);
-		return;
+	if (!call->is_dry)
+		return call_store_take(call, 201, NEAP_STORE_CREATE, object, 0);
+	if (call_newest(call)) {
+		json_decref(object);
+		return neap_kube_fail_exists(&call->failure, call->target.kind,
+					     call->target.name);
 	}
-	call_store_take(call, 201, NEAP_STORE_CREATE, object, 0);
+	return call_answer_dry_take(call, 201, object);
 }
 
-void call_create(struct call *call)
+int call_create(struct call *call)
 {
 	json_t *object;
 
-	if (body_object(call, &object) < 0) {
-		call_fail(call);
-		return;
-	}
+	if (body_object(call, &object) < 0)
+		return -1;
 	if (call_permit_object(call, "create", NULL, object) < 0) {
 		json_decref(object);
-		call_fail(call);
-		return;
+		return -1;
 	}
-	call_create_take(call, object);
+	return call_create_take(call, object);
 }
 
 /* --- changing --- */
@@ -345,14 +332,15 @@ static int make_changed(struct call *call, json_t *object, json_t *before,
 	    call_admit(call, ADMIT_UPDATE, object, before) < 0 ||
 	    call_check(call, object, before) < 0 ||
 	    call_check_quota(call, object, newest) < 0 ||
-	    call_check_cpus(call, object, before) < 0)
+	    (call_is_of_pods(call) && call_check_cpus(call, object, before) < 0))
 		return -1;
-	call_warn_definition(call, object);
+	if (call_is_of_definitions(call))
+		call_warn_definition(call, object);
 	return 0;
 }
 
-void call_change_take(struct call *call, json_t *object, json_t *before,
-		      const struct neap_object *newest)
+int call_change_take(struct call *call, json_t *object, json_t *before,
+		     const struct neap_object *newest)
 {
 	json_auto_t *managers = kube_managers_take(object);
 	bool is_end;
@@ -361,109 +349,79 @@ void call_change_take(struct call *call, json_t *object, json_t *before,
 	    call_permit_object(call, call->is_patch ? "patch" : "update", before,
 			       object) < 0) {
 		json_decref(object);
-		call_fail(call);
-		return;
+		return -1;
 	}
 	/* A deleting object whose last finalizer is removed is deleted. */
 	is_end = newest->has_finalizers && neap_kube_meta_may_end(object);
 	if (call->is_dry)
-		call_answer_dry_take(call, 200, object);
-	else
-		call_store_take(call, 200, is_end ? NEAP_STORE_DELETE : NEAP_STORE_UPDATE,
-				object, newest->version);
+		return call_answer_dry_take(call, 200, object);
+	return call_store_take(call, 200, is_end ? NEAP_STORE_DELETE : NEAP_STORE_UPDATE,
+			       object, newest->version);
 }
 
 /* The uid names an object that does not exist any more. */
-static void fail_gone(struct call *call)
+static int fail_gone(struct call *call)
 {
-	(void)neap_kube_fail_conflict(
-		&call->failure, call->target.kind, call->target.name,
-		"Precondition failed: UID in precondition, and no such object");
-	call_fail(call);
+	return call_conflict(
+		call, "Precondition failed: UID in precondition, and no such object");
 }
 
-static void update_missing_take(struct call *call, json_t *object)
+static int update_missing_take(struct call *call, json_t *object)
 {
-	if (!call->target.kind->is_made_by_update) {
-		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
-					     call->target.name);
+	int failed;
+
+	if (!call->target.kind->is_made_by_update)
+		failed = call_missing(call);
+	else if (call_check_named(call, object) < 0)
+		failed = -1;
+	else if (*neap_kube_meta_text(object, "uid"))
+		failed = fail_gone(call);
+	else
+		failed = call_permit_object(call, "update", NULL, object);
+	if (failed < 0) {
 		json_decref(object);
-		call_fail(call);
-		return;
-	}
-	if (call_check_named(call, object) < 0) {
-		json_decref(object);
-		call_fail(call);
-		return;
-	}
-	if (*neap_kube_meta_text(object, "uid")) {
-		json_decref(object);
-		fail_gone(call);
-		return;
-	}
-	if (call_permit_object(call, "update", NULL, object) < 0) {
-		json_decref(object);
-		call_fail(call);
-		return;
+		return -1;
 	}
 	/* The version of the update does not matter. */
 	(void)json_object_del(json_object_get(object, "metadata"), "resourceVersion");
-	call_create_take(call, object);
+	return call_create_take(call, object);
 }
 
-void call_update_take(struct call *call, json_t *object)
+int call_update_take(struct call *call, json_t *object)
 {
-	struct neap_object *newest = neap_store_newest(
-		call->kube->store, call->resource, call->target.ns, call->target.name);
-	json_t *before;
+	struct neap_object *newest = call_newest(call);
+	json_auto_t *before = NULL;
 
-	if (!newest) {
-		update_missing_take(call, object);
-		return;
-	}
+	if (!newest)
+		return update_missing_take(call, object);
 	before = neap_object_tree(newest);
-	if (before) {
-		call_change_take(call, object, before, newest);
-	} else {
-		json_decref(object);
-		(void)call_nomem(call);
-		call_fail(call);
-	}
-	json_decref(before);
+	if (before)
+		return call_change_take(call, object, before, newest);
+	json_decref(object);
+	return call_nomem(call);
 }
 
-static void update_nothing(struct call *call)
+static int update_nothing(struct call *call)
 {
-	json_t *object = NULL;
+	json_auto_t *object = NULL;
 	bool is_read = body_object(call, &object) == 0;
 
-	if (is_read && call_check_named(call, object) < 0) {
-		call_fail(call);
-	} else if (is_read && *neap_kube_meta_text(object, "uid")) {
-		fail_gone(call);
-	} else {
-		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
-					     call->target.name);
-		call_fail(call);
-	}
-	json_decref(object);
+	if (is_read && call_check_named(call, object) < 0)
+		return -1;
+	if (is_read && *neap_kube_meta_text(object, "uid"))
+		return fail_gone(call);
+	return call_missing(call);
 }
 
-void call_update(struct call *call)
+int call_update(struct call *call)
 {
 	json_t *object;
 
 	/* Not found is reported before faults of the body, unless the body names an
 	 * object that existed. */
-	if (!call->target.kind->is_made_by_update &&
-	    !neap_store_newest(call->kube->store, call->resource, call->target.ns,
-			       call->target.name)) {
-		update_nothing(call);
-	} else if (body_object(call, &object) < 0) {
-		call_fail(call);
-	} else {
-		call_update_take(call, object);
-	}
+	if (!call->target.kind->is_made_by_update && !call_newest(call))
+		return update_nothing(call);
+	return body_object(call, &object) < 0 ? -1 : call_update_take(call, object);
 }
 
 /* A malformed patch is a bad request; one that does not fit the object is invalid. */
@@ -478,12 +436,10 @@ static int apply_patch(struct call *call, enum neap_patch_type type, const json_
 	if (code == 0)
 		return 0;
 	if (code != -NEAP_ECONFLICT)
-		return neap_kube_fail_error(&call->failure, call->target.kind,
-					    call->target.name, &err);
+		return call_error(call, &err);
 	neap_causes_clear(causes);
 	neap_causes_add(causes, "FieldValueInvalid", err.field, "%s", err.msg);
-	return neap_kube_fail_invalid(&call->failure, call->target.kind,
-				      call->target.name, causes);
+	return call_check_causes(call);
 }
 
 /* The form of before that the client sees. A new reference, NULL without memory. */
@@ -500,51 +456,33 @@ static json_t *make_shown(const struct call *call, json_t *before)
 	return NULL;
 }
 
-void call_patch_with(struct call *call, enum neap_patch_type type, const json_t *patch)
+int call_patch_with(struct call *call, enum neap_patch_type type, const json_t *patch)
 {
-	struct neap_object *newest = neap_store_newest(
-		call->kube->store, call->resource, call->target.ns, call->target.name);
-	json_t *object, *before, *shown;
+	struct neap_object *newest = call_newest(call);
+	json_auto_t *before = NULL, *shown = NULL;
+	json_t *object;
 
-	if (!newest) {
-		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
-					     call->target.name);
-		call_fail(call);
-		return;
-	}
+	if (!newest)
+		return call_missing(call);
 	before = neap_object_tree(newest);
 	shown = before ? make_shown(call, before) : NULL;
-	if (!shown) {
-		json_decref(before);
-		(void)call_nomem(call);
-		call_fail(call);
-		return;
-	}
-	if (apply_patch(call, type, patch, shown, &object) < 0) {
-		call_fail(call);
-	} else if (type != NEAP_PATCH_STRATEGIC && /* they mean nothing there */
-		   body_check_patched(call, object) < 0) {
+	if (!shown)
+		return call_nomem(call);
+	if (apply_patch(call, type, patch, shown, &object) < 0)
+		return -1;
+	if (type != NEAP_PATCH_STRATEGIC && /* they mean nothing there */
+	    body_check_patched(call, object) < 0) {
 		json_decref(object);
-		call_fail(call);
-	} else {
-		call_change_take(call, object, before, newest);
+		return -1;
 	}
-	json_decref(shown);
-	json_decref(before);
+	return call_change_take(call, object, before, newest);
 }
 
-void call_patch(struct call *call)
+int call_patch(struct call *call)
 {
+	json_auto_t *patch = NULL;
 	enum neap_patch_type type;
-	json_t *patch;
 
-	if (call_is_apply(call)) {
-		call_apply(call);
-		return;
-	}
-	if (body_patch(call, &type, &patch) < 0)
-		call_fail(call);
-	else
-		call_patch_with(call, type, patch);
-	json_decref(patch);
+	return body_patch(call, &type, &patch) < 0 ? -1
+						   : call_patch_with(call, type, patch);
 }

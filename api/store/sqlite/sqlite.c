@@ -181,7 +181,8 @@ static void hear(struct neap_store *store)
 	/* Listeners may write. */
 	hold(store, 1);
 	hear_operations(sqlite, &heard);
-	neap_sqlite_replace_turn(sqlite);
+	if (sqlite->replace)
+		neap_sqlite_replace_turn(sqlite);
 	if (neap_memory_call(store))
 		hear_again(sqlite);
 	hold(store, -1);
@@ -198,7 +199,7 @@ static int check(const struct sqlite_store *sqlite, const struct neap_store_writ
 		return neap_error_set(err, NEAP_EUNAVAILABLE, "neapd ends");
 	if (sqlite->dead.code != NEAP_OK)
 		return neap_error_set(err, NEAP_EUNAVAILABLE, "%s", sqlite->dead.msg);
-	if (neap_sqlite_replace_is_busy(sqlite->replace))
+	if (sqlite->replace && neap_sqlite_replace_is_busy(sqlite->replace))
 		return neap_error_set(err, NEAP_EUNAVAILABLE,
 				      "a backup is being restored: try again later");
 	if (sqlite->waiting >= NEAP_STORE_WRITES_MAX ||
@@ -393,7 +394,8 @@ static void free_store(struct neap_store *store)
 		(void)pthread_mutex_unlock(&sqlite->lock);
 		/* A group that fails waits for the loop to take the rest back. */
 		while (sqlite->waiting > 0 ||
-		       neap_sqlite_replace_is_busy(sqlite->replace)) {
+		       (sqlite->replace &&
+			neap_sqlite_replace_is_busy(sqlite->replace))) {
 			struct pollfd ready = {.fd = sqlite->fd, .events = POLLIN};
 
 			(void)poll(&ready, 1,

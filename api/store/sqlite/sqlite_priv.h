@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Shared by the two sides of the embedded store: the loop's (sqlite.c) and the commit
- * thread (sqlite_commit.c).
+ * thread (sqlite_file.c).
  *
  * Ownership: an operation belongs to the thread from the queue to the list of heard ones,
  * and the thread only reads its objects; only the loop changes reference counts. */

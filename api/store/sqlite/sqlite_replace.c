@@ -37,7 +37,7 @@ struct neap_store_replace {
 
 bool neap_sqlite_replace_is_busy(const struct neap_store_replace *replace)
 {
-	return replace != NULL && replace->phase != GATHERING;
+	return replace->phase != GATHERING;
 }
 
 int neap_sqlite_replace_new(struct sqlite_store *sqlite, struct neap_store_replace **ret,

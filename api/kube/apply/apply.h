@@ -7,8 +7,8 @@
  * "k:{"name":"c"}", an item of a set list "v:VALUE". A place belongs to the set when its
  * node is empty or contains "."; otherwise only places below it do. The root never
  * belongs to it: {} there is the empty set. */
-#ifndef NEAP_API_KUBE_APPLY_APPLY_PRIV_H
-#define NEAP_API_KUBE_APPLY_APPLY_PRIV_H
+#ifndef NEAP_API_KUBE_APPLY_APPLY_H
+#define NEAP_API_KUBE_APPLY_APPLY_H
 
 #include "api/kube/request/call.h"
 #include "engine/base/mem.h"
@@ -91,6 +91,21 @@ int apply_prune(const struct neap_schema *schema, json_t *object, const json_t *
 		const json_t *kept, struct neap_error *err);
 
 /* --- apply_managers.c --- */
+
+/* Returns the set with the single field at a path such as ".spec.replicas"; NULL without
+ * memory. */
+json_t *kube_set_of_path(const char *path);
+/* Ownership of fields. Removes managedFields from an object and returns
+ * them; a new reference, NULL: there are none. */
+json_t *kube_managers_take(json_t *object);
+/* Puts them back at their fixed place, because stored objects are compared as text. False
+ * without memory. */
+bool kube_managers_last(json_t *object);
+/* Called for a new object, and for an update of before, once it is complete and before
+ * admission. sent: what the client sent. -1 with call->failure. */
+int kube_managers_begin(struct call *call, json_t *object);
+int kube_managers_change(struct call *call, json_t *object, const json_t *before,
+			 const json_t *sent);
 
 /* Removes fields that belong to the server. part: of the request. */
 void apply_strip(const struct neap_kube_kind *kind, const char *part, json_t *set);

@@ -8,21 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/apply/apply_priv.h"
+#include "api/kube/apply/apply.h"
 #include "api/kube/base/meta.h"
 #include "api/kube/request/slow.h"
+#include "api/kube/write/write.h"
 #include "engine/json/json.h"
-
-bool call_is_apply(const struct call *call)
-{
-	static const char type[] = NEAP_KUBE_APPLY_TYPE;
-	const char *said = call->request
-				   ? neap_http_header_find(call->request, "Content-Type")
-				   : NULL;
-
-	return said && strncmp(said, type, strlen(type)) == 0 &&
-	       (said[strlen(type)] == '\0' || said[strlen(type)] == ';');
-}
 
 /* --- what is applied --- */
 
@@ -112,16 +102,12 @@ static int create_take(struct call *call, json_t *config)
 	if (call_check_named(call, config) < 0)
 		; /* it reports the reason */
 	else if (call->target.sub[0])
-		(void)neap_kube_fail_missing(&call->failure, call->target.kind,
-					     call->target.name);
+		(void)call_missing(call);
 	else if (*uid)
-		(void)neap_kube_fail_conflict(&call->failure, call->target.kind,
-					      call->target.name, why);
+		(void)call_conflict(call, why);
 	else if (call_permit(call, "create", NULL, config) == 0 &&
-		 call_permit_object(call, "create", NULL, config) == 0) {
-		call_create_take(call, config);
-		return 0;
-	}
+		 call_permit_object(call, "create", NULL, config) == 0)
+		return call_create_take(call, config);
 	json_decref(config);
 	return -1;
 }
@@ -147,27 +133,21 @@ static int merge(struct call *call, const json_t *before, json_t *config, json_t
 
 static int change(struct call *call, json_t *config, const struct neap_object *newest)
 {
-	json_t *before = neap_object_tree(newest);
+	json_auto_t *before = neap_object_tree(newest);
 	json_t *object = neap_json_deep_copy(before);
 
-	if (!object) {
-		json_decref(before);
+	if (!object)
 		return call_nomem(call);
-	}
 	if (merge(call, before, config, object) < 0) {
 		json_decref(object);
-		json_decref(before);
 		return -1;
 	}
-	call_change_take(call, object, before, newest);
-	json_decref(before);
-	return 0;
+	return call_change_take(call, object, before, newest);
 }
 
-void call_apply(struct call *call)
+int call_apply(struct call *call)
 {
-	const struct neap_object *newest = neap_store_newest(
-		call->kube->store, call->resource, call->target.ns, call->target.name);
+	const struct neap_object *newest = call_newest(call);
 	struct apply apply = {.is_forced = call_flag(call, "force")};
 	json_t *config = NULL;
 	int rc;
@@ -179,10 +159,9 @@ void call_apply(struct call *call)
 	if (rc == 0)
 		rc = newest ? change(call, config, newest)
 			    : create_take(call, json_incref(config));
-	if (rc < 0)
-		call_fail(call);
 	call->apply = NULL;
 	json_decref(config);
 	json_decref(apply.set);
 	free(apply.annotation);
+	return rc;
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Normalises a body: unknown fields, defaults, validation. */
+ * Normalises the body of a write: unknown fields, defaults, validation; and checks an
+ * update against the stored object. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "api/kube/base/bounds.h"
 #include "api/kube/base/meta.h"
 #include "api/kube/request/call.h"
 #include "api/kube/request/slow.h"
+#include "api/kube/rules/rules.h"
 #include "engine/base/error.h"
+#include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
 /* Per response: each warning is a header. */
@@ -88,8 +90,7 @@ static int NEAP_PRINTF(2, 3) refuse_undecoded(struct call *call, const char *fmt
 		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST, "%s", why);
 	neap_causes_clear(causes);
 	neap_causes_add(causes, "FieldValueInvalid", "patch", "%s", why);
-	return neap_kube_fail_invalid(&call->failure, call->target.kind,
-				      call->target.name, causes);
+	return call_check_causes(call);
 }
 
 /* The prefix that a kube-apiserver uses for patches: "cannot restore map from string: ".
@@ -151,6 +152,58 @@ int call_decode(struct call *call, const char *kind, const char *version,
 		is_custom ? "metadata: " : "", err.msg); /* it names the field */
 }
 
+static void warn_of_twice(struct call *call, const json_t *owner)
+{
+	const char *uid = json_string_value(json_object_get(owner, "uid"));
+	char warning[512];
+
+	if (!call->request)
+		return;
+	(void)snprintf(
+		warning, sizeof(warning),
+		"299 - \".metadata.ownerReferences contains duplicate entries; API "
+		"server dedups owner references in 1.20+, and may reject such "
+		"requests as early as 1.24; please fix your requests; duplicate "
+		"UID(s) observed: %.64s\"",
+		uid && !strpbrk(uid, "\"\\") ? uid : "");
+	(void)neap_http_header_add(call->request, "Warning",
+				   warning); /* without memory fewer are reported */
+}
+
+/* Merges duplicate owner references, with a warning. */
+static int unite_owners(struct call *call, json_t *object)
+{
+	json_t *metadata = json_object_get(object, "metadata"), *owner;
+	json_t *list = json_object_get(metadata, "ownerReferences");
+	json_auto_t *seen = NULL, *kept = NULL;
+	const json_t *twice = NULL;
+	size_t i;
+
+	if (json_array_size(list) < 2)
+		return 0;
+	seen = json_object();
+	kept = json_array();
+	json_array_foreach (list, i, owner) {
+		neap_auto_free char *text =
+			neap_json_dump(owner, JSON_COMPACT | JSON_SORT_KEYS);
+
+		if (!text || !kept)
+			return call_nomem(call);
+		if (json_object_get(seen, text)) {
+			twice = owner;
+			continue;
+		}
+		if (json_object_set_new(seen, text, json_true()) < 0 ||
+		    json_array_append(kept, owner) < 0)
+			return call_nomem(call);
+	}
+	if (!twice)
+		return 0;
+	warn_of_twice(call, twice);
+	return json_object_set(metadata, "ownerReferences", kept) < 0 ? call_nomem(call)
+								      : 0;
+}
+
 int call_take_in(struct call *call, json_t *object, const json_t *before)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
@@ -160,7 +213,7 @@ int call_take_in(struct call *call, json_t *object, const json_t *before)
 			neap_kube_kind_body(kind, call->target.version), kind->is_custom,
 			object) < 0)
 		return -1;
-	return kube_owners_unite(call, object);
+	return unite_owners(call, object);
 }
 
 bool call_is_status(const struct call *call)
@@ -196,7 +249,7 @@ int call_fill_in(struct call *call, json_t *object, json_t *before)
 	const struct neap_kube_kind *stored = neap_kube_kind_stored(kind);
 	bool is_over;
 
-	if (!neap_kube_view_store(kind->view, object) ||
+	if ((kind->view && !neap_kube_view_store(kind->view, object)) ||
 	    (before && !neap_schema_keep_amounts(stored->schema, object, before)))
 		return call_nomem(call);
 	if (kind->from_version &&
@@ -212,6 +265,37 @@ int call_fill_in(struct call *call, json_t *object, json_t *before)
 	return stored->complete && !stored->complete(object) ? call_nomem(call) : 0;
 }
 
+static void check_count(const json_t *object, const char *path,
+			struct neap_causes *causes)
+{
+	const json_t *value = path ? kube_scale_at(object, path) : NULL;
+
+	if (!value || json_is_null(value))
+		return;
+	if (!json_is_integer(value))
+		neap_causes_invalid(causes, path, value, "should be an integer");
+	else if (json_integer_value(value) < 0)
+		neap_causes_invalid(causes, path, value,
+				    "should be a non-negative integer");
+	else if (json_integer_value(value) > INT32_MAX)
+		neap_causes_invalid(causes, path, value,
+				    "should be less than or equal to %d", INT32_MAX);
+}
+
+/* Checks the numbers and the selector of a declared kind's scale, where present. */
+static void check_scale(const struct neap_kube_kind *kind, const json_t *object,
+			struct neap_causes *causes)
+{
+	const json_t *selector =
+		kind->selector_path ? kube_scale_at(object, kind->selector_path) : NULL;
+
+	check_count(object, kind->replicas_path, causes);
+	check_count(object, kind->status_replicas_path, causes);
+	if (selector && !json_is_null(selector) && !json_is_string(selector))
+		neap_causes_invalid(causes, kind->selector_path, selector,
+				    "should be a string");
+}
+
 int call_check(struct call *call, const json_t *object, const json_t *before)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
@@ -224,7 +308,7 @@ int call_check(struct call *call, const json_t *object, const json_t *before)
 	if (kind->check)
 		kind->check(object, before, causes);
 	if (kind->is_custom)
-		kube_scale_check(kind, object, causes);
+		check_scale(kind, object, causes);
 	return causes->count ? neap_kube_fail_invalid(&call->failure, kind,
 						      neap_kube_meta_text(object, "name"),
 						      causes)
@@ -248,4 +332,116 @@ int call_need_metadata(struct call *call, json_t *object)
 	if (json_is_object(meta))
 		return 0;
 	return refuse_undecoded(call, "metadata: must be an object");
+}
+
+/* --- updates ---
+ *
+ * Checks an update against the stored object: the version and uid that the client saw,
+ * and metadata that only the server sets. */
+
+bool call_is_declared_status(const struct call *call)
+{
+	return call->target.kind->is_custom && call_is_status(call);
+}
+
+static int refuse_no_version(struct call *call)
+{
+	struct neap_causes *causes = &call->kube->causes;
+
+	neap_causes_clear(causes);
+	neap_causes_add(causes, "FieldValueInvalid", "metadata.resourceVersion",
+			"Invalid value: 0x0: must be specified for an update");
+	return call_check_causes(call);
+}
+
+static int refuse_immutable(struct call *call, const json_t *object, const char *member)
+{
+	struct neap_causes *causes = &call->kube->causes;
+	char field[64];
+
+	(void)snprintf(field, sizeof(field), "metadata.%s", member);
+	neap_causes_clear(causes);
+	neap_causes_invalid(causes, field,
+			    json_object_get(json_object_get(object, "metadata"), member),
+			    "field is immutable");
+	return call_check_causes(call);
+}
+
+/* Metadata in the body of a status that is not checked here. */
+static bool is_passed_over(const struct call *call, const char *member)
+{
+	if (call_is_declared_status(call))
+		return true;
+	return strcmp(call->target.sub, "status") == 0 &&
+	       strcmp(call->resource, "pods") == 0 &&
+	       strcmp(member, "deletionTimestamp") == 0;
+}
+
+/* Only a deletion sets these. */
+static int check_deletion(struct call *call, const json_t *object, const json_t *before)
+{
+	static const char *const members[] = {"deletionTimestamp",
+					      "deletionGracePeriodSeconds"};
+	const json_t *meta = json_object_get(object, "metadata");
+	const json_t *was = json_object_get(before, "metadata");
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(members); i++) {
+		const json_t *value = json_object_get(meta, members[i]);
+
+		if (value && !json_is_null(value) && !is_passed_over(call, members[i]) &&
+		    !json_equal(value, json_object_get(was, members[i])))
+			return refuse_immutable(call, object, members[i]);
+	}
+	return 0;
+}
+
+/* Metadata in the body of a status is checked although it is not used. */
+static int check_unused(struct call *call, const json_t *object, const json_t *before)
+{
+	struct neap_causes *causes = &call->kube->causes;
+
+	if (strcmp(call->target.sub, "status") != 0 || call->target.kind->is_custom)
+		return 0;
+	neap_causes_clear(causes);
+	neap_kube_meta_check(call->target.kind, object, before, causes);
+	return call_check_causes(call);
+}
+
+/* A patch, a Scale and neap's own writes are changes of the stored object. */
+static bool is_put_of_client(const struct call *call)
+{
+	return call->request && !call->is_patch && !call->answers_scale;
+}
+
+int change_check_version(struct call *call, const json_t *object,
+			 const struct neap_object *newest)
+{
+	const char *version = neap_kube_meta_text(object, "resourceVersion");
+	const char *uid = neap_kube_meta_text(object, "uid");
+	int64_t number = 0;
+
+	if (*version && neap_int_parse(version, &number, NULL) < 0)
+		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
+				      "metadata.resourceVersion: Invalid value: "
+				      "\"%.40s\": it must be a whole number",
+				      version);
+	if (!number && call->target.kind->needs_version &&
+	    (*version || is_put_of_client(call)))
+		return refuse_no_version(call);
+	if (number && number != newest->version)
+		return call_conflict(call, neap_kube_modified);
+	if (*uid && strcmp(uid, newest->uid) != 0 && call->is_patch &&
+	    !call->answers_scale)
+		return call_is_declared_status(call)
+			       ? 0
+			       : refuse_immutable(call, object, "uid");
+	return *uid ? call_check_uid(call, uid, newest) : 0;
+}
+
+int change_check_meta(struct call *call, const json_t *object, const json_t *before)
+{
+	return check_deletion(call, object, before) < 0 ||
+			       check_unused(call, object, before) < 0
+		       ? -1
+		       : 0;
 }
