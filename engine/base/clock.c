@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The clocks, and times as RFC 3339 text, declared in quantity.h. The calendar arithmetic needs no time
- * zone file, lock or errno, and works the same in the hand and in a replay. */
+ * The clocks, and times as RFC 3339 text, declared in quantity.h. The calendar arithmetic
+ * needs no time zone file, lock or errno, and works the same in the hand and in a
+ * replay. */
 #include "engine/base/quantity.h"
 
 #include <inttypes.h>

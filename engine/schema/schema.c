@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Schemas: shared scalars, field lookup, paths as text; and causes, the errors of a check.
+ * Schemas: shared scalars, field lookup, paths as text; causes, the errors of a check.
  *
  * C tables have at most a few dozen fields in their usual order and are searched
  * linearly; a declared schema can have thousands, which are sorted. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Limits of values: lengths and counts, ranges, patterns, formats; logic; unique items. */
+ * Limits of values: lengths, counts, ranges, patterns, formats; logic; unique items. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
