@@ -32,9 +32,9 @@ bool neap_remote_is_filled(const struct neap_remote *remote)
 struct neap_reflector *remote_reflector(const struct neap_remote *remote,
 					const char *resource)
 {
-	for (size_t i = 0; i < remote->config.source_count; i++)
+	for (size_t i = 0; i < remote->config.resource_count; i++)
 		if (remote->reflectors[i] != NULL &&
-		    strcmp(remote->sources[i].resource, resource) == 0)
+		    strcmp(remote->resources[i].resource, resource) == 0)
 			return remote->reflectors[i];
 	return NULL;
 }
@@ -66,7 +66,7 @@ static void synced(void *arg)
 	struct neap_remote *remote = arg;
 
 	remote->synced++;
-	if (remote->synced < remote->config.source_count || remote->is_filled)
+	if (remote->synced < remote->config.resource_count || remote->is_filled)
 		return;
 	remote->is_filled = true;
 	remote->config.filled(remote->config.arg);
@@ -83,15 +83,15 @@ static void hold(struct neap_client *client, int step)
 static int reflect(struct neap_remote *remote, bool has_watch_list,
 		   struct neap_error *err)
 {
-	for (size_t i = 0; i < remote->config.source_count; i++) {
-		const struct neap_remote_source *source = &remote->sources[i];
+	for (size_t i = 0; i < remote->config.resource_count; i++) {
+		const struct neap_remote_resource *read = &remote->resources[i];
 		const struct neap_reflector_config config = {
 			.base = remote->config.base,
 			.transport = remote->config.transport,
 			.mirror = remote->of.store,
-			.kind = neap_remote_kind_find(source->resource),
-			.ns = source->ns,
-			.selector = source->selector,
+			.kind = neap_remote_kind_find(read->resource),
+			.ns = read->ns,
+			.selector = read->selector,
 			.has_watch_list = has_watch_list,
 			.changed = changed,
 			.synced = synced,
@@ -184,15 +184,15 @@ static const struct neap_client_ops ops = {
 
 static int check(const struct neap_remote_config *config, struct neap_error *err)
 {
-	if (config->source_count > REMOTE_SOURCES_MAX)
+	if (config->resource_count > REMOTE_RESOURCES_MAX)
 		return neap_error_set(err, NEAP_ETOOLARGE,
 				      "at most %d resources are read",
-				      REMOTE_SOURCES_MAX);
-	for (size_t i = 0; i < config->source_count; i++)
-		if (neap_remote_kind_find(config->sources[i].resource) == NULL)
+				      REMOTE_RESOURCES_MAX);
+	for (size_t i = 0; i < config->resource_count; i++)
+		if (neap_remote_kind_find(config->resources[i].resource) == NULL)
 			return neap_error_set(err, NEAP_EINVAL,
 					      "%s: neap reads no such resource",
-					      config->sources[i].resource);
+					      config->resources[i].resource);
 	return 0;
 }
 
@@ -212,9 +212,9 @@ int neap_remote_new(const struct neap_remote_config *config, struct neap_remote 
 		free(remote);
 		return -(int)err->code;
 	}
-	memcpy(remote->sources, config->sources,
-	       config->source_count * sizeof(*config->sources));
-	remote->config.sources = remote->sources;
+	memcpy(remote->resources, config->resources,
+	       config->resource_count * sizeof(*config->resources));
+	remote->config.resources = remote->resources;
 	remote->call = event_new(config->base, -1, 0, call, remote);
 	remote->again = event_new(config->base, -1, 0, due, remote);
 	if (remote->call == NULL || remote->again == NULL) {
@@ -232,7 +232,7 @@ void neap_remote_free(struct neap_remote *remote)
 		return;
 	remote_writes_end(remote);
 	neap_transfer_cancel(remote->asking);
-	for (size_t i = 0; i < remote->config.source_count; i++)
+	for (size_t i = 0; i < remote->config.resource_count; i++)
 		neap_reflector_free(remote->reflectors[i]);
 	if (remote->call != NULL)
 		event_free(remote->call);
@@ -266,7 +266,7 @@ json_t *neap_remote_report(const struct neap_remote *remote)
 	int64_t now = neap_clock_steady();
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < remote->config.source_count; i++)
+	for (size_t i = 0; i < remote->config.resource_count; i++)
 		if (remote->reflectors[i] != NULL)
 			neap_json_push_new(
 				&list, report_one(remote, remote->reflectors[i], now));

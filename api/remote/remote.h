@@ -13,7 +13,7 @@ struct event_base;
 struct neap_remote;
 
 /* A resource that a role reads. */
-struct neap_remote_source {
+struct neap_remote_resource {
 	const char *resource; /* of the table in kinds.c */
 	const char *ns;       /* NULL: all namespaces */
 	const char *selector; /* a field selector, "metadata.name=a"; NULL: all objects */
@@ -22,18 +22,21 @@ struct neap_remote_source {
 struct neap_remote_config {
 	struct event_base *base;
 	struct neap_transport *transport; /* outlives the client */
-	const struct neap_remote_source *sources;
-	size_t source_count;
+	const struct neap_remote_resource *resources;
+	size_t resource_count;
 	const char *manager;  /* fieldManager of its writes: "neap-scheduler" */
 	int64_t (*now)(void); /* Unix microseconds; NULL: the clock */
-	/* Called once from the loop: every source is filled, or not served. */
+	/* Called once from the loop: every resource is filled, or not served. */
 	void (*filled)(void *arg);
+	/* Whether this process may write now, asked right before each write is sent. NULL:
+	 * it may always. */
+	bool (*may_write)(void *arg);
 	void *arg;
 	const struct neap_log *log;
 };
 
 /* Asks the server for its version first, and begins to read. config is borrowed but for
- * the list of sources. */
+ * the list of resources. */
 int neap_remote_new(const struct neap_remote_config *config, struct neap_remote **ret,
 		    struct neap_error *err);
 /* Writes under way are answered: NEAP_CLIENT_UNAVAILABLE, outcome unknown. Watches must

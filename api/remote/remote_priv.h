@@ -10,7 +10,7 @@
 #include "api/remote/remote.h"
 #include "api/store/reads.h"
 
-#define REMOTE_SOURCES_MAX 16
+#define REMOTE_RESOURCES_MAX 16
 
 struct remote_write;
 TAILQ_HEAD(remote_writes, remote_write);
@@ -22,8 +22,8 @@ struct neap_remote {
 	struct event *again;
 	struct neap_transfer *asking; /* for the server's version */
 	char server[64];              /* "v1.20.2" */
-	struct neap_remote_source sources[REMOTE_SOURCES_MAX];
-	struct neap_reflector *reflectors[REMOTE_SOURCES_MAX];
+	struct neap_remote_resource resources[REMOTE_RESOURCES_MAX];
+	struct neap_reflector *reflectors[REMOTE_RESOURCES_MAX];
 	size_t synced;
 	bool is_filled;
 	struct remote_writes writes; /* without an answer */

@@ -198,6 +198,14 @@ static void add_path(const struct remote_write *write, struct neap_buf *path)
 
 static void answered(void *arg, const struct neap_transport_answer *answer);
 
+static bool may(void *arg)
+{
+	const struct neap_remote_config *config =
+		&((const struct remote_write *)arg)->remote->config;
+
+	return config->may_write == NULL || config->may_write(config->arg);
+}
+
 /* body: taken; NULL: there was no memory. */
 static void send_text(struct remote_write *write, const char *method, const char *type,
 		      char *body)
@@ -212,6 +220,7 @@ static void send_text(struct remote_write *write, const char *method, const char
 					 .timeout_usec = ASK_USEC,
 					 /* A budget's 429 is an answer. */
 					 .is_impatient = write->verb == EVICT,
+					 .may = may,
 					 .done = answered,
 					 .arg = write};
 	struct neap_error err;

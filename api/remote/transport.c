@@ -71,6 +71,7 @@ int neap_transport_ask_take(struct neap_transport *transport,
 		.rank = ask->rank,
 		.timeout_usec = ask->timeout_usec,
 		.is_impatient = ask->is_impatient,
+		.may = ask->may,
 		.data = ask->data,
 		.done = ask->done,
 		.arg = ask->arg,
@@ -177,7 +178,9 @@ static void start(struct neap_transfer *transfer)
 	transfer->state = TRANSFER_RUNNING;
 	TAILQ_INSERT_TAIL(&transport->runs, transfer, link);
 	transport->running += transfer->timeout_usec != 0;
-	if (transport_curl_start(transfer, &err) < 0) {
+	if (transfer->may != NULL && !transfer->may(transfer->arg))
+		(void)neap_error_set(&err, NEAP_EUNAVAILABLE, "it may not be sent now");
+	if (err.code != 0 || transport_curl_start(transfer, &err) < 0) {
 		(void)neap_strcopy(transfer->error, sizeof(transfer->error), err.msg);
 		transfer->is_over = true;
 	}

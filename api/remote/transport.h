@@ -78,6 +78,9 @@ struct neap_transport_ask {
 	int64_t timeout_usec; /* 0: none, for watches */
 	/* Answers that ask for patience are given to done at once. */
 	bool is_impatient;
+	/* Asked right before it is sent, which may be long after it was asked for: false,
+	 * and it ends without having been sent. NULL: it may always be. */
+	bool (*may)(void *arg);
 	/* Gets the pieces of a body with status 200 as they come; false ends the transfer,
 	 * and done is called. NULL: the whole body is given to done. */
 	bool (*data)(void *arg, const char *bytes, size_t len);

@@ -26,6 +26,7 @@ struct neap_transfer {
 	enum neap_transport_rank rank;
 	int64_t timeout_usec, asked_usec, not_before_usec;
 	bool is_impatient;
+	bool (*may)(void *arg);
 	bool (*data)(void *arg, const char *bytes, size_t len);
 	void (*done)(void *arg, const struct neap_transport_answer *answer);
 	void *arg;

@@ -15,7 +15,7 @@
 
 static const struct neap_log quiet = {.fd = STDERR_FILENO, .level = NEAP_LOG_ERROR, .program = "remote"};
 
-const struct neap_remote_source remote_rig_sources[] = {
+const struct neap_remote_resource remote_rig_resources[] = {
 	{.resource = "nodes"},
 	{.resource = "namespaces"},
 	{.resource = "poddisruptionbudgets.policy"},
@@ -27,7 +27,7 @@ const struct neap_remote_source remote_rig_sources[] = {
 	{.resource = "reservations.scheduling.koordinator.sh"},
 	{.resource = "pods"},
 };
-const size_t remote_rig_source_count = NEAP_ARRAY_LEN(remote_rig_sources);
+const size_t remote_rig_reresource_count = NEAP_ARRAY_LEN(remote_rig_resources);
 
 static void filled(void *arg)
 {
@@ -42,8 +42,8 @@ void remote_rig_start(struct remote_rig *remote, struct kube_rig *rig, const cha
 		.base = rig->base, .url = url ? url : own, .log = &quiet};
 	const struct neap_transport_keys keys = {.token = "secret"};
 	struct neap_remote_config config = {.base = rig->base,
-					    .sources = remote_rig_sources,
-					    .source_count = remote_rig_source_count,
+					    .resources = remote_rig_resources,
+					    .resource_count = remote_rig_reresource_count,
 					    .manager = "neap-scheduler",
 					    .filled = filled,
 					    .log = &quiet};

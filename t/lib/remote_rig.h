@@ -16,8 +16,8 @@ struct remote_rig {
 };
 
 /* What a scheduler reads. */
-extern const struct neap_remote_source remote_rig_sources[];
-extern const size_t remote_rig_source_count;
+extern const struct neap_remote_resource remote_rig_resources[];
+extern const size_t remote_rig_reresource_count;
 
 /* Begins, and waits until the client is filled. url: of the server; NULL: the rig's. */
 void remote_rig_start(struct remote_rig *remote, struct kube_rig *rig, const char *url);
