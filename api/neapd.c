@@ -41,32 +41,78 @@ static void describe_policy(void *arg, const char *label, json_t *row)
 		neap_node_describe_policy(daemon->node.node, label, row);
 }
 
+/* --- the loops --- */
+
+static int loops_start(struct neap_daemon *daemon, struct neap_client *client,
+		       struct neap_error *err)
+{
+	daemon->scheduler.client = client;
+	if (neap_daemon_controllers_start(&daemon->loops, client, &daemon->controllers,
+					  err) < 0)
+		return -(int)err->code;
+	daemon->control.client = client;
+	daemon->control.controllers = daemon->controllers;
+	neap_daemon_extender_set(daemon->extender,
+				 neap_daemon_controllers_scheduler(daemon->controllers));
+	return 0;
+}
+
+static void loops_end(struct neap_daemon *daemon)
+{
+	neap_daemon_extender_set(daemon->extender, NULL);
+	daemon->control.controllers = NULL;
+	daemon->control.client = daemon->scheduler.client = NULL;
+	neap_daemon_controllers_free(daemon->controllers);
+	daemon->controllers = NULL;
+}
+
+/* In a cluster they begin when this neapd leads. */
+static void begin(void *arg)
+{
+	struct neap_daemon *daemon = arg;
+	struct neap_error err = {0};
+
+	if (loops_start(daemon, neap_role_remote_client(&daemon->remote), &err) == 0)
+		return;
+	neap_log_line(&daemon->process.log, NEAP_LOG_ERROR, "%s: ending", err.msg);
+	daemon->process.exit_status = EXIT_FAILURE;
+	(void)event_base_loopbreak(daemon->process.base);
+}
+
+static void end(void *arg)
+{
+	loops_end(arg);
+}
+
 static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 {
 	const struct neap_process *process = &daemon->process;
-	struct neap_daemon_api_config api = {
+
+	daemon->loops = (struct neap_daemon_api_config){
 		.config = &process->config,
 		.log = &process->log,
 		.base = process->base,
 		.http = daemon->server.http,
 		.crds = &daemon->crds,
 	};
-
-	if (neap_role_scheduler_open(&daemon->scheduler, &daemon->policies, &api, err) <
-	    0)
+	if (neap_role_scheduler_open(&daemon->scheduler, &daemon->policies,
+				     &daemon->loops, err) < 0)
 		return -(int)err->code;
 	if ((process->config.roles & NEAP_ROLE_API) != 0 &&
-	    (neap_daemon_api_start(&api, &daemon->api, err) < 0 ||
-	     neap_daemon_controllers_start(&api, daemon->api, &daemon->controllers, err) <
-		     0))
+	    neap_daemon_api_start(&daemon->loops, &daemon->api, err) < 0)
 		return -(int)err->code;
-	daemon->server.api = daemon->scheduler.api = daemon->api;
-	daemon->control.controllers = daemon->controllers;
+	daemon->server.api = daemon->api;
 	neap_metrics_set_store(daemon->control.metrics,
 			       neap_daemon_api_store(daemon->api));
-	if (neap_daemon_extender_start(
-		    daemon->extender, process, daemon->server.tls,
-		    neap_daemon_controllers_scheduler(daemon->controllers), err) < 0)
+	if (neap_daemon_extender_start(daemon->extender, process, daemon->server.tls,
+				       err) < 0)
+		return -(int)err->code;
+	if (daemon->api != NULL &&
+	    loops_start(daemon, neap_daemon_api_client(daemon->api), err) < 0)
+		return -(int)err->code;
+	if (*process->config.kubeconfig != '\0')
+		daemon->control.remote = &daemon->remote;
+	if (neap_role_remote_start(&daemon->remote, begin, end, daemon, err) < 0)
 		return -(int)err->code;
 	neap_role_scheduler_tell(&daemon->scheduler);
 	neap_kube_declared_folder_close(&daemon->crds);
@@ -134,6 +180,7 @@ static int open_as_root(struct neap_daemon *daemon, struct neap_error *err)
 	    neap_folders_lock(config->run_dir, err) < 0 ||
 	    neap_role_node_find(&daemon->node, process, err) < 0 ||
 	    neap_role_pods_fork(&daemon->pods, process, err) < 0 ||
+	    neap_role_remote_open(&daemon->remote, process, err) < 0 ||
 	    neap_role_server_open(&daemon->server, err) < 0)
 		return -(int)err->code;
 	if (neap_daemon_extender_open(config, &daemon->extender, err) < 0)
@@ -189,14 +236,13 @@ static void clients_end(struct neap_daemon *daemon)
 {
 	neap_kube_declared_folder_close(&daemon->crds);
 	neap_role_pods_stop(&daemon->pods);
+	loops_end(daemon);
+	neap_role_remote_free(&daemon->remote);
 	neap_daemon_extender_free(daemon->extender);
 	daemon->extender = NULL;
-	daemon->control.controllers = NULL;
-	neap_daemon_controllers_free(daemon->controllers);
-	daemon->controllers = NULL;
 	neap_daemon_api_stop(daemon->api);
 	neap_role_server_stop(&daemon->server);
-	daemon->server.api = daemon->scheduler.api = NULL;
+	daemon->server.api = NULL;
 	neap_daemon_api_free(daemon->api);
 	daemon->api = NULL;
 }

@@ -117,7 +117,7 @@ static const struct row bad[] = {
 	{"a scheduler without objects",
 	 NULL,
 	 {"--roles=node,scheduler"},
-	 "--roles: scheduler and manager work on the objects of this neapd: name api, too"},
+	 "--roles: the manager works on the objects of this neapd: name api, too"},
 	{"controllers without objects",
 	 NULL,
 	 {"--roles=scheduler,controllers"},
@@ -156,12 +156,12 @@ static const struct row bad[] = {
 	{"a name with capitals",
 	 NULL,
 	 {"--node-name=Node"},
-	 "--node-name: 'Node' is no node name: lower case letters, digits, '-' and '.', as in "
+	 "--node-name: 'Node' is no name: lower case letters, digits, '-' and '.', as in "
 	 "node-1.example"},
 	{"a name that ends in a dot",
 	 NULL,
 	 {"--node-name=node."},
-	 "--node-name: 'node.' is no node name: lower case letters, digits, '-' and '.', as in "
+	 "--node-name: 'node.' is no name: lower case letters, digits, '-' and '.', as in "
 	 "node-1.example"},
 	{"a label without =",
 	 NULL,

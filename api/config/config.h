@@ -96,6 +96,12 @@ struct neap_config {
 	bool extender_plain; /* --extender-plain: without TLS, on loopback only */
 	int64_t extender_deadline_usec; /* --extender-deadline, 4s */
 	bool schedule_default; /* --schedule-default: pods of default-scheduler too */
+	char kubeconfig[256];  /* --kubeconfig; "" none */
+	int64_t api_qps, api_burst;         /* --kube-api-qps, --kube-api-burst */
+	bool leader_elect;                  /* --leader-elect */
+	char lease_ns[64], lease_name[254]; /* --leader-elect-resource-... */
+	/* --leader-elect-lease-duration, -renew-deadline, -retry-period */
+	int64_t lease_usec, lease_renew_usec, lease_retry_usec;
 	char scheduler_config[256]; /* --scheduler-config; "" none */
 	struct neap_node_label node_labels[NEAP_NODE_LABELS_MAX]; /* --node-label */
 	int node_label_count;

@@ -23,7 +23,7 @@ static int find_node_name(struct neap_config *config, struct neap_error *err)
 		return neap_error_sys(err, "--node-name: the host's name");
 	for (i = 0; host[i] != '\0'; i++)
 		host[i] = (char)tolower((unsigned char)host[i]);
-	while (option->type != NEAP_OPTION_NAME)
+	while (option->offset != offsetof(struct neap_config, node_name))
 		option++;
 	if (neap_config_set(config, option, host, err) < 0)
 		return neap_error_wrap(err, "--node-name: the host's name");
@@ -106,11 +106,29 @@ static int check_roles(const struct neap_config *config, struct neap_error *err)
 			"--roles: controllers work with the objects that this neapd "
 			"serves, and beside nobody else: name api, too; a cluster has its "
 			"kube-controller-manager");
-	if (!has_api && (config->roles & (NEAP_ROLE_SCHEDULER | NEAP_ROLE_MANAGER)) != 0)
+	if (has_api && *config->kubeconfig)
 		return neap_error_set(
 			err, NEAP_EINVAL,
-			"--roles: scheduler and manager work on the objects "
-			"of this neapd: name api, too");
+			"--kubeconfig: with the role api neapd works on its own objects: "
+			"name the others, as in --roles scheduler");
+	if (!has_api && (config->roles & NEAP_ROLE_SCHEDULER) != 0 &&
+	    !*config->kubeconfig)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"--roles: the scheduler works on objects: name api, too, for "
+			"those of this neapd, or --kubeconfig FILE for a cluster's");
+	if (!has_api && (config->roles & NEAP_ROLE_MANAGER) != 0)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "--roles: the manager works on the objects of this "
+				      "neapd: name api, too");
+	if (*config->kubeconfig &&
+	    (config->lease_usec <= config->lease_renew_usec ||
+	     config->lease_renew_usec * 10 <= config->lease_retry_usec * 12))
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"--leader-elect-lease-duration must be above "
+			"--leader-elect-renew-deadline, and that above 1.2 times "
+			"--leader-elect-retry-period");
 	if (!config->run_pods)
 		return 0;
 	if (!has_api || (config->roles & NEAP_ROLE_NODE) == 0)

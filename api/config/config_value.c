@@ -256,7 +256,7 @@ static int set_name(char *to, size_t size, const char *text, struct neap_error *
 	if (len == 0 || strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-") != len ||
 	    strchr(".-", text[0]) != NULL || strchr(".-", text[len - 1]) != NULL)
 		return neap_error_set(err, NEAP_EINVAL,
-				      "'%.80s' is no node name: lower case letters, "
+				      "'%.80s' is no name: lower case letters, "
 				      "digits, '-' and '.', as in node-1.example",
 				      text);
 	return set_text(to, size, text, err);

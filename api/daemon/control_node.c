@@ -12,6 +12,7 @@
 #include "api/daemon/api.h"
 #include "api/daemon/controllers.h"
 #include "api/daemon/role_policies.h"
+#include "api/daemon/role_remote.h"
 #include "api/daemon/start.h"
 #include "api/schedule/view.h"
 
@@ -60,7 +61,12 @@ static bool control_is_ready(void *arg, const char **ret_why_not)
 static bool control_is_started(void *arg, const char **ret_why_not)
 {
 	const struct neap_role_node *node = node_of(arg);
+	const struct neap_role_remote *remote = ((struct neap_role_control *)arg)->remote;
 
+	if (remote != NULL && node->process->is_up && !remote->is_filled) {
+		*ret_why_not = "neapd is still reading the cluster";
+		return false;
+	}
 	*ret_why_not = "neapd is starting";
 	return node->node != NULL ? neap_node_is_ready(node->node, ret_why_not)
 				  : node->process->is_up;
@@ -105,15 +111,15 @@ static bool view_of(void *arg, struct neap_look_view *ret, const char **ret_why_
 		neap_daemon_controllers_scheduler(role->controllers);
 	struct neap_schedule_view view;
 
-	*ret_why_not = (roles & NEAP_ROLE_API) == 0 || (roles & NEAP_ROLE_SCHEDULER) == 0
-			       ? "this neapd has not the roles api and scheduler"
+	*ret_why_not = (roles & NEAP_ROLE_SCHEDULER) == 0
+			       ? "this neapd has not the role scheduler"
 			       : "neapd is still reading the cluster";
+	if (role->remote != NULL && !neap_role_remote_is_ready(role->remote, ret_why_not))
+		return false;
 	if (scheduler == NULL || !neap_scheduler_view(scheduler, &view))
 		return false;
-	*ret = (struct neap_look_view){.cluster = view.cluster,
-				       .decide = view.decide,
-				       .client =
-					       neap_daemon_api_client(role->server->api)};
+	*ret = (struct neap_look_view){
+		.cluster = view.cluster, .decide = view.decide, .client = role->client};
 	return true;
 }
 

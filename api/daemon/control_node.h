@@ -14,12 +14,16 @@ struct neap_control_policies;
 struct neap_daemon_controllers;
 struct neap_look;
 struct neap_metrics;
+struct neap_client;
+struct neap_role_remote;
 
 /* The parts that it answers for; borrowed. */
 struct neap_role_control {
 	struct neap_role_node *node;
 	struct neap_role_server *server;
 	const struct neap_daemon_controllers *controllers; /* NULL: none yet */
+	struct neap_client *client;            /* of the controllers; NULL: none yet */
+	const struct neap_role_remote *remote; /* NULL: the objects are neapd's own */
 	struct neap_control *control;
 	struct neap_control_policies *policies;
 	struct neap_control_audit *audit;

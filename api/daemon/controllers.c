@@ -22,6 +22,8 @@ struct neap_daemon_controllers {
 static const char *const names[] = {"koord-scheduler", "neap-scheduler",
 				    "default-scheduler", NULL};
 static const char *const own_names[] = {"koord-scheduler", "neap-scheduler", NULL};
+/* In a cluster: beside a koord-scheduler, too. */
+static const char *const cluster_names[] = {"neap-scheduler", NULL};
 
 static int workload_start(struct neap_daemon_controllers *controllers,
 			  const struct neap_workload_config *config, int64_t grace_usec,
@@ -36,7 +38,7 @@ static int workload_start(struct neap_daemon_controllers *controllers,
 }
 
 int neap_daemon_controllers_start(const struct neap_daemon_api_config *config,
-				  const struct neap_daemon_api *api,
+				  struct neap_client *client,
 				  struct neap_daemon_controllers **ret,
 				  struct neap_error *err)
 {
@@ -44,13 +46,15 @@ int neap_daemon_controllers_start(const struct neap_daemon_api_config *config,
 	const struct neap_config *options = config->config;
 	const struct neap_workload_config workload = {
 		.base = config->base,
-		.client = neap_daemon_api_client(api),
+		.client = client,
 		.log = config->log,
 	};
 	const struct neap_scheduler_config scheduler = {
 		.base = config->base,
 		.client = workload.client,
-		.names = options->schedule_default ? names : own_names,
+		.names = *options->kubeconfig        ? cluster_names
+			 : options->schedule_default ? names
+						     : own_names,
 		.more = config->more,
 		.matcher = config->matcher,
 		.purse = config->purse,

@@ -10,16 +10,16 @@
 struct neap_daemon_controllers;
 struct neap_scheduler;
 
-/* Those of config->roles; after the API has started, whose parts it works with. After an
- * error *ret is to be freed all the same. */
+/* Those of config->roles, on what the client shows, which outlives them. After an error
+ * *ret is to be freed all the same. */
 int neap_daemon_controllers_start(const struct neap_daemon_api_config *config,
-				  const struct neap_daemon_api *api,
+				  struct neap_client *client,
 				  struct neap_daemon_controllers **ret,
 				  struct neap_error *err);
 /* NULL without the role. */
 struct neap_scheduler *
 neap_daemon_controllers_scheduler(const struct neap_daemon_controllers *controllers);
-/* Before the API stops. NULL is fine. */
+/* Before the client ends. NULL is fine. */
 void neap_daemon_controllers_free(struct neap_daemon_controllers *controllers);
 
 #endif

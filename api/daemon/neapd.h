@@ -13,6 +13,7 @@
 #include "api/daemon/role_node.h"
 #include "api/daemon/role_pods.h"
 #include "api/daemon/role_policies.h"
+#include "api/daemon/role_remote.h"
 #include "api/daemon/role_scheduler.h"
 #include "api/daemon/role_server.h"
 #include "api/daemon/service_status.h"
@@ -33,10 +34,12 @@ struct neap_daemon {
 	struct neap_role_server server;
 	struct neap_role_control control;
 	struct neap_role_scheduler scheduler;
+	struct neap_role_remote remote;
 	struct neap_role_pods pods;
 	struct neap_kube_declared_folder crds;       /* until the API has started */
 	struct neap_daemon_api *api;                 /* NULL without the role */
-	struct neap_daemon_controllers *controllers; /* NULL without the role api */
+	struct neap_daemon_api_config loops;         /* what controllers start with */
+	struct neap_daemon_controllers *controllers; /* NULL: none yet */
 	struct neap_daemon_extender *extender;       /* NULL without --extender-listen */
 	struct neap_service service;
 	struct neap_ticks ticks;

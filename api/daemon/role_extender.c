@@ -63,7 +63,7 @@ static void tell(const struct neap_daemon_extender *extender,
 
 int neap_daemon_extender_start(struct neap_daemon_extender *extender,
 			       const struct neap_process *process, struct neap_tls *tls,
-			       struct neap_scheduler *scheduler, struct neap_error *err)
+			       struct neap_error *err)
 {
 	const struct neap_config *options = &process->config;
 	bool is_plain = options->extender_plain;
@@ -101,8 +101,14 @@ int neap_daemon_extender_start(struct neap_daemon_extender *extender,
 		return -(int)err->code;
 	extender->fd = -1;
 	config.http = extender->http;
-	config.scheduler = scheduler;
 	return neap_extender_new(&config, &extender->extender, err);
+}
+
+void neap_daemon_extender_set(struct neap_daemon_extender *extender,
+			      struct neap_scheduler *scheduler)
+{
+	if (extender && extender->extender)
+		neap_extender_set_scheduler(extender->extender, scheduler);
 }
 
 void neap_daemon_extender_free(struct neap_daemon_extender *extender)

@@ -14,11 +14,14 @@ struct neap_tls;
 /* Opens its socket, as root if neapd has it. *ret stays NULL when the option is off. */
 int neap_daemon_extender_open(const struct neap_config *config,
 			      struct neap_daemon_extender **ret, struct neap_error *err);
-/* Starts to serve for the scheduler, which may be NULL. Everything is borrowed. Does
- * nothing when extender is NULL. */
+/* Starts to serve; every request gets 503 until there is a scheduler. Everything is
+ * borrowed. Does nothing when extender is NULL, here and below. */
 int neap_daemon_extender_start(struct neap_daemon_extender *extender,
 			       const struct neap_process *process, struct neap_tls *tls,
-			       struct neap_scheduler *scheduler, struct neap_error *err);
+			       struct neap_error *err);
+/* The scheduler answers from now on; NULL: none does. */
+void neap_daemon_extender_set(struct neap_daemon_extender *extender,
+			      struct neap_scheduler *scheduler);
 /* Call it before the controllers end. NULL is fine. */
 void neap_daemon_extender_free(struct neap_daemon_extender *extender);
 

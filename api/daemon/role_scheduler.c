@@ -108,9 +108,9 @@ static void tell_pod(void *arg, const struct neap_pod *pod, const char *label,
 					      .reason = "ReservationPolicyFailed",
 					      .component = pod->scheduler};
 
-	if (role->api != NULL)
+	if (role->client != NULL)
 		neap_client_note(
-			neap_daemon_api_client(role->api), &note,
+			role->client, &note,
 			"Policy %s failed, and the owners of reservations decide: %s",
 			label, why);
 }

@@ -8,7 +8,7 @@
 #include "api/daemon/process.h"
 #include "lua/call/purse.h"
 
-struct neap_daemon_api;
+struct neap_client;
 struct neap_daemon_api_config;
 struct neap_policies_reserve;
 struct neap_role_policies;
@@ -23,7 +23,7 @@ struct neap_role_scheduler {
 	struct neap_schedule_policies *placing; /* policies about nodes */
 	struct neap_policies_reserve *matching; /* policies about reservations */
 	struct neap_purse purse;                /* CPU time of both */
-	const struct neap_daemon_api *api;      /* takes its events; NULL: no events */
+	struct neap_client *client;             /* takes its events; NULL: no events */
 };
 
 /* Reads --scheduler-config if it is given, as root if neapd has it. process is

@@ -138,6 +138,8 @@ void bind_verb(void *arg, struct neap_http_request *request)
 		neap_http_answer_denied(request, extender->bind_role);
 		return;
 	}
+	if (!extender_is_open(extender, request))
+		return;
 	if (neap_extender_read_binding(body, len, &args, node, &err) < 0) {
 		answer_malformed(request, &err);
 		return;

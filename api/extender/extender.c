@@ -270,6 +270,8 @@ static void filter(void *arg, struct neap_http_request *request)
 	static const struct about_nodes verb = {neap_decide_rows, answer_filter,
 						fail_filter};
 
+	if (!extender_is_open(arg, request))
+		return;
 	judge(arg, request, &verb);
 }
 
@@ -286,6 +288,8 @@ static void prioritize(void *arg, struct neap_http_request *request)
 	static const struct about_nodes verb = {neap_decide_scores, answer_prioritize,
 						fail_prioritize};
 
+	if (!extender_is_open(arg, request))
+		return;
 	judge(arg, request, &verb);
 }
 
@@ -393,6 +397,8 @@ static void preempt(void *arg, struct neap_http_request *request)
 	size_t len;
 	const char *body = neap_http_body_get(request, &len);
 
+	if (!extender_is_open(arg, request))
+		return;
 	neap_buf_init(&out, NEAP_BUF_REPLY);
 	if (neap_extender_read_victims(body, len, &question.args, &err) < 0 ||
 	    (question_open(&question, &err) < 0 && err.code == NEAP_EINVAL)) {
@@ -403,6 +409,32 @@ static void preempt(void *arg, struct neap_http_request *request)
 		answer_take(request, &out);
 	}
 	question_done(&question);
+}
+
+/* --- who answers --- */
+
+bool extender_is_open(const struct neap_extender *extender,
+		      struct neap_http_request *request)
+{
+	struct neap_error err;
+
+	if (extender->scheduler)
+		return true;
+	(void)neap_error_set(&err, NEAP_EUNAVAILABLE,
+			     "this neapd does not lead, or still reads the cluster: "
+			     "another one answers");
+	neap_http_answer_error(request, &err);
+	return false;
+}
+
+void neap_extender_set_scheduler(struct neap_extender *extender,
+				 struct neap_scheduler *scheduler)
+{
+	extender->scheduler = scheduler;
+	/* Rows of another picture. */
+	likely_done(&extender->likely);
+	extender->likely = (struct likely){0};
+	extender->first = 0;
 }
 
 /* --- routes --- */

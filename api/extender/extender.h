@@ -34,7 +34,8 @@ struct neap_extender;
 struct neap_extender_config {
 	struct neap_http
 		*http; /* without other routes; freed before neap_extender_free */
-	struct neap_scheduler *scheduler; /* outlives http */
+	/* Outlives http, or is replaced before its end. NULL: none yet. */
+	struct neap_scheduler *scheduler;
 	/* The lowest role that may bind, at least editor, for users with a certificate.
 	 * NEAP_HTTP_UNSET: no such route. */
 	enum neap_http_role bind_role;
@@ -45,6 +46,10 @@ struct neap_extender_config {
 
 int neap_extender_new(const struct neap_extender_config *config,
 		      struct neap_extender **ret, struct neap_error *err);
+/* Another scheduler answers from now on. NULL: none does, and every request gets 503, so
+ * that whoever asks goes to another neapd. */
+void neap_extender_set_scheduler(struct neap_extender *extender,
+				 struct neap_scheduler *scheduler);
 /* NULL is fine. */
 void neap_extender_free(struct neap_extender *extender);
 

@@ -91,6 +91,9 @@ void answer_victims(const struct question *question, size_t index, struct neap_b
 
 void bind_verb(void *arg, struct neap_http_request *request);
 /* Detaches bindings in progress, which finish without the extender. */
+/* False: no scheduler works here, which was answered. */
+bool extender_is_open(const struct neap_extender *extender,
+		      struct neap_http_request *request);
 void bind_leave_all(struct neap_extender *extender);
 
 #endif

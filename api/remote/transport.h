@@ -109,6 +109,9 @@ int neap_transport_ask_take(struct neap_transport *transport,
 			    struct neap_error *err);
 /* done will not be called. NULL is fine. */
 void neap_transfer_cancel(struct neap_transfer *transfer);
+/* Host (without brackets) and port of a URL, of a server or a proxy. NEAP_EINVAL. */
+int neap_transport_address(const char *url, char *host, size_t size, uint16_t *ret_port,
+			   struct neap_error *err);
 struct neap_transport_counts
 neap_transport_counts(const struct neap_transport *transport);
 

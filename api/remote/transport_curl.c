@@ -389,7 +389,7 @@ int neap_transport_set_keys(struct neap_transport *transport,
 			    const struct neap_transport_keys *keys,
 			    struct neap_error *err)
 {
-	const struct neap_transport_config *config = &transport->config;
+	const struct curl_slist *extra;
 	struct curl_slist *headers = NULL;
 	neap_auto_free char *bearer = NULL;
 	bool is_fine = set_text(&transport->ca, keys->ca) &&
@@ -404,8 +404,8 @@ int neap_transport_set_keys(struct neap_transport *transport,
 		bearer = neap_asprintf("Authorization: Bearer %s", keys->token);
 		is_fine = bearer != NULL && add_header(&headers, bearer);
 	}
-	for (size_t i = 0; is_fine && config->headers != NULL && config->headers[i]; i++)
-		is_fine = add_header(&headers, config->headers[i]);
+	for (extra = transport->extra; is_fine && extra != NULL; extra = extra->next)
+		is_fine = add_header(&headers, extra->data);
 	if (is_fine && transport->host != NULL)
 		is_fine = add_header(&headers, transport->host);
 	if (!is_fine) {
@@ -467,9 +467,36 @@ static bool set_names(struct neap_transport *transport, const char *text)
 	return is_fine;
 }
 
+int neap_transport_address(const char *text, char *host, size_t size, uint16_t *ret_port,
+			   struct neap_error *err)
+{
+	CURLU *url = curl_url();
+	char *name = NULL, *port = NULL;
+	bool is_fine =
+		url != NULL &&
+		curl_url_set(url, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME) ==
+			CURLUE_OK &&
+		curl_url_get(url, CURLUPART_HOST, &name, 0) == CURLUE_OK &&
+		curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK;
+
+	if (is_fine) {
+		is_fine = neap_strcopy(host, size, name + (name[0] == '['));
+		host[strcspn(host, "]")] = '\0';
+		*ret_port = (uint16_t)strtoul(port, NULL, 10);
+	}
+	curl_free(name);
+	curl_free(port);
+	curl_url_cleanup(url);
+	return is_fine ? 0
+		       : neap_error_set(err, NEAP_EINVAL,
+					"%s: a URL with a host and a port is expected",
+					text);
+}
+
 int transport_curl_open(struct neap_transport *transport, struct neap_error *err)
 {
 	const struct neap_transport_config *config = &transport->config;
+	const char *const *header;
 
 	transport->multi = curl_multi_init();
 	transport->timer = event_new(config->base, -1, 0, on_timer, transport);
@@ -490,6 +517,9 @@ int transport_curl_open(struct neap_transport *transport, struct neap_error *err
 	    (config->proxy != NULL && !set_names(transport, config->proxy)))
 		return neap_error_set(err, NEAP_EINVAL, "%s: no URL of a server",
 				      config->url);
+	for (header = config->headers; header != NULL && *header != NULL; header++)
+		if (!add_header(&transport->extra, *header))
+			return neap_error_nomem(err);
 	(void)curl_multi_setopt(transport->multi, CURLMOPT_SOCKETFUNCTION, set_socket);
 	(void)curl_multi_setopt(transport->multi, CURLMOPT_SOCKETDATA, transport);
 	(void)curl_multi_setopt(transport->multi, CURLMOPT_TIMERFUNCTION, set_timer);
@@ -508,6 +538,7 @@ void transport_curl_shut(struct neap_transport *transport)
 		(void)close(transport->spare_fd);
 	neap_map_free(transport->warnings);
 	curl_slist_free_all(transport->headers);
+	curl_slist_free_all(transport->extra);
 	curl_slist_free_all(transport->resolve);
 	curl_slist_free_all(transport->connect_to);
 	free(transport->url);

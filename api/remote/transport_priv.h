@@ -67,7 +67,7 @@ struct neap_transport {
 	char *url, *proxy, *agent;
 	char *host; /* header, where the URL has another name; NULL */
 	char *ca, *cert, *key, *bearer, *user, *password;
-	struct curl_slist *headers, *resolve, *connect_to;
+	struct curl_slist *headers, *extra, *resolve, *connect_to;
 	struct neap_map *warnings; /* texts that were logged */
 };
 

@@ -99,6 +99,14 @@ real_api_start()
 		--listen-client-urls "http://127.0.0.1:$((port + 1))" --advertise-client-urls "http://127.0.0.1:$((port + 1))" \
 		--listen-peer-urls "http://127.0.0.1:$((port + 2))" --initial-advertise-peer-urls "http://127.0.0.1:$((port + 2))" \
 		--initial-cluster "default=http://127.0.0.1:$((port + 2))"
+	REAL_FLAGS=("$@")
+	real_apiserver_start
+}
+
+# The kube-apiserver alone, also once more after it was ended.
+real_apiserver_start()
+{
+	local dir=$WORK/real port=${REAL_URL##*:}
 	peer_start kube-apiserver "$PEER_BIN/kube-apiserver" --etcd-servers "http://127.0.0.1:$((port + 1))" \
 		--bind-address 127.0.0.1 --advertise-address 127.0.0.1 --secure-port "$port" --insecure-port 0 \
 		--cert-dir "$dir" --tls-cert-file "$dir/api.crt" --tls-private-key-file "$dir/api.key" --client-ca-file "$dir/ca.crt" \
@@ -107,7 +115,7 @@ real_api_start()
 		--service-account-signing-key-file "$dir/sa.key" --service-cluster-ip-range 10.0.0.0/24 \
 		--endpoint-reconciler-type none --disable-admission-plugins ServiceAccount,TaintNodesByCondition \
 		--allow-privileged=true \
-		--max-requests-inflight 2000 --max-mutating-requests-inflight 1000 "$@"
+		--max-requests-inflight 2000 --max-mutating-requests-inflight 1000 "${REAL_FLAGS[@]}"
 	eventually 30 real_ready
 }
 

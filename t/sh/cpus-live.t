@@ -200,7 +200,7 @@ check "of kind reservation there is none" fails 1 "a policy of kind reservation 
 check "a shadow ends" "${C[@]}" policy delete --shadow score/spread
 check "its reader needs the scheduler" neapd_end TERM
 check "it starts without one" start --policy none --roles api --dry-run --listen "127.0.0.1:$PORT"
-check "... which is said" fails 1 "has not the roles api and scheduler" cpus
+check "... which is said" fails 1 "has not the role scheduler" cpus
 check "it ends" neapd_end TERM
 
 # --- a reservation: four CPUs that are kept, and the pod that uses them ---

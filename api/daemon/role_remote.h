@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The objects of a real kube-apiserver (--kubeconfig) in a running neapd: who connects to
+ * it, the credentials and their rotation, the client of the loops, and the Lease that says
+ * which of several neapds works. */
+#ifndef NEAP_API_DAEMON_ROLE_REMOTE_H
+#define NEAP_API_DAEMON_ROLE_REMOTE_H
+
+#include "api/daemon/process.h"
+#include "api/remote/lease.h"
+#include "api/remote/remote.h"
+
+struct event;
+struct neap_dialer;
+struct neap_remote_target;
+
+/* Files that hold credentials, in the order of their numbers. */
+enum neap_remote_file {
+	NEAP_REMOTE_CA,
+	NEAP_REMOTE_CERT,
+	NEAP_REMOTE_KEY,
+	NEAP_REMOTE_TOKEN,
+	NEAP_REMOTE_FILES
+};
+
+struct neap_role_remote {
+	const struct neap_process *process;
+	struct neap_remote_target *target; /* NULL without --kubeconfig */
+	struct neap_dialer *dialer;
+	int numbers[NEAP_REMOTE_FILES]; /* of the dialer's files; -1: there is none */
+	char *texts[NEAP_REMOTE_FILES]; /* as they were read last */
+	unsigned waiting;               /* files not read yet for the first time */
+	bool is_token_due, is_gone;
+	struct event *heard, *refresh;
+	int64_t read_usec; /* when keys and certificates were read last, monotonic */
+	struct neap_transport *transport;
+	struct neap_remote *remote;
+	struct neap_lease *lease; /* NULL with --leader-elect=false */
+	/* The loops may begin; must end. Called in turns. */
+	void (*begin)(void *arg);
+	void (*end)(void *arg);
+	void *arg;
+	bool is_filled, is_leading, has_begun;
+};
+
+/* Finds the server and forks who connects to it; as root, if neapd has it. Does nothing
+ * without --kubeconfig. process is borrowed. */
+int neap_role_remote_open(struct neap_role_remote *role,
+			  const struct neap_process *process, struct neap_error *err);
+/* Begins to read; as the loop's user. begin is called when the client is filled and this
+ * neapd leads; end when it leads no more. */
+int neap_role_remote_start(struct neap_role_remote *role, void (*begin)(void *arg),
+			   void (*end)(void *arg), void *arg, struct neap_error *err);
+/* NULL without --kubeconfig. */
+struct neap_client *neap_role_remote_client(const struct neap_role_remote *role);
+/* Whether the loops work; else *ret_why says why not yet. */
+bool neap_role_remote_is_ready(const struct neap_role_remote *role, const char **ret_why);
+/* Loops have ended. Gives the Lease up, for a second at most, and lets go. */
+void neap_role_remote_free(struct neap_role_remote *role);
+
+#endif

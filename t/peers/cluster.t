@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# neapd as the scheduler of a cluster: the objects are those of a real kube-apiserver with
+# etcd, kubectl is real, and neapd has nothing but a kubeconfig. Pods, exclusive CPUs and
+# Reservations come out as on one machine; the server is stopped and started; of two
+# neapds one works, and the other takes over.
+cd "$(dirname "$0")/../.." || exit 1
+. t/lib/tap.sh
+. t/peers/lib.sh
+need_peers etcd kube-apiserver kubectl
+for tool in jq openssl; do command -v $tool >/dev/null || skip_all "$tool is not installed"; done
+tap_start
+peers_trap
+peer_ports 3
+
+kube() { "$PEER_BIN/kubectl" --kubeconfig "$REAL_CONFIG" "$@"; }
+
+# scheduler_start NAME [OPTION...]: until it answers.
+scheduler_start()
+{
+	local dir=$WORK/$1
+	mkdir -p "$dir" && chmod 1777 "$dir"
+	peer_start "$1" "$BUILD/neapd" --run-dir "$dir/run" --data-dir "$dir/data" --unix-socket "$dir/neap.sock" \
+		--share-dir . --user nobody --policy none --roles scheduler --kubeconfig "$REAL_CONFIG" \
+		--leader-elect-lease-duration 3s --leader-elect-renew-deadline 2s --leader-elect-retry-period 500ms "${@:2}"
+	eventually 30 ready "$1"
+}
+ready() { curl -sf --unix-socket "$WORK/$1/neap.sock" http://n/readyz; }
+holder() { kube get lease -n kube-system neap-scheduler -o jsonpath='{.spec.holderIdentity}'; }
+
+node_make() # NAME
+{
+	kube create -f - <<-EOF >/dev/null
+	{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "$1"}}
+	EOF
+	kube get node "$1" -o json | jq '.status = {allocatable: {cpu: "8", memory: "16Gi", pods: "110"},
+		capacity: {cpu: "8", memory: "16Gi", pods: "110"}, conditions: [{type: "Ready", status: "True"}]}' |
+		kube replace --raw "/api/v1/nodes/$1/status" -f - >/dev/null
+}
+
+# pod_make NAME CPUS [LABELS] [QOS] [POLICY]
+pod_make()
+{
+	jq -n --arg name "$1" --arg cpu "$2" --argjson labels "{${3:-}}" --arg qos "${4:-}" --arg policy "${5:-}" '{
+		apiVersion: "v1", kind: "Pod",
+		metadata: {name: $name, namespace: "default",
+			labels: ($labels + if $qos != "" then {"koordinator.sh/qosClass": $qos} else {} end),
+			annotations: (if $policy != "" then {"scheduling.koordinator.sh/resource-spec":
+				({preferredCPUBindPolicy: $policy} | tojson)} else {} end)},
+		spec: {schedulerName: "neap-scheduler",
+			priorityClassName: (if $qos != "" then "koord-prod" else null end),
+			containers: [{name: "c", image: "i", resources: {requests: {cpu: $cpu, memory: "64Mi"},
+				limits: (if $qos != "" then {cpu: $cpu, memory: "64Mi"} else {} end)}}]}}' | kube create -f - >/dev/null
+}
+node_of() { kube get pod "$1" -o jsonpath='{.spec.nodeName}'; }
+is_placed() { [ -n "$(node_of "$1")" ]; }
+
+check "a kube-apiserver starts" real_api_start "$PEER_PORT"
+kube apply -f doc/deploy/crds >/dev/null
+kube create -f - >/dev/null <<'EOF'
+{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "koord-prod"}, "value": 9500}
+EOF
+for n in a b c; do node_make "node-$n"; done
+
+check "neapd reads the cluster of a kubeconfig and is ready" scheduler_start one
+check "... and holds its Lease" eventually 10 has "$(holder)" "_"
+for i in 1 2 3 4 5 6; do pod_make "p$i" 2; done
+check "pods are placed" eventually 30 is_placed p6
+check "... all of them" eventually 30 eval 'for i in 1 2 3 4 5; do is_placed p$i || exit 1; done'
+pod_make big 9
+refused() { kube get pod big -o jsonpath='{.status.conditions[?(@.type=="PodScheduled")].message}'; }
+check "one that fits nowhere is told why" eventually 30 eval 'has "$(refused)" "0/3 nodes are available: 3 Insufficient cpu"'
+events() { kube get events -o json | jq -r '.items[] | "\(.reason) \(.involvedObject.name)"'; }
+check "events say what happened" eventually 30 eval 'has "$(events)" "Scheduled p1" && has "$(events)" "FailedScheduling big"'
+kube delete pod big p1 p2 p3 p4 p5 p6 --grace-period=0 --force >/dev/null 2>&1
+
+# --- exclusive CPUs ---
+
+topology_make() # NODE
+{
+	jq -n --arg name "$1" '{apiVersion: "topology.node.k8s.io/v1alpha1", kind: "NodeResourceTopology",
+		metadata: {name: $name, annotations: {
+			"node.koordinator.sh/cpu-topology": ({detail: [range(8) | {id: ., core: (. / 2 | floor), socket: 0, node: 0}]} | tojson)}},
+		topologyPolicies: ["None"], zones: [{name: "node-0", type: "Node", resources: [
+			{name: "cpu", capacity: "8", allocatable: "8", available: "8"}]}]}' | kube create -f - >/dev/null
+}
+for n in a b c; do topology_make "node-$n"; done
+for i in 1 2 3; do pod_make "lsr$i" 4 '' LSR FullPCPUs; done
+cpus_of()
+{
+	kube get pods -o json | jq -r '.items[] | select(.metadata.annotations["scheduling.koordinator.sh/resource-status"] != null)
+		| .spec.nodeName + " " + (.metadata.annotations["scheduling.koordinator.sh/resource-status"] | fromjson | .cpuset)'
+}
+check "pods of class LSR get CPUs of their own" eventually 30 eval '[ "$(cpus_of | wc -l)" = 3 ]'
+check "... no CPU twice" is "$(cpus_of | sort | uniq -d)" ""
+kube delete pod lsr1 lsr2 lsr3 --grace-period=0 --force >/dev/null 2>&1
+
+# --- a Reservation ---
+
+kube create -f - >/dev/null <<'EOF'
+apiVersion: scheduling.koordinator.sh/v1alpha1
+kind: Reservation
+metadata: {name: kept}
+spec:
+  ttl: 1h
+  owners: [{labelSelector: {matchLabels: {app: web}}}]
+  template:
+    spec:
+      schedulerName: neap-scheduler
+      containers: [{name: c, image: i, resources: {requests: {cpu: "6"}}}]
+EOF
+phase() { kube get reservation kept -o jsonpath='{.status.phase} {.status.nodeName}'; }
+check "a Reservation becomes Available" eventually 30 eval 'has "$(phase)" "Available node-"'
+kept=$(phase)
+pod_make owner 6 '"app": "web"'
+check "its owner lands in it" eventually 30 eval 'is_placed owner && is "$(node_of owner)" "${kept#* }"'
+owners() { kube get reservation kept -o jsonpath='{.status.currentOwners[0].name}'; }
+check "... and is its owner by name" eventually 30 eval 'is "$(owners)" owner'
+
+# --- the server goes away, and comes back ---
+
+kill "$PEER_PID_kube_apiserver"
+wait "$PEER_PID_kube_apiserver" 2>/dev/null
+sleep 3
+check "the kube-apiserver is started again" real_apiserver_start
+pod_make later 1
+check "after a restart of the server pods are placed again" eventually 60 is_placed later
+
+# --- two neapds ---
+
+before=$(holder)
+check "a second neapd follows" scheduler_start two
+check "... and does not lead" is "$(holder)" "$before"
+kill -9 "$PEER_PID_one"
+wait "$PEER_PID_one" 2>/dev/null
+pod_make after-kill 1
+check "when the leader is killed, the other one takes over" eventually 30 is_placed after-kill
+check "... by the Lease" eval '[ "$(holder)" != "$before" ]'
+before=$(holder)
+scheduler_start three
+kill "$PEER_PID_two"
+wait "$PEER_PID_two" 2>/dev/null
+check "one that ends gives the Lease up" eventually 10 eval '[ "$(holder)" != "$before" ] && [ -n "$(holder)" ]'
+pod_make after-end 1
+check "... and the third works" eventually 30 is_placed after-end
+tap_end
