@@ -86,7 +86,8 @@ static void keep(struct neap_frames *frames, const char *at, size_t len)
 			neap_buf_add(&frames->value, at, len);
 		return;
 	}
-	neap_buf_add(&frames->rest, at, len);
+	if (frames->depth > 0)
+		neap_buf_add(&frames->rest, at, len);
 }
 
 /* A value begins outside of braces: anything but a brace there is no object. */

@@ -18,7 +18,8 @@
 #include "engine/json/json.h"
 #include "engine/log/log.h"
 
-#define TIME_BYTES 32
+#define TIME_BYTES    32
+#define RELEASE_TRIES 5
 
 struct neap_lease {
 	struct neap_lease_config config;
@@ -33,6 +34,7 @@ struct neap_lease {
 	int64_t renewed_usec; /* when the last renewal that came about was asked for */
 	bool is_leading;
 	bool is_optimistic; /* the renewal under way goes by what was seen last */
+	int release_tries;
 	void (*released)(void *arg);
 	void *released_arg;
 };
@@ -327,20 +329,51 @@ static void due(evutil_socket_t fd, short what, void *arg)
 
 /* --- release --- */
 
+static void free_it(struct neap_lease *lease);
+
 static void freed(void *arg, const struct neap_transport_answer *answer)
 {
 	struct neap_lease *lease = arg;
 
-	(void)answer; /* else it runs out by itself */
 	lease->transfer = NULL;
-	lease->released(lease->released_arg);
+	/* A renewal that was on its way came about. Otherwise it runs out by itself. */
+	if (answer->status == 409 && ++lease->release_tries < RELEASE_TRIES)
+		free_it(lease);
+	else
+		lease->released(lease->released_arg);
+}
+
+static void looked_to_free(void *arg, const struct neap_transport_answer *answer)
+{
+	struct neap_lease *lease = arg;
+	char now[TIME_BYTES], *body = NULL;
+	struct neap_error err;
+	json_t *record, *spec;
+
+	lease->transfer = NULL;
+	if (answer->status == 200 &&
+	    neap_remote_parse(answer->body, answer->len, &record, &err) == 0) {
+		see_take(lease, record);
+		spec = is_mine(lease) ? make_spec(lease) : NULL;
+		(void)neap_time_format(neap_clock_unix(), 6, now, sizeof(now));
+		neap_json_set_text(spec, "holderIdentity", "");
+		neap_json_set_text(spec, "acquireTime", now);
+		neap_json_set_int(spec, "leaseDurationSeconds", 1);
+		body = spec ? make_body(lease, spec) : NULL;
+	}
+	if (body == NULL || !ask(lease, "PUT", body, true, freed))
+		lease->released(lease->released_arg);
+}
+
+static void free_it(struct neap_lease *lease)
+{
+	if (!ask(lease, "GET", NULL, true, looked_to_free))
+		lease->released(lease->released_arg);
 }
 
 void neap_lease_release(struct neap_lease *lease, void (*done)(void *arg), void *arg)
 {
-	bool is_held = neap_lease_is_held(lease) && is_mine(lease);
-	json_t *spec = is_held ? make_spec(lease) : NULL;
-	char *body = NULL;
+	bool is_held = neap_lease_is_held(lease);
 
 	neap_transfer_cancel(lease->transfer);
 	lease->transfer = NULL;
@@ -349,14 +382,9 @@ void neap_lease_release(struct neap_lease *lease, void (*done)(void *arg), void 
 	(void)event_del(lease->deadline);
 	lease->released = done;
 	lease->released_arg = arg;
-	if (spec != NULL) {
-		neap_json_set_text(spec, "holderIdentity", "");
-		neap_json_set_int(spec, "leaseDurationSeconds", 1);
-		(void)json_object_set(spec, "acquireTime",
-				      json_object_get(spec, "renewTime"));
-		body = make_body(lease, spec);
-	}
-	if (body == NULL || !ask(lease, "PUT", body, true, freed))
+	if (is_held)
+		free_it(lease);
+	else
 		done(arg);
 }
 
