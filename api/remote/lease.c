@@ -356,7 +356,7 @@ static void looked_to_free(void *arg, const struct neap_transport_answer *answer
 		see_take(lease, record);
 		spec = is_mine(lease) ? make_spec(lease) : NULL;
 		(void)neap_time_format(neap_clock_unix(), 6, now, sizeof(now));
-		neap_json_set_text(spec, "holderIdentity", "");
+		(void)json_object_set_new(spec, "holderIdentity", json_string(""));
 		neap_json_set_text(spec, "acquireTime", now);
 		neap_json_set_int(spec, "leaseDurationSeconds", 1);
 		body = spec ? make_body(lease, spec) : NULL;
