@@ -6,18 +6,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "engine/base/file.h"
 #include "t/lib/dialer_rig.h"
 
 #define SHORT_USEC 300000
@@ -153,6 +159,93 @@ static void too_many(void **state)
 	hole_done(&hole);
 }
 
+/* --- names with several addresses --- */
+
+#define TWO "two.addresses.test"
+
+/* A file of hosts of our own, in name space of its own. False where that cannot be. */
+static bool hosts_replace(const char *text)
+{
+	char path[] = "/tmp/neap-hosts-XXXXXX";
+	int fd = mkstemp(path);
+	bool is_replaced;
+
+	assert_true(fd >= 0);
+	assert_int_equal(fchmod(fd, 0644), 0);
+	assert_int_equal(neap_fd_write(fd, text, strlen(text)), 0);
+	(void)close(fd);
+	is_replaced = unshare(CLONE_NEWNS) == 0 &&
+		      mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+		      mount(path, "/etc/hosts", NULL, MS_BIND, NULL) == 0;
+	(void)unlink(path);
+	return is_replaced;
+}
+
+/* The last byte of the peer's address. */
+static unsigned peer_of(int fd)
+{
+	struct sockaddr_in peer = {0};
+	socklen_t len = sizeof(peer);
+
+	assert_int_equal(getpeername(fd, (struct sockaddr *)&peer, &len), 0);
+	return ntohl(peer.sin_addr.s_addr) & 0xff;
+}
+
+/* One address refuses, the other one takes it; that one is tried first from then on. All
+ * refuse: all are told. */
+static void addresses_in_turn(void)
+{
+	uint16_t port;
+	neap_auto_fd int three = listener_at(3, 4, 0, &port);
+	neap_auto_fd int two = -1;
+	const struct neap_dialer_server servers[] = {{TWO, port}};
+	struct neap_dialer_config config = {.servers = servers, .server_count = 1};
+	struct neap_dialer *dialer = dialer_start(&config);
+
+	ask(dialer, 0, 0);
+	assert_true(comes(dialer, got.answers == 1));
+	if (got.fds[0] < 0)
+		fail_msg("%s", got.whys[0]);
+	assert_int_equal(peer_of(got.fds[0]), 3);
+	two = listener_at(2, 4, port, &port);
+	ask(dialer, 0, 1);
+	assert_true(comes(dialer, got.answers == 2));
+	assert_int_equal(peer_of(got.fds[1]), 3);
+	neap_fd_close(&three);
+	ask(dialer, 0, 2);
+	assert_true(comes(dialer, got.answers == 3));
+	assert_int_equal(peer_of(got.fds[2]), 2);
+	neap_fd_close(&two);
+	ask(dialer, 0, 3);
+	assert_true(comes(dialer, got.answers == 4));
+	assert_int_equal(got.fds[3], -1);
+	assert_string_equal(got.whys[3], "127.0.0.2: Connection refused; "
+					 "127.0.0.3: Connection refused");
+	dialer_stop(dialer);
+}
+
+static void several_addresses(void **state)
+{
+	int status = -1;
+	int pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		if (!hosts_replace("127.0.0.2 " TWO "\n127.0.0.3 " TWO "\n"))
+			_exit(77);
+		/* A failed assert must end this process, not go on as the parent. */
+		(void)setenv("CMOCKA_TEST_ABORT", "1", 1);
+		addresses_in_turn();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+		print_message("SKIP needs root, for a name space with its own hosts\n");
+		skip();
+	}
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 /* --- ends --- */
 
 static void one_dies(void **state)
@@ -238,10 +331,10 @@ static void bad_configurations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_connection),       cmocka_unit_test(refused),
-		cmocka_unit_test(black_hole),         cmocka_unit_test(too_many),
-		cmocka_unit_test(one_dies),           cmocka_unit_test(the_loop_dies),
-		cmocka_unit_test(bad_configurations),
+		cmocka_unit_test(a_connection),      cmocka_unit_test(refused),
+		cmocka_unit_test(black_hole),        cmocka_unit_test(too_many),
+		cmocka_unit_test(several_addresses), cmocka_unit_test(one_dies),
+		cmocka_unit_test(the_loop_dies),     cmocka_unit_test(bad_configurations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,6 +65,8 @@ static const struct {
 	{"https://[fd00::1]:6443", "[fd00::1]", false},
 	{"https://[fd00::1]:6443", "[fd00::1]:1", true},
 	{"https://[fd00::1]:6443", "10.0.0.0/8,x", true},
+	{"https://[fd00::1]:6443", "253.0.0.0/8", true},
+	{"https://10.1.2.3:6443", "10.1.2.3/33", true},
 	{"https://10.1.2.3:6443", "10.0.0.0/99,/,:,.", true},
 	{"https://localhost:6443", NULL, false},
 	{"https://127.0.0.2:6443", NULL, false},

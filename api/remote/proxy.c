@@ -202,7 +202,7 @@ static bool is_listed(char *entry, const struct remote_url *server)
 	}
 	if (strncmp(entry, "*.", 2) == 0)
 		entry++;
-	if (entry[0] != '.' && strcasecmp(server->host, entry) == 0)
+	if (strcasecmp(server->host, entry) == 0)
 		return true;
 	entry += entry[0] == '.';
 	len = strlen(entry);

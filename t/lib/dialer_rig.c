@@ -77,10 +77,12 @@ static void forget(void)
 
 /* --- servers --- */
 
-int listener(int backlog, uint16_t *ret_port)
+int listener_at(int last, int backlog, uint16_t port, uint16_t *ret_port)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = htonl((INADDR_LOOPBACK & ~0xffu) | (unsigned)last)};
 	socklen_t len = sizeof(address);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -91,6 +93,11 @@ int listener(int backlog, uint16_t *ret_port)
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &len), 0);
 	*ret_port = ntohs(address.sin_port);
 	return fd;
+}
+
+int listener(int backlog, uint16_t *ret_port)
+{
+	return listener_at(1, backlog, 0, ret_port);
 }
 
 void hole_make(struct hole *hole)

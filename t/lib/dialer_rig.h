@@ -37,6 +37,8 @@ void ask(struct neap_dialer *dialer, unsigned server, uint64_t id);
 
 /* A listening socket of 127.0.0.1; bound only with a backlog below 0. */
 int listener(int backlog, uint16_t *ret_port);
+/* The same of 127.0.0.last; port 0: any. */
+int listener_at(int last, int backlog, uint16_t port, uint16_t *ret_port);
 
 /* A port that takes no connection and refuses none: its queue is full. */
 struct hole {
