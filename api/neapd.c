@@ -66,22 +66,38 @@ static void loops_end(struct neap_daemon *daemon)
 	daemon->controllers = NULL;
 }
 
+/* What cannot be started later than neapd ends it. */
+static void fail(struct neap_daemon *daemon, const struct neap_error *err)
+{
+	neap_log_line(&daemon->process.log, NEAP_LOG_ERROR, "%s: ending", err->msg);
+	daemon->process.exit_status = EXIT_FAILURE;
+	(void)event_base_loopbreak(daemon->process.base);
+}
+
 /* In a cluster they begin when this neapd leads. */
 static void begin(void *arg)
 {
 	struct neap_daemon *daemon = arg;
 	struct neap_error err = {0};
 
-	if (loops_start(daemon, neap_role_remote_client(&daemon->remote), &err) == 0)
-		return;
-	neap_log_line(&daemon->process.log, NEAP_LOG_ERROR, "%s: ending", err.msg);
-	daemon->process.exit_status = EXIT_FAILURE;
-	(void)event_base_loopbreak(daemon->process.base);
+	if (loops_start(daemon, neap_remote_client(daemon->remote.scheduler), &err) < 0)
+		fail(daemon, &err);
 }
 
 static void end(void *arg)
 {
 	loops_end(arg);
+}
+
+static void node_filled(void *arg)
+{
+	struct neap_daemon *daemon = arg;
+	struct neap_error err = {0};
+
+	if (neap_role_pods_start(&daemon->pods, &daemon->process,
+				 neap_remote_client(daemon->remote.node), NULL,
+				 daemon->node.node, daemon->policies.labels, &err) < 0)
+		fail(daemon, &err);
 }
 
 static int api_start(struct neap_daemon *daemon, struct neap_error *err)
@@ -112,8 +128,6 @@ static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 		return -(int)err->code;
 	if (*process->config.kubeconfig != '\0')
 		daemon->control.remote = &daemon->remote;
-	if (neap_role_remote_start(&daemon->remote, begin, end, daemon, err) < 0)
-		return -(int)err->code;
 	neap_role_scheduler_tell(&daemon->scheduler);
 	neap_kube_declared_folder_close(&daemon->crds);
 	neap_kubeconfig_renew(&daemon->server);
@@ -198,6 +212,8 @@ static int open_as_root(struct neap_daemon *daemon, struct neap_error *err)
 
 static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 {
+	static const struct neap_role_remote_events remote_events = {
+		.begin = begin, .end = end, .node_filled = node_filled};
 	struct neap_process *process = &daemon->process;
 	const struct neap_config *config = &process->config;
 
@@ -225,8 +241,10 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 		return -(int)err->code;
 	answer_early(daemon);
 	if (neap_role_node_start(&daemon->node, &daemon->policies, err) < 0 ||
-	    neap_role_pods_start(&daemon->pods, process, daemon->api, daemon->node.node,
-				 daemon->policies.labels, err) < 0)
+	    neap_role_pods_start(&daemon->pods, process,
+				 neap_daemon_api_client(daemon->api), daemon->api,
+				 daemon->node.node, daemon->policies.labels, err) < 0 ||
+	    neap_role_remote_start(&daemon->remote, &remote_events, daemon, err) < 0)
 		return -(int)err->code;
 	return neap_daemon_events_start(daemon, err);
 }

@@ -63,7 +63,8 @@ static bool control_is_started(void *arg, const char **ret_why_not)
 	const struct neap_role_node *node = node_of(arg);
 	const struct neap_role_remote *remote = ((struct neap_role_control *)arg)->remote;
 
-	if (remote != NULL && node->process->is_up && !remote->is_filled) {
+	if (remote != NULL && node->process->is_up &&
+	    !neap_role_remote_is_filled(remote)) {
 		*ret_why_not = "neapd is still reading the cluster";
 		return false;
 	}
@@ -114,7 +115,8 @@ static bool view_of(void *arg, struct neap_look_view *ret, const char **ret_why_
 	*ret_why_not = (roles & NEAP_ROLE_SCHEDULER) == 0
 			       ? "this neapd has not the role scheduler"
 			       : "neapd is still reading the cluster";
-	if (role->remote != NULL && !neap_role_remote_is_ready(role->remote, ret_why_not))
+	if (role->remote != NULL &&
+	    !neap_role_remote_is_working(role->remote, ret_why_not))
 		return false;
 	if (scheduler == NULL || !neap_scheduler_view(scheduler, &view))
 		return false;

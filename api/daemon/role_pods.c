@@ -48,18 +48,20 @@ static int port_of(const char *listen)
 }
 
 int neap_role_pods_start(struct neap_role_pods *role, const struct neap_process *process,
-			 const struct neap_daemon_api *api, struct neap_node *node,
-			 const json_t *labels, struct neap_error *err)
+			 struct neap_client *client, const struct neap_daemon_api *api,
+			 struct neap_node *node, const json_t *labels,
+			 struct neap_error *err)
 {
 	const struct neap_config *config = &process->config;
 	struct neap_node_keep_config keep = {
 		.base = process->base,
-		.client = neap_daemon_api_client(api),
+		.client = client,
 		.node = node,
 		.node_name = config->node_name,
 		.labels = labels,
 		.port = port_of(config->tls_cert[0] != '\0' ? config->listen
 							    : config->tls_listen),
+		.has_kubelet = *config->kubeconfig != '\0',
 		.runs_pods = config->run_pods,
 		.pods_max = (int)config->pods_max,
 		.kube_reserved_milli = config->reserve_milli,
@@ -94,7 +96,7 @@ int neap_role_pods_start(struct neap_role_pods *role, const struct neap_process 
 		.log = &process->log,
 	};
 
-	if (api == NULL || node == NULL)
+	if (client == NULL || node == NULL)
 		return 0;
 	if (neap_cpuset_parse(&role->reserved_cpus, config->reserved_cpus, err) < 0 ||
 	    neap_cpuset_parse(&role->system_cpus, config->system_cpus, err) < 0)

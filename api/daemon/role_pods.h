@@ -8,6 +8,7 @@
 #include "engine/machine/cpuset.h"
 
 struct neap_agent;
+struct neap_client;
 struct neap_daemon_api;
 struct neap_keeper;
 struct neap_node;
@@ -27,11 +28,13 @@ struct neap_role_pods {
 /* Forks the keeper, with --run-pods. Needs root; before any thread or socket. */
 int neap_role_pods_fork(struct neap_role_pods *role, const struct neap_process *process,
 			struct neap_error *err);
-/* Starts this node's objects, and with --run-pods its pods. Does nothing when api or node
+/* Starts this node's objects, and with --run-pods its pods. client: what the objects
+ * are seen through; api: for logs of pods, NULL without. Does nothing when client or node
  * is NULL. labels are the node's. Everything is borrowed. */
 int neap_role_pods_start(struct neap_role_pods *role, const struct neap_process *process,
-			 const struct neap_daemon_api *api, struct neap_node *node,
-			 const json_t *labels, struct neap_error *err);
+			 struct neap_client *client, const struct neap_daemon_api *api,
+			 struct neap_node *node, const json_t *labels,
+			 struct neap_error *err);
 /* Call it before node and API end. Pods go on running. */
 void neap_role_pods_stop(struct neap_role_pods *role);
 void neap_role_pods_free(struct neap_role_pods *role);

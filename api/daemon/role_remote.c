@@ -17,7 +17,6 @@
 #define TOKEN_SEC    50 /* a token is read again, as client-go does */
 #define KEYS_USEC    (300 * (int64_t)1000000)
 #define RELEASE_USEC 1000000
-#define MANAGER      "neap-scheduler"
 
 /* What the scheduler reads, and the Reservation controller. The largest last. */
 static const struct neap_remote_resource resources[] = {
@@ -143,7 +142,7 @@ static void file_is_read(void *arg, uint64_t id, const char *text, size_t len,
 			 const char *why)
 {
 	struct neap_role_remote *role = arg;
-	bool is_first = role->remote == NULL;
+	bool is_first = !role->is_reading;
 	struct neap_error err = {0};
 	char *trimmed;
 
@@ -221,6 +220,11 @@ static void refused(void *arg)
 
 /* --- who works --- */
 
+static bool has(const struct neap_role_remote *role, enum neap_role which)
+{
+	return (role->process->config.roles & which) != 0;
+}
+
 static void look(struct neap_role_remote *role)
 {
 	bool may = role->is_filled && role->is_leading;
@@ -229,9 +233,9 @@ static void look(struct neap_role_remote *role)
 		return;
 	role->has_begun = may;
 	if (may)
-		role->begin(role->arg);
+		role->events->begin(role->arg);
 	else
-		role->end(role->arg);
+		role->events->end(role->arg);
 }
 
 static void filled(void *arg)
@@ -241,6 +245,17 @@ static void filled(void *arg)
 	neap_log_line(log_of(role), NEAP_LOG_INFO, "api server: its objects are read");
 	role->is_filled = true;
 	look(role);
+}
+
+static void node_filled(void *arg)
+{
+	struct neap_role_remote *role = arg;
+
+	neap_log_line(log_of(role), NEAP_LOG_INFO,
+		      "api server: the objects of node %s are read",
+		      role->process->config.node_name);
+	role->is_node_filled = true;
+	role->events->node_filled(role->arg);
 }
 
 static void leads(void *arg)
@@ -267,7 +282,14 @@ static bool may_write(void *arg)
 	return role->lease == NULL || neap_lease_is_held(role->lease);
 }
 
-bool neap_role_remote_is_ready(const struct neap_role_remote *role, const char **ret_why)
+bool neap_role_remote_is_filled(const struct neap_role_remote *role)
+{
+	return (role->is_filled || !has(role, NEAP_ROLE_SCHEDULER)) &&
+	       (role->is_node_filled || !has(role, NEAP_ROLE_NODE));
+}
+
+bool neap_role_remote_is_working(const struct neap_role_remote *role,
+				 const char **ret_why)
 {
 	*ret_why = !role->is_filled ? "neapd is still reading the cluster"
 				    : "another neapd leads";
@@ -304,7 +326,7 @@ static int elect(struct neap_role_remote *role, struct neap_error *err)
 						.ns = config->lease_ns,
 						.name = config->lease_name,
 						.identity = identity,
-						.manager = MANAGER,
+						.manager = "neap-scheduler",
 						.duration_usec = config->lease_usec,
 						.renew_usec = config->lease_renew_usec,
 						.retry_usec = config->lease_retry_usec,
@@ -322,22 +344,58 @@ static int elect(struct neap_role_remote *role, struct neap_error *err)
 	return neap_lease_new(&lease, &role->lease, err);
 }
 
-static int begin_reading(struct neap_role_remote *role, struct neap_error *err)
+/* A scheduler that stood still, or was cut off, writes nothing more. */
+static int read_cluster(struct neap_role_remote *role, struct neap_error *err)
 {
 	const struct neap_remote_config remote = {.base = role->process->base,
 						  .transport = role->transport,
 						  .resources = resources,
 						  .resource_count =
 							  NEAP_ARRAY_LEN(resources),
-						  .manager = MANAGER,
+						  .manager = "neap-scheduler",
 						  .filled = filled,
 						  .may_write = may_write,
 						  .arg = role,
 						  .log = log_of(role)};
 
-	if (use_keys(role, err) < 0 || neap_remote_new(&remote, &role->remote, err) < 0)
+	return neap_remote_new(&remote, &role->scheduler, err) == 0 ? elect(role, err)
+								    : -(int)err->code;
+}
+
+/* Nothing but what is about this node. */
+static int read_node(struct neap_role_remote *role, struct neap_error *err)
+{
+	const char *name = role->process->config.node_name;
+	const struct neap_remote_resource of_node[] = {
+		{.resource = "nodes", .selector = role->by_name},
+		{.resource = "nodemetrics.slo.koordinator.sh", .selector = role->by_name},
+		{.resource = "noderesourcetopologies.topology.node.k8s.io",
+		 .selector = role->by_name},
+		{.resource = "pods", .selector = role->by_node},
+	};
+	const struct neap_remote_config remote = {.base = role->process->base,
+						  .transport = role->transport,
+						  .resources = of_node,
+						  .resource_count =
+							  NEAP_ARRAY_LEN(of_node),
+						  .manager = "neap-node",
+						  .filled = node_filled,
+						  .arg = role,
+						  .log = log_of(role)};
+
+	(void)snprintf(role->by_name, sizeof(role->by_name), "metadata.name=%s", name);
+	(void)snprintf(role->by_node, sizeof(role->by_node), "spec.nodeName=%s", name);
+	return neap_remote_new(&remote, &role->node, err);
+}
+
+static int begin_reading(struct neap_role_remote *role, struct neap_error *err)
+{
+	role->is_reading = true;
+	if (use_keys(role, err) < 0 ||
+	    (has(role, NEAP_ROLE_SCHEDULER) && read_cluster(role, err) < 0) ||
+	    (has(role, NEAP_ROLE_NODE) && read_node(role, err) < 0))
 		return -(int)err->code;
-	return elect(role, err);
+	return 0;
 }
 
 /* "Impersonate-User: name" and the like; NULL-terminated. NULL without memory. */
@@ -403,15 +461,15 @@ static int make_transport(struct neap_role_remote *role, struct neap_error *err)
 	return rc;
 }
 
-int neap_role_remote_start(struct neap_role_remote *role, void (*begin)(void *arg),
-			   void (*end)(void *arg), void *arg, struct neap_error *err)
+int neap_role_remote_start(struct neap_role_remote *role,
+			   const struct neap_role_remote_events *events, void *arg,
+			   struct neap_error *err)
 {
 	static const struct timeval every = {.tv_sec = TOKEN_SEC};
 
 	if (role->target == NULL)
 		return 0;
-	role->begin = begin;
-	role->end = end;
+	role->events = events;
 	role->arg = arg;
 	neap_log_line(log_of(role), NEAP_LOG_INFO, "api server: %s (%s)",
 		      role->target->server, role->target->source);
@@ -431,11 +489,6 @@ int neap_role_remote_start(struct neap_role_remote *role, void (*begin)(void *ar
 	read_keys(role);
 	read_file(role, NEAP_REMOTE_TOKEN);
 	return 0;
-}
-
-struct neap_client *neap_role_remote_client(const struct neap_role_remote *role)
-{
-	return role->remote != NULL ? neap_remote_client(role->remote) : NULL;
 }
 
 /* --- the end --- */
@@ -461,7 +514,8 @@ void neap_role_remote_free(struct neap_role_remote *role)
 	if (role->lease != NULL)
 		release(role);
 	neap_lease_free(role->lease);
-	neap_remote_free(role->remote);
+	neap_remote_free(role->scheduler);
+	neap_remote_free(role->node);
 	neap_transport_free(role->transport);
 	if (role->heard != NULL)
 		event_free(role->heard);

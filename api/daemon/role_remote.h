@@ -30,31 +30,41 @@ struct neap_role_remote {
 	int numbers[NEAP_REMOTE_FILES]; /* of the dialer's files; -1: there is none */
 	char *texts[NEAP_REMOTE_FILES]; /* as they were read last */
 	unsigned waiting;               /* files not read yet for the first time */
-	bool is_token_due, is_gone;
+	bool is_reading, is_gone;
+	char by_name[300], by_node[300]; /* field selectors of this node's objects */
 	struct event *heard, *refresh;
 	int64_t read_usec; /* when keys and certificates were read last, monotonic */
 	struct neap_transport *transport;
-	struct neap_remote *remote;
-	struct neap_lease *lease; /* NULL with --leader-elect=false */
-	/* The loops may begin; must end. Called in turns. */
+	struct neap_remote *scheduler, *node; /* clients of these roles; NULL without */
+	struct neap_lease *lease; /* of the scheduler; NULL with --leader-elect=false */
+	const struct neap_role_remote_events *events;
+	void *arg;
+	bool is_filled, is_node_filled; /* these clients */
+	bool is_leading, has_begun;
+};
+
+struct neap_role_remote_events {
+	/* The scheduler may work: its client is filled, and this neapd leads. It may work
+	 * no more. Called in turns. */
 	void (*begin)(void *arg);
 	void (*end)(void *arg);
-	void *arg;
-	bool is_filled, is_leading, has_begun;
+	/* The client of the role node is filled. Once. */
+	void (*node_filled)(void *arg);
 };
 
 /* Finds the server and forks who connects to it; as root, if neapd has it. Does nothing
  * without --kubeconfig. process is borrowed. */
 int neap_role_remote_open(struct neap_role_remote *role,
 			  const struct neap_process *process, struct neap_error *err);
-/* Begins to read; as the loop's user. begin is called when the client is filled and this
- * neapd leads; end when it leads no more. */
-int neap_role_remote_start(struct neap_role_remote *role, void (*begin)(void *arg),
-			   void (*end)(void *arg), void *arg, struct neap_error *err);
-/* NULL without --kubeconfig. */
-struct neap_client *neap_role_remote_client(const struct neap_role_remote *role);
-/* Whether the loops work; else *ret_why says why not yet. */
-bool neap_role_remote_is_ready(const struct neap_role_remote *role, const char **ret_why);
+/* Begins to read; as the loop's user. events is borrowed. */
+int neap_role_remote_start(struct neap_role_remote *role,
+			   const struct neap_role_remote_events *events, void *arg,
+			   struct neap_error *err);
+/* Whether all that its roles need was read. */
+bool neap_role_remote_is_filled(const struct neap_role_remote *role);
+/* Whether the scheduler works; else *ret_why says why not. */
+bool neap_role_remote_is_working(const struct neap_role_remote *role,
+				 const char **ret_why);
 /* Loops have ended. Gives the Lease up, for a second at most, and lets go. */
 void neap_role_remote_free(struct neap_role_remote *role);
 

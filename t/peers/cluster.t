@@ -9,6 +9,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 . t/peers/lib.sh
 need_peers etcd kube-apiserver kubectl
+need_cgroups
 for tool in jq openssl; do command -v $tool >/dev/null || skip_all "$tool is not installed"; done
 tap_start
 peers_trap
@@ -118,9 +119,25 @@ check "its owner lands in it" eventually 30 eval 'is_placed owner && is "$(node_
 owners() { kube get reservation kept -o jsonpath='{.status.currentOwners[0].name}'; }
 check "... and is its owner by name" eventually 30 eval 'is "$(owners)" owner'
 
+# --- the role node ---
+
+node_make "$GROUP"
+status_of() { kube get node "$GROUP" -o json | jq -c '.status'; }
+status_before=$(status_of)
+neapd_options --policy none --roles node --node-name "$GROUP" --kubeconfig "$REAL_CONFIG"
+"$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/neapd.out" 2>>"$WORK/neapd.log" &
+NEAPD_PID=$!
+metric() { kube get nodemetric "$GROUP" -o json | jq -r '.status.nodeMetric.nodeUsage.resources | keys | join(",")'; }
+check "the role node writes its NodeMetric" eventually 60 eval 'is "$(metric)" cpu,memory'
+topology() { kube get noderesourcetopology "$GROUP" -o json | jq -r '.metadata.annotations["node.koordinator.sh/cpu-topology"] | fromjson | .detail | length > 0'; }
+check "... and its NodeResourceTopology" eventually 30 eval 'is "$(topology)" true'
+check "... and leaves the Node to the kubelet" is "$(status_of)" "$status_before"
+neapd_end TERM
+kube delete node "$GROUP" >/dev/null
+
 # --- the server goes away, and comes back ---
 
-kill "$PEER_PID_kube_apiserver"
+kill -9 "$PEER_PID_kube_apiserver"
 wait "$PEER_PID_kube_apiserver" 2>/dev/null
 sleep 3
 check "the kube-apiserver is started again" real_apiserver_start

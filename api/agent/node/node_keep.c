@@ -231,6 +231,16 @@ static bool read_node(struct neap_node_keep *keep, const struct neap_object *obj
 	return keep->tree;
 }
 
+/* The Node is a kubelet's: what neapd keeps belongs to it. */
+static void read_only(struct neap_node_keep *keep)
+{
+	const struct neap_object *object = newest(keep, NODES);
+
+	(void)neap_strcopy(keep->uid, sizeof(keep->uid), object ? object->uid : "");
+	if (object)
+		(void)read_node(keep, object);
+}
+
 static void look_at_node(struct neap_node_keep *keep, int64_t now)
 {
 	struct neap_object *object = newest(keep, NODES);
@@ -469,8 +479,12 @@ static void turn(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	(void)event_add(keep->turn, &after); /* it has its memory since the first time */
-	look_at_node(keep, now);
-	renew(keep, now);
+	if (keep->config.has_kubelet) {
+		read_only(keep);
+	} else {
+		look_at_node(keep, now);
+		renew(keep, now);
+	}
 	measure(keep, now);
 	report_topology(keep, now);
 }

@@ -26,7 +26,9 @@ struct neap_node_keep_config {
 	const char
 		*data_dir; /* its file system is ephemeral-storage; NULL: not reported */
 	int port;          /* of the TLS address, for status.daemonEndpoints; 0: none */
-	bool runs_pods;    /* otherwise the Node is not Ready, with the reason */
+	/* In a cluster: a kubelet keeps the Node and its Lease, and neapd only the rest. */
+	bool has_kubelet;
+	bool runs_pods; /* otherwise the Node is not Ready, with the reason */
 	int pods_max;
 	int64_t kube_reserved_milli, kube_reserved_bytes; /* taken off capacity */
 	/* duration of the Lease, renewed every quarter of it; 0: 40 s */
