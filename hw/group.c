@@ -18,7 +18,10 @@
 #include "engine/base/mem.h"
 #include "hw/readings_priv.h"
 
-#define RETRY_READS 64 /* a v2 controller may be switched on later */
+/* Reads after which a group's missing files are tried again: once early, as its parts in
+ * several hierarchies are made one after the other, then rarely. */
+#define RETRY_EARLY 64
+#define RETRY_EVERY 1024
 
 enum group_file {
 	FILE_USAGE,
@@ -51,6 +54,7 @@ struct neap_group {
 	char *dir;
 	unsigned parts;
 	unsigned reads;
+	unsigned came; /* of readings, when missing files were last tried */
 	int fd[GROUP_FILES + NEAP_KEY_COUNT];
 };
 
@@ -64,6 +68,7 @@ struct neap_group *neap_group_new(struct neap_readings *readings, const char *di
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(group->fd); i++)
 		group->fd[i] = NEAP_FD_NOT_OPEN;
 	group->readings = readings;
+	group->came = readings->came;
 	group->parts = parts;
 	group->dir = neap_strdup(dir);
 	if (!group->dir) {
@@ -118,18 +123,22 @@ enum fetched { FETCH_ABSENT = -1, FETCH_GONE = -2 };
 
 /* Text of one file of the group: its length, FETCH_ABSENT, or FETCH_GONE when the
  * descriptor belongs to a group that was removed. The name may be in use again: then a
- * later call sees it. */
+ * later call sees it. *ret_v2 is whether the file has the format of v2. */
 static long fetch(struct neap_group *group, int slot, enum neap_controller controller,
-		  const char *file, char *buf, size_t size)
+		  const char *v1_file, const char *v2_file, char *buf, size_t size,
+		  bool *ret_v2)
 {
 	struct neap_readings *readings = group->readings;
+	const struct neap_cgroup_mount *mount = &readings->cgroup->mount[controller];
+	const char *file = mount->is_v2 ? v2_file : v1_file;
 	struct neap_error err;
 	long n;
-	int fd;
+	int fd = group->fd[slot];
+	bool was_missing = fd == NEAP_FD_AGAIN;
 
-	if (group->fd[slot] == NEAP_FD_NOT_THERE)
+	if (!mount->is_present || !file || fd == NEAP_FD_NOT_THERE)
 		return FETCH_ABSENT;
-	fd = group->fd[slot];
+	*ret_v2 = mount->is_v2;
 	if (fd < 0) {
 		fd = neap_cgroup_open(readings->cgroup, controller, group->dir, file,
 				      O_RDONLY, &err);
@@ -140,6 +149,7 @@ static long fetch(struct neap_group *group, int slot, enum neap_controller contr
 				group->fd[slot] = NEAP_FD_NOT_THERE;
 			return FETCH_ABSENT;
 		}
+		group->fd[slot] = NEAP_FD_NOT_OPEN;
 		if (readings->kept < readings->kept_max) {
 			group->fd[slot] = fd;
 			readings->kept++;
@@ -161,6 +171,8 @@ static long fetch(struct neap_group *group, int slot, enum neap_controller contr
 			return FETCH_GONE;
 		return FETCH_ABSENT;
 	}
+	/* A v2 controller was switched on: every group may have more files. */
+	readings->came += was_missing && controller != NEAP_CTL_UNIFIED;
 	if (group->fd[slot] != fd)
 		close(fd);
 	return n;
@@ -176,22 +188,6 @@ static enum neap_controller controller_of(const struct neap_cgroup *cgroup,
 	if (controller == NEAP_CTL_UNIFIED && !cgroup->mount[controller].is_present)
 		return NEAP_CTL_CPUACCT;
 	return controller;
-}
-
-/* As fetch; *ret_v2 is whether the file has the format of v2. */
-static long fetch_file(struct neap_group *group, enum group_file file, char *buf,
-		       size_t size, bool *ret_v2)
-{
-	const struct neap_cgroup *cgroup = group->readings->cgroup;
-	enum neap_controller controller = controller_of(cgroup, file);
-	const struct neap_cgroup_mount *mount = &cgroup->mount[controller];
-
-	if (!mount->is_present)
-		return FETCH_ABSENT;
-	*ret_v2 = mount->is_v2;
-	return fetch(group, (int)file, controller,
-		     mount->is_v2 ? group_files[file].v2 : group_files[file].v1, buf,
-		     size);
 }
 
 static void clear_reading(struct neap_reading *ret)
@@ -283,11 +279,16 @@ static const unsigned file_parts[GROUP_FILES] = {
 
 static void retry_sometimes(struct neap_group *group)
 {
-	if (++group->reads % RETRY_READS != 0)
+	const struct neap_readings *readings = group->readings;
+
+	group->reads++;
+	if (group->reads != RETRY_EARLY && group->reads % RETRY_EVERY != 0 &&
+	    group->came == readings->came)
 		return;
+	group->came = readings->came;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(group->fd); i++) {
 		if (group->fd[i] == NEAP_FD_NOT_THERE)
-			group->fd[i] = NEAP_FD_NOT_OPEN;
+			group->fd[i] = NEAP_FD_AGAIN;
 	}
 }
 
@@ -314,6 +315,7 @@ int neap_group_read(struct neap_group *group, unsigned parts, struct neap_readin
 	parts &= group->parts;
 	for (int i = 0; i < GROUP_FILES; i++) {
 		enum group_file file = (enum group_file)i;
+		enum neap_controller controller;
 		char text[NEAP_READ_TEXT];
 		bool v2 = false;
 		long n;
@@ -322,7 +324,9 @@ int neap_group_read(struct neap_group *group, unsigned parts, struct neap_readin
 			continue;
 		if (file == FILE_CPU_STAT && is_one_stat && (parts & NEAP_READ_CPU))
 			continue;
-		n = fetch_file(group, file, text, sizeof(text), &v2);
+		controller = controller_of(cgroup, file);
+		n = fetch(group, i, controller, group_files[i].v1, group_files[i].v2,
+			  text, sizeof(text), &v2);
 		if (n == FETCH_GONE) {
 			close_all(group);
 			return 0;
@@ -330,8 +334,7 @@ int neap_group_read(struct neap_group *group, unsigned parts, struct neap_readin
 		if (n < 0)
 			continue;
 		/* The unified group may exist without the others. */
-		is_seen |= group->fd[i] >= 0 &&
-			   controller_of(cgroup, file) != NEAP_CTL_UNIFIED;
+		is_seen |= group->fd[i] >= 0 && controller != NEAP_CTL_UNIFIED;
 		parse_file(file, text, v2, parts, &reading);
 	}
 	/* No kept descriptor spoke for the group, so ask for the directory. */
@@ -348,18 +351,14 @@ int neap_group_read_key(struct neap_group *group, enum neap_key key,
 {
 	const struct neap_key_info *info = neap_key_get(key);
 	char text[NEAP_CPUSET_TEXT];
-	const char *file;
-	bool v2;
+	bool v2 = false;
 	long n;
 	int r;
 
-	file = neap_cgroup_file(group->readings->cgroup, key, NULL, &v2);
-	if (!file)
-		return 0;
 	if (group->fd[GROUP_FILES + (int)key] == NEAP_FD_NOT_THERE)
 		retry_sometimes(group);
-	n = fetch(group, GROUP_FILES + (int)key, info->controller, file, text,
-		  sizeof(text));
+	n = fetch(group, GROUP_FILES + (int)key, info->controller, info->v1_file,
+		  info->v2_file, text, sizeof(text), &v2);
 	/* A group created later must not be held to what this one lacked. */
 	if (n == FETCH_GONE || (n < 0 && neap_group_id(group) == 0))
 		close_all(group);
@@ -367,7 +366,8 @@ int neap_group_read_key(struct neap_group *group, enum neap_key key,
 		return 0;
 	r = neap_value_parse(key, v2, text, ret, err);
 	if (r < 0)
-		return neap_error_wrap(err, "%s/%s", group->dir, file);
+		return neap_error_wrap(err, "%s/%s", group->dir,
+				       v2 ? info->v2_file : info->v1_file);
 	return 1;
 }
 

@@ -9,6 +9,7 @@
 
 #define NEAP_FD_NOT_OPEN  (-1) /* not tried yet */
 #define NEAP_FD_NOT_THERE (-2) /* tried: this kernel or group has no such file */
+#define NEAP_FD_AGAIN     (-3) /* was not there, to be tried again */
 
 #define NEAP_FD_SCAN_SHARE                                                               \
 	8 /* one in so many descriptors is for directories (hw/scan.c) */
@@ -33,6 +34,7 @@ struct neap_readings {
 	const char *missing[NODE_FILES + 1];
 	int64_t usec_per_tick; /* of /proc/stat */
 	long kept, kept_max;   /* descriptors of groups */
+	unsigned came;         /* counts files that came after they were missing */
 };
 
 /* Parses digits at *at and advances it. False without a digit or above int64. */

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "engine/machine/convert.h"
+#include "engine/machine/key.h"
 
 #define FAILS INT64_MIN
 

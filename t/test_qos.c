@@ -15,6 +15,7 @@
 
 #include "engine/base/mem.h"
 #include "lua/call/policy.h"
+#include "lua/vm/budget.h"
 
 #define POLICY(needs, body)                                                              \
 	"return { api = 1, kind = \"qos\", name = \"x\", needs = {" needs                \
@@ -371,7 +372,8 @@ static void test_within(void **state)
 	struct neap_policy *policy = load("", "for i = 1, 30000 do end return {}");
 	struct neap_policy *idle = load("\"used_milli\"", "return {}");
 	int64_t call = neap_kind_find("qos")->call_budget_usec;
-	int64_t left = neap_kind_cycle_usec(neap_kind_find("qos")), before = left;
+	int64_t left = neap_budget_scale(neap_kind_find("qos")->cycle_budget_usec);
+	int64_t before = left;
 	struct neap_policy_wish *wishes;
 	struct neap_error err;
 	struct machine m;

@@ -63,8 +63,8 @@ static void test_load(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(loads); i++) {
-		const struct neap_policy_trigger *triggers;
 		struct neap_policy *policy = NULL;
+		struct neap_policy_info info;
 		struct neap_error err = {0};
 		int rc = neap_policy_load(loads[i].text, strlen(loads[i].text), "p.lua",
 					  &policy, &err);
@@ -75,17 +75,18 @@ static void test_load(void **state)
 			fail_msg("%s: \"%s\"", loads[i].name, err.msg);
 		if (rc < 0)
 			continue;
-		if (neap_policy_triggers(policy, &triggers) != loads[i].count)
+		neap_policy_get_info(policy, &info);
+		if (info.trigger_count != loads[i].count)
 			fail_msg("%s: another number", loads[i].name);
 		if (neap_policy_run_examples(policy, NULL, NULL, &err) != 0)
 			fail_msg("%s: %s", loads[i].name, err.msg);
 		if (loads[i].count == 2) {
-			assert_string_equal(triggers[0].of, "critical");
-			assert_int_equal(triggers[0].window_usec, 500000);
-			assert_false(triggers[0].is_full);
-			assert_string_equal(triggers[1].pressure, "io");
-			assert_int_equal(triggers[1].stall_usec, 1);
-			assert_true(triggers[1].is_full);
+			assert_string_equal(info.triggers[0].of, "critical");
+			assert_int_equal(info.triggers[0].window_usec, 500000);
+			assert_false(info.triggers[0].is_full);
+			assert_string_equal(info.triggers[1].pressure, "io");
+			assert_int_equal(info.triggers[1].stall_usec, 1);
+			assert_true(info.triggers[1].is_full);
 		}
 		neap_policy_free(policy);
 	}

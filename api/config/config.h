@@ -9,7 +9,7 @@
 #include "api/http/users/grants.h"
 #include "api/policy/judge.h"
 #include "engine/log/log.h"
-#include "engine/machine/convert.h"
+#include "engine/machine/key.h"
 #include "engine/machine/path.h"
 #include "hw/jail.h"
 

@@ -64,7 +64,7 @@ static int parse_state(struct neap_node *node, const struct neap_buf *buf,
 		return neap_error_nomem(err);
 	if (rc < 0)
 		return neap_error_set(err, NEAP_EINVAL, "%s:%d: no JSON: %s",
-				      neap_kubelet_file_name(NEAP_KUBELET_STATE),
+				      neap_kubelet_file_names[NEAP_KUBELET_STATE],
 				      where.line, where.text);
 	return set_state(node, state, err);
 }
@@ -76,7 +76,7 @@ static int take(struct neap_node *node, enum neap_kubelet_file file, int fd,
 	int rc;
 
 	neap_buf_init(&buf, NEAP_KUBELET_FILE_MAX);
-	rc = read_all(fd, neap_kubelet_file_name(file), &buf, err);
+	rc = read_all(fd, neap_kubelet_file_names[file], &buf, err);
 	if (rc == 0 && file == NEAP_KUBELET_STATE)
 		return parse_state(node, &buf, err);
 	if (rc == 0) {
@@ -91,10 +91,10 @@ static int take(struct neap_node *node, enum neap_kubelet_file file, int fd,
 
 static void is_not_there(struct neap_node *node, enum neap_kubelet_file file)
 {
-	if (file == NEAP_KUBELET_STATE)
-		(void)set_state(node, NULL, NULL); /* needs no memory */
-	else
+	if (file == NEAP_KUBELET_CONFIG)
 		node->given.kubelet.has_config = false;
+	else if (node->given.kubelet.state)
+		(void)set_state(node, NULL, NULL); /* needs no memory */
 }
 
 /* Logs the first error of a look, and no other until a look has none. */
@@ -148,7 +148,7 @@ static int ask_hand(struct neap_node *node, enum neap_kubelet_file file,
 		    struct neap_error *err)
 {
 	struct neap_hand_request request = {.op = NEAP_HAND_KUBELET,
-					    .value = neap_kubelet_file_name(file)};
+					    .value = neap_kubelet_file_names[file]};
 	struct node_pending pending = {.answered = opened,
 				       .arg = (void *)(uintptr_t)file};
 	int rc = neap_node_send(&node->write, &request, &pending, err);
@@ -161,10 +161,10 @@ static int look_at(struct neap_node *node, enum neap_kubelet_file file,
 		   struct neap_error *err)
 {
 	char path[600];
-	neap_auto_fd int fd = -1;
+	int fd, rc;
 
 	(void)snprintf(path, sizeof(path), "%s%s/%s", node->config.sys_root,
-		       node->config.kubelet_dir, neap_kubelet_file_name(file));
+		       node->config.kubelet_dir, neap_kubelet_file_names[file]);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
 		is_not_there(node, file);
@@ -174,7 +174,9 @@ static int look_at(struct neap_node *node, enum neap_kubelet_file file,
 		return ask_hand(node, file, err);
 	if (fd < 0)
 		return neap_error_sys(err, "open %s", path);
-	return take(node, file, fd, err);
+	rc = take(node, file, fd, err);
+	(void)close(fd); /* only read from */
+	return rc;
 }
 
 void neap_node_kubelet_look(struct neap_node *node)

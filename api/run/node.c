@@ -128,6 +128,7 @@ int neap_node_new(const struct neap_node_config *config, struct neap_cgroup *cgr
 	node->config = *config;
 	node->cgroup = cgroup;
 	node->registry = registry;
+	node->kind = neap_kind_find("qos");
 	node->observe = (struct node_observe){.config = &node->config,
 					      .cgroup = cgroup,
 					      .given = &node->given,
@@ -240,9 +241,7 @@ void neap_node_tick(struct neap_node *node, int64_t mono_usec, int64_t unix_usec
 		if (node->state != NODE_RELEASED)
 			neap_ask_policies(node);
 		neap_plan_and_write(node);
-		neap_launch_collect(node);
-		neap_pods_collect(node);
-		neap_launch_go(node);
+		neap_launch_tick(node);
 		neap_node_flush(&node->write);
 	}
 	spent = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID) - start;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Shared inside api/run only. A tick has three parts. struct node_observe: find.c finds
- * the workloads, observe.c turns readings into the sample, names.c names pods. struct
+ * the workloads and names pods, observe.c turns readings into the sample. struct
  * node_plan: wishes.c merges the wishes of policies and base values into one plan, pins.c
- * adds assigned CPUs. struct node_write: writes.c sends the plan to the hand and records
- * the answers in the audit, hand_notes.c sends what the hand must know before, trouble.c
- * reports refusals.
+ * adds assigned CPUs. struct node_write: writes.c sends the plan to the hand, records the
+ * answers in the audit and reports refusals; kept.c has the values that neap changed, and
+ * sends what the hand must know of them before.
  *
  * The other files use the whole struct neap_node: node.c (life and tick), ask.c
- * (policies), react.c and triggers.c (pressure events between ticks), kubelet.c (its
- * files), groups.c (neap's own groups), launch.c (`neapctl run`), pods.c and pods_spec.c
- * (pods), records.c (records of both), report.c (JSON). */
+ * (policies, at ticks and between them), triggers.c (pressure events), kubelet.c (its
+ * files), launch.c (neap's own groups, and `neapctl run`), pods.c and pods_spec.c (pods),
+ * records.c (records of both), report.c (JSON). */
 #ifndef NEAP_API_RUN_NODE_PRIV_H
 #define NEAP_API_RUN_NODE_PRIV_H
 
@@ -159,7 +159,7 @@ struct node_reactions {
 	int32_t recent_usec[NODE_REACTIONS_KEPT]; /* a ring, indexed by written */
 };
 
-/* See trouble.c. Times are on the monotonic clock, 0: none. */
+/* See writes.c. Times are on the monotonic clock, 0: none. */
 struct node_trouble {
 	uint64_t plans;     /* plans begun */
 	bool is_on;         /* a write was refused, and the end of that was not logged */
@@ -288,6 +288,7 @@ struct neap_node {
 	struct neap_node_config config;
 	struct neap_cgroup *cgroup;
 	struct neap_registry *registry;
+	const struct neap_kind *kind; /* of the policies that it asks: qos */
 	enum node_state state;
 	bool is_frozen;
 	bool is_open; /* the hand has made our groups and sent its journal */
@@ -307,6 +308,11 @@ struct neap_node {
 /* Finds the workloads that are there, for node->workloads. */
 int neap_find_workloads(struct node_observe *observe, struct neap_error *err);
 void neap_workload_free(struct node_workload *workload);
+/* Looks up the names of new pods. Called at each look, after pods were found. */
+void neap_names_look(struct node_observe *observe);
+/* "shop/web" for the group of a pod or of its container; "" for any other group. */
+void neap_names_pod(const struct node_plan *plan, const char *group, char *buf,
+		    size_t size);
 /* observe.c */
 int neap_observe(struct node_observe *observe, struct neap_error *err);
 struct node_group *neap_node_group(struct node_observe *observe, const char *dir,
@@ -316,18 +322,13 @@ struct node_group *neap_node_group(struct node_observe *observe, const char *dir
 int neap_observe_read_key(void *arg, const char *dir, enum neap_key key,
 			  struct neap_value *ret, struct neap_error *err);
 int neap_observe_topology(struct node_observe *observe, struct neap_error *err);
-/* react.c */
+/* ask.c */
+void neap_ask_policies(struct neap_node *node);
 int neap_react_open(struct neap_node *node, struct neap_error *err);
 void neap_react_sync(struct neap_node *node);
 void neap_react_written(struct neap_node *node);
 void neap_react_report(const struct neap_node *node, json_t *out);
 /* wishes.c */
-void neap_ask_policies(struct neap_node *node);
-/* Asks the policy of this registry slot. left_usec is the rest of the cycle's budget.
- * False: put off, because the budget is spent. */
-bool neap_ask_policy(struct neap_node *node, size_t index, int64_t *left_usec);
-/* Asks the slot's shadow, after its live version. */
-void neap_ask_shadow(struct neap_node *node, size_t index, int64_t *left_usec);
 void neap_gather_wishes(struct node_plan *plan);
 /* Charges the CPU time of building the plan to the policies whose wishes are in it. */
 void neap_charge_plan(struct node_plan *plan, int64_t cpu_usec);
@@ -343,6 +344,8 @@ void neap_wish_besteffort_cpus(struct node_plan *plan, const struct neap_cpuset 
 /* writes.c */
 /* False when no plan could be made or not all of it was sent. */
 bool neap_plan_and_write(struct neap_node *node);
+/* Logs refused writes and a silent hand, and their end. Called at each tick. */
+void neap_trouble_look(struct node_write *write);
 /* Whether a hand writes. Without one, and in a dry run, neap only watches. */
 bool neap_node_writes(const struct node_write *write);
 /* In a dry run only NEAP_HAND_KUBELET is allowed. */
@@ -351,19 +354,19 @@ int neap_node_send(struct node_write *write, const struct neap_hand_request *req
 void neap_node_flush(struct node_write *write);
 void neap_node_note(struct node_write *write, const char *what, const char *group,
 		    const char *policy, const char *why, int errnum);
-struct node_kept *neap_kept_find(const struct node_plan *plan, const char *group,
-				 enum neap_key key);
-/* Notes the original value, if it is not known yet. False without memory. */
-bool neap_kept_note(struct node_plan *plan, const char *group, enum neap_key key,
-		    const char *found);
 /* Records the hand's answer to a write in audit, counts and log. */
 void neap_audit_write(struct node_write *write, const struct node_pending *pending,
 		      const struct neap_hand_answer *answer, const char *what);
-void neap_kept_drop(struct node_plan *plan, const char *group, enum neap_key key);
-void neap_kept_clear(struct node_plan *plan);
 /* Whether values that an earlier neapd set still stay as they are. */
 bool neap_observe_is_settling(const struct node_observe *observe);
-/* hand_notes.c */
+/* kept.c */
+struct node_kept *neap_kept_find(const struct node_plan *plan, const char *group,
+				 enum neap_key key);
+/* Finds it, or notes the original value. NULL without memory. */
+struct node_kept *neap_kept_note(struct node_plan *plan, const char *group,
+				 enum neap_key key, const char *found);
+void neap_kept_drop(struct node_plan *plan, const char *group, enum neap_key key);
+void neap_kept_clear(struct node_plan *plan);
 /* Whether the group is below neap's own groups. */
 bool neap_node_is_own(const struct neap_node_config *config, const char *group);
 /* Sends the groups' own values to the hand where they changed. Called before the writes
@@ -371,16 +374,6 @@ bool neap_node_is_own(const struct neap_node_config *config, const char *group);
 int neap_own_tell(struct node_write *write, struct neap_error *err);
 void neap_own_answered(struct node_write *write, const struct node_pending *pending,
 		       const struct neap_hand_answer *answer);
-/* kubelet.c */
-void neap_kubelet_open(struct neap_node *node);
-void neap_kubelet_tick(struct neap_node *node);
-void neap_kubelet_close(struct neap_node *node);
-/* names.c */
-/* Looks up the names of new pods. Called at each look, after pods were found. */
-void neap_names_look(struct node_observe *observe);
-/* "shop/web" for the group of a pod or of its container; "" for any other group. */
-void neap_names_pod(const struct node_plan *plan, const char *group, char *buf,
-		    size_t size);
 /* The original value for a group that was made while its parent was narrowed: the
  * parent's original value. *ret_own is the group's present value. NULL: the parent was
  * not narrowed, and the hand notes what it finds. */
@@ -389,19 +382,11 @@ const char *neap_inherited_found(struct node_write *write, const char *dir,
 /* Asks the hand to note such groups that came since the last look. Called before a plan
  * is sent. */
 void neap_inherit_look(struct node_write *write);
-/* trouble.c */
-/* Notes a refusal. True if the plan before did not have the same one. */
-bool neap_trouble_is_new(struct node_write *write, const struct node_pending *pending,
-			 int errnum);
-/* Whether a refusal may be logged now; if not, it is counted. */
-bool neap_trouble_may_tell(struct node_write *write, int errnum);
-void neap_trouble_plan_start(struct node_write *write);
-void neap_trouble_plan_end(struct node_write *write);
-/* Called at each tick. */
-void neap_trouble_look(struct node_write *write);
-/* Called when the hand has answered. */
-void neap_trouble_answered(struct node_write *write);
-/* groups.c */
+/* kubelet.c */
+void neap_kubelet_open(struct neap_node *node);
+void neap_kubelet_tick(struct neap_node *node);
+void neap_kubelet_close(struct neap_node *node);
+/* launch.c */
 #define NEAP_LAUNCH_RELEASED                                                             \
 	"neapd has given everything back: 'neapctl resume' lets it write again"
 /* Fails when no groups may be made now. */
@@ -423,6 +408,8 @@ void neap_launch_refused(struct neap_node *node, const struct node_pending *pend
 			 const struct neap_hand_answer *answer);
 /* Takes the next step of each launch that can take one. */
 void neap_launch_go(struct neap_node *node);
+/* Removes groups whose workloads ended, then goes on as neap_launch_go. */
+void neap_launch_tick(struct neap_node *node);
 void neap_launch_free(struct neap_node *node);
 /* Asks the hand to remove the group. On 0, answered, which may be NULL, is called with
  * arg later. */
@@ -430,13 +417,12 @@ int neap_group_drop(struct neap_node *node, const char *dir,
 		    void (*answered)(struct neap_node *, void *,
 				     const struct neap_hand_answer *),
 		    void *arg, bool is_arg_owned);
-/* launch.c */
-void neap_launch_collect(struct neap_node *node);
 /* pods.c */
 /* Adds base values of the pod's containers. */
 void neap_pod_wish(struct node_plan *plan, const struct node_workload *workload);
-/* Asks for the removal of groups whose pods must go. */
-void neap_pods_collect(struct neap_node *node);
+/* Asks for the removal of groups whose pods must go; is_late: also of empty ones that
+ * nobody added again. */
+void neap_pods_collect(struct neap_node *node, bool is_late);
 void neap_pods_free(struct neap_node *node);
 /* pins.c */
 void neap_node_pins_free(struct node_given *given);

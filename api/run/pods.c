@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * neap's own pods: added, filled with processes, removed. Their groups are created and
- * written like those of `neapctl run` (groups.c). But a pod has several containers, its
+ * written like those of `neapctl run` (launch.c). But a pod has several containers, its
  * values must be in force before anything runs, and its groups stay until it is removed,
  * empty or not. */
 #include "api/run/pods.h"
@@ -14,9 +14,6 @@
 
 #include "api/run/pods_priv.h"
 #include "engine/base/mem.h"
-
-/* Time after the start in which empty groups wait for their pod to be added again. */
-#define GRACE_USEC 60000000
 
 static struct node_workload *workload_of(const struct neap_node *node,
 					 const struct node_pod *pod)
@@ -240,15 +237,9 @@ void neap_node_pod_remove(struct neap_node *node, const char *uid,
 		neap_node_flush(&node->write);
 }
 
-void neap_pods_collect(struct neap_node *node)
+void neap_pods_collect(struct neap_node *node, bool is_late)
 {
-	bool is_late =
-		node->observe.mono_usec - node->observe.started_mono_usec >= GRACE_USEC;
-	size_t i;
-
-	if (!neap_node_writes(&node->write) || node->is_frozen)
-		return;
-	for (i = neap_map_count(node->made.pods); i-- > 0;) {
+	for (size_t i = neap_map_count(node->made.pods); i-- > 0;) {
 		struct node_pod *pod = neap_map_at(node->made.pods, i, NULL);
 		const struct node_workload *workload = workload_of(node, pod);
 
@@ -258,10 +249,6 @@ void neap_pods_collect(struct neap_node *node)
 			pod->is_going = true;
 		if (pod->is_going)
 			(void)pod_go(node, pod);
-	}
-	if (is_late && !node->made.are_records_swept) {
-		node->made.are_records_swept = true;
-		neap_workload_sweep(node);
 	}
 }
 

@@ -4,12 +4,55 @@
  * file each, RECORD_DIR/ID.json. A run's record is the client's input, a pod's is an
  * object with a member "pod". */
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "api/run/json_file.h"
 #include "api/run/pods_priv.h"
+#include "engine/base/buf.h"
+#include "engine/base/file.h"
+#include "engine/json/json.h"
+
+static int file_read(const char *path, json_t **ret, struct neap_error *err)
+{
+	neap_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	neap_auto_buf struct neap_buf buf = {0};
+	json_error_t where;
+	int rc;
+
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (fd < 0)
+		return neap_error_sys(err, "open %s", path);
+	neap_buf_init(&buf, NEAP_BUF_FILE);
+	rc = neap_fd_read_rest(fd, path, &buf, err);
+	if (rc < 0)
+		return rc;
+	rc = neap_json_parse(buf.data, buf.len, 0, ret, &where);
+	if (rc == -NEAP_ENOMEM)
+		return neap_error_nomem(err);
+	if (rc < 0)
+		return neap_error_set(err, NEAP_EINVAL, "%s:%d: no JSON: %s", path,
+				      where.line, where.text);
+	return 1;
+}
+
+static int file_write(const char *path, const json_t *json, struct neap_error *err)
+{
+	neap_auto_free char *text = neap_json_dump(json, JSON_COMPACT);
+	char fresh[PATH_MAX];
+
+	if (text == NULL)
+		return neap_error_nomem(err);
+	if (snprintf(fresh, sizeof(fresh), "%s.new", path) >= (int)sizeof(fresh))
+		return neap_error_set(err, NEAP_ETOOLARGE, "%s: too long a path", path);
+	return neap_file_put(AT_FDCWD, fresh, path, text, strlen(text), NEAP_PUT_PUBLIC,
+			     err);
+}
 
 #define SUFFIX ".json"
 
@@ -37,7 +80,7 @@ void neap_workload_record(struct neap_node *node, const char *id, const json_t *
 	struct neap_error err;
 
 	if (record_path(node, id, path, sizeof(path)) &&
-	    neap_json_file_write(path, record, &err) < 0)
+	    file_write(path, record, &err) < 0)
 		neap_log_line(&node->config.log, NEAP_LOG_WARN,
 			      "%s; a later neapd will not know the requests of '%s'",
 			      err.msg, id);
@@ -58,7 +101,7 @@ static json_t *record_read(struct neap_node *node, const char *id)
 	json_t *record = NULL;
 
 	if (record_path(node, id, path, sizeof(path)) &&
-	    neap_json_file_read(path, &record, &err) < 0)
+	    file_read(path, &record, &err) < 0)
 		neap_log_line(&node->config.log, NEAP_LOG_WARN,
 			      "%s; the requests of '%s' are not known", err.msg, id);
 	return record;

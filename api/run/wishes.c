@@ -10,7 +10,7 @@
 
 #include "api/run/node_priv.h"
 #include "engine/base/mem.h"
-#include "engine/machine/target.h"
+#include "engine/machine/path.h"
 #include "lua/vm/budget.h"
 
 /* Order of equal claims: assigned CPUs, policies in the order of the configuration, then

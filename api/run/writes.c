@@ -2,8 +2,13 @@
  *
  * From the plan to the hand, and from the hand's answers to the audit. There is one plan
  * at a time: while the hand is busy (a memory limit can take a fifth of a second), ticks
- * go on reading and asking, and the next plan starts from the state that it finds. */
+ * go on reading and asking, and the next plan starts from the state that it finds.
+ *
+ * Failures make few log lines, and their end makes one: writes that the kernel or the
+ * hand refuses tick after tick, and a hand that does not answer. The audit has every
+ * distinct refusal once; the log has the first ones and a count of the rest. */
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,75 +18,146 @@
 #include "engine/base/mem.h"
 #include "lua/vm/budget.h"
 
-/* --- kept values --- */
+/* Number of files whose refusal is remembered; more are only counted. */
+#define FAILURES_MAX 1024
+/* Log lines about refused writes in this time; then one line with the number of the
+ * others. */
+#define LINES       3
+#define SPAN_USEC   10000000
+#define SILENT_USEC 3000000
+/* An entry of node->write.failures is not a pointer: it has the errno, and above it the
+ * plan of the last refusal. */
+#define ERRNO_BITS 12
 
-static void kept_name(const char *group, enum neap_key key, char *buf, size_t size)
+/* --- refusals, and a silent hand --- */
+
+static void failure_name(const struct node_pending *pending, char *buf, size_t size)
 {
-	(void)snprintf(buf, size, "%s\n%d", group, (int)key);
+	(void)snprintf(buf, size, "%s\n%d", pending->group, (int)pending->key);
 }
 
-struct node_kept *neap_kept_find(const struct node_plan *plan, const char *group,
-				 enum neap_key key)
+static uintptr_t plan_number(const struct node_write *write)
+{
+	return (uintptr_t)write->trouble.plans & (UINTPTR_MAX >> ERRNO_BITS);
+}
+
+static bool trouble_is_new(struct node_write *write, const struct node_pending *pending,
+			   int errnum)
 {
 	char name[NEAP_PATH_MAX + 16];
+	uintptr_t before;
 
-	kept_name(group, key, name, sizeof(name));
-	return neap_map_find(plan->kept, name);
-}
-
-static void kept_free(struct node_kept *kept)
-{
-	if (kept == NULL)
-		return;
-	free(kept->found);
-	free(kept->previous);
-	free(kept);
-}
-
-static struct node_kept *kept_add(struct node_plan *plan, const char *group,
-				  enum neap_key key, const char *found)
-{
-	char name[NEAP_PATH_MAX + 16];
-	struct node_kept *kept = neap_kept_find(plan, group, key);
-
-	if (kept != NULL)
-		return kept;
-	kept = neap_alloc(sizeof(*kept));
-	if (kept == NULL)
-		return NULL;
-	(void)neap_strcopy(kept->group, sizeof(kept->group), group);
-	kept->key = key;
-	kept->found = neap_strdup(found);
-	kept_name(group, key, name, sizeof(name));
-	if (kept->found == NULL || !neap_map_set(plan->kept, name, kept)) {
-		kept_free(kept);
-		return NULL;
+	failure_name(pending, name, sizeof(name));
+	before = (uintptr_t)neap_map_find(write->failures, name);
+	if (before == 0 && neap_map_count(write->failures) >= FAILURES_MAX) {
+		write->trouble.untold++;
+		return false;
 	}
-	return kept;
+	(void)neap_map_set(
+		write->failures, name,
+		(void *)(plan_number(write) << ERRNO_BITS | (uintptr_t)errnum));
+	write->trouble.is_on = true;
+	return (before & ((1u << ERRNO_BITS) - 1)) != (uintptr_t)errnum;
 }
 
-bool neap_kept_note(struct node_plan *plan, const char *group, enum neap_key key,
-		    const char *found)
+static bool trouble_may_tell(struct node_write *write, int errnum)
 {
-	return kept_add(plan, group, key, found) != NULL;
+	struct node_trouble *trouble = &write->trouble;
+
+	if (errnum != trouble->errnum) { /* a new reason is logged */
+		trouble->errnum = errnum;
+		trouble->told = 0;
+		trouble->is_summed = false;
+		trouble->is_end_told = false;
+	}
+	if (trouble->told < LINES) {
+		if (trouble->told++ == 0)
+			trouble->since_usec = write->plan->observe->mono_usec;
+		return true;
+	}
+	trouble->untold++;
+	return false;
 }
 
-void neap_kept_drop(struct node_plan *plan, const char *group, enum neap_key key)
+/* A plan writes all values that differ, so a failure that it did not meet again is over:
+ * written, gone, or no longer wanted. */
+static void trouble_plan_end(struct node_write *write)
 {
-	char name[NEAP_PATH_MAX + 16];
+	size_t i;
 
-	kept_name(group, key, name, sizeof(name));
-	kept_free(neap_map_remove(plan->kept, name));
-}
-
-void neap_kept_clear(struct node_plan *plan)
-{
-	while (neap_map_count(plan->kept) > 0) {
+	for (i = neap_map_count(write->failures); i-- > 0;) {
 		const char *name;
+		uintptr_t failure = (uintptr_t)neap_map_at(write->failures, i, &name);
 
-		(void)neap_map_at(plan->kept, neap_map_count(plan->kept) - 1, &name);
-		kept_free(neap_map_remove(plan->kept, name));
+		if (failure >> ERRNO_BITS != plan_number(write))
+			(void)neap_map_remove(write->failures, name);
 	}
+}
+
+static void look_at_writes(struct node_write *write)
+{
+	struct node_trouble *trouble = &write->trouble;
+	bool is_span_over =
+		trouble->told > 0 &&
+		write->plan->observe->mono_usec - trouble->since_usec >= SPAN_USEC;
+
+	if (write->plan_inflight > 0)
+		return;
+	if (trouble->untold > 0 && (is_span_over || !trouble->is_summed)) {
+		neap_log_line(&write->config->log, NEAP_LOG_WARN,
+			      "%zu more writes were refused; 'neapctl audit' has them",
+			      trouble->untold);
+		trouble->untold = 0;
+		trouble->is_summed = true;
+	}
+	if (trouble->is_on && neap_map_count(write->failures) == 0 &&
+	    (is_span_over || !trouble->is_end_told)) {
+		neap_log_line(&write->config->log, NEAP_LOG_INFO,
+			      "no write is refused any more");
+		trouble->is_on = false;
+		trouble->is_end_told = true;
+	}
+	if (is_span_over) {
+		trouble->told = 0;
+		trouble->is_summed = false;
+		trouble->is_end_told = false;
+	}
+}
+
+static void look_at_hand(struct node_write *write)
+{
+	struct node_trouble *trouble = &write->trouble;
+
+	if (write->pending_count == 0) {
+		trouble->asked_usec = 0;
+	} else if (trouble->asked_usec == 0) {
+		trouble->asked_usec = write->plan->observe->mono_usec;
+	} else if (!trouble->is_silent &&
+		   write->plan->observe->mono_usec - trouble->asked_usec >= SILENT_USEC) {
+		trouble->is_silent = true;
+		neap_log_line(
+			&write->config->log, NEAP_LOG_WARN,
+			"the hand (process %d) has not answered for %d s: it is stopped, "
+			"or a kernel file keeps it waiting; nothing is written meanwhile",
+			neap_hand_pid(write->hand), SILENT_USEC / 1000000);
+	}
+}
+
+void neap_trouble_look(struct node_write *write)
+{
+	look_at_writes(write);
+	look_at_hand(write);
+}
+
+static void trouble_answered(struct node_write *write)
+{
+	struct node_trouble *trouble = &write->trouble;
+
+	trouble->asked_usec = 0;
+	if (!trouble->is_silent)
+		return;
+	trouble->is_silent = false;
+	neap_log_line(&write->config->log, NEAP_LOG_INFO, "the hand answers again");
 }
 
 /* --- sending --- */
@@ -118,8 +194,9 @@ void neap_node_flush(struct node_write *write)
 {
 	struct neap_error err;
 
-	/* The death of the hand is noticed where its answers are read. */
-	if (write->hand != NULL)
+	/* Nothing is left to send once all is answered. The death of the hand is noticed
+	 * where its answers are read. */
+	if (write->pending_count > 0)
 		write->wants_write = neap_hand_flush(write->hand, &err) == 0;
 }
 
@@ -233,19 +310,20 @@ static void dry_run(struct node_write *write)
 	}
 }
 
-static int send_write(struct node_write *write, const struct neap_write *one, char *text,
-		      size_t size, struct neap_error *err)
+static int send_write(struct node_write *write, const struct neap_write *one,
+		      struct neap_error *err)
 {
 	const struct neap_wish *wish = neap_plan_wish_get(write->plan->plan, one->wish);
 	struct neap_hand_request request = {0};
 	struct node_pending pending = {0};
 	const char *bounded = "";
+	char text[NEAP_CPUSET_TEXT];
 	struct neap_value own;
 	bool v2 = false;
 
 	(void)neap_cgroup_file(write->cgroup, one->key, NULL, &v2);
 	if (neap_value_format(one->key, v2, write->config->curve, &one->value, text,
-			      size) >= size)
+			      sizeof(text)) >= sizeof(text))
 		return neap_error_set(err, NEAP_ETOOLARGE, "%s %s: the value is too long",
 				      one->group, neap_key_get(one->key)->name);
 	request.op = NEAP_HAND_SET;
@@ -254,7 +332,7 @@ static int send_write(struct node_write *write, const struct neap_write *one, ch
 	request.value = text;
 	request.found = neap_inherited_found(write, one->group, one->key, &own);
 	if (request.found != NULL)
-		(void)kept_add(write->plan, one->group, one->key, request.found);
+		(void)neap_kept_note(write->plan, one->group, one->key, request.found);
 	(void)neap_strcopy(pending.group, sizeof(pending.group), one->group);
 	pending.key = one->key;
 	(void)neap_strcopy(pending.policy, sizeof(pending.policy), wish->policy);
@@ -272,7 +350,6 @@ bool neap_plan_and_write(struct neap_node *node)
 	struct node_plan *plan = &node->plan;
 	struct node_write *write = &node->write;
 	struct neap_plan_bounds bounds = {0};
-	neap_auto_free char *text = NULL;
 	struct neap_error err;
 	bool is_whole = true;
 	int64_t started;
@@ -289,7 +366,7 @@ bool neap_plan_and_write(struct neap_node *node)
 		write->late_plans += write->plan_inflight > 0;
 		return false;
 	}
-	neap_trouble_plan_start(write);
+	write->trouble.plans++;
 	plan->is_released = node->state == NODE_RELEASED;
 	neap_gather_wishes(plan);
 	send_restores(write);
@@ -297,8 +374,7 @@ bool neap_plan_and_write(struct neap_node *node)
 	bounds.be_cpus_floor = 1;
 	bounds.memory_floor_bytes = 4 * 1024 * 1024;
 	neap_cpuset_copy(&bounds.online, &node->observe.topology->online);
-	(void)neap_cgroup_file(node->cgroup, NEAP_KEY_CPU_SHARES, NULL,
-			       &bounds.cpu_is_v2);
+	bounds.cpu_is_v2 = node->cgroup->mount[NEAP_CTL_CPU].is_v2;
 	bounds.curve = node->config.curve;
 	started = neap_budget_clock_usec();
 	rc = neap_plan_build(plan->plan, &bounds, neap_observe_read_key, plan->observe,
@@ -312,17 +388,13 @@ bool neap_plan_and_write(struct neap_node *node)
 		dry_run(write);
 		return true;
 	}
-	text = neap_alloc(NEAP_CPUSET_TEXT);
-	if (text == NULL)
-		return false;
 	neap_inherit_look(write);
 	if (neap_own_tell(write, &err) < 0) {
 		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "write: %s", err.msg);
 		return false;
 	}
 	for (i = 0; i < neap_plan_write_count(plan->plan); i++) {
-		if (send_write(write, neap_plan_write_get(plan->plan, i), text,
-			       NEAP_CPUSET_TEXT, &err) < 0) {
+		if (send_write(write, neap_plan_write_get(plan->plan, i), &err) < 0) {
 			neap_log_line(&node->config.log, NEAP_LOG_ERROR, "write: %s",
 				      err.msg);
 			is_whole = false;
@@ -331,7 +403,7 @@ bool neap_plan_and_write(struct neap_node *node)
 		write->plan_inflight++;
 	}
 	if (write->plan_inflight == 0)
-		neap_trouble_plan_end(write);
+		trouble_plan_end(write);
 	neap_node_flush(write);
 	return is_whole;
 }
@@ -368,7 +440,7 @@ void neap_audit_write(struct node_write *write, const struct node_pending *pendi
 	     strcmp(answer->old_value, answer->new_value) == 0))
 		return;
 	/* The same refusal of the same file every second is logged once. */
-	if (answer->errnum != 0 && !neap_trouble_is_new(write, pending, answer->errnum))
+	if (answer->errnum != 0 && !trouble_is_new(write, pending, answer->errnum))
 		return;
 	entry.unix_usec = write->plan->observe->unix_usec;
 	entry.errnum = answer->errnum;
@@ -383,7 +455,7 @@ void neap_audit_write(struct node_write *write, const struct node_pending *pendi
 	(void)neap_strcopy(entry.policy, sizeof(entry.policy), pending->policy);
 	(void)neap_strcopy(entry.why, sizeof(entry.why), pending->why);
 	(void)neap_audit_add(write->audit, &entry);
-	if (answer->errnum != 0 && neap_trouble_may_tell(write, answer->errnum))
+	if (answer->errnum != 0 && trouble_may_tell(write, answer->errnum))
 		neap_log_line(&write->config->log, NEAP_LOG_WARN, "%s %s: %s%s%s",
 			      entry.group, entry.key, strerror(answer->errnum),
 			      answer->text[0] != '\0' ? ": " : "", answer->text);
@@ -405,7 +477,8 @@ static void set_answered(struct neap_node *node, const struct node_pending *pend
 		neap_launch_refused(node, pending, answer);
 		return;
 	}
-	kept = kept_add(&node->plan, pending->group, pending->key, answer->old_value);
+	kept = neap_kept_note(&node->plan, pending->group, pending->key,
+			      answer->old_value);
 	if (kept == NULL)
 		return;
 	(void)neap_strcopy(kept->policy, sizeof(kept->policy), pending->policy);
@@ -438,10 +511,10 @@ static void take_answer(struct neap_node *node, const struct neap_hand_answer *a
 	struct node_kept *kept;
 	size_t i;
 
-	neap_trouble_answered(&node->write);
+	trouble_answered(&node->write);
 	if (answer->op == NEAP_HAND_ENTRY) {
-		kept = kept_add(&node->plan, answer->group, answer->key,
-				answer->old_value);
+		kept = neap_kept_note(&node->plan, answer->group, answer->key,
+				      answer->old_value);
 		if (kept == NULL)
 			return;
 		kept->is_taken_over = true;
@@ -476,7 +549,7 @@ static void take_answer(struct neap_node *node, const struct neap_hand_answer *a
 		else
 			restore_answered(node, &pending, answer);
 		if (node->write.plan_inflight == 0)
-			neap_trouble_plan_end(&node->write);
+			trouble_plan_end(&node->write);
 	}
 	if (pending.answered != NULL)
 		pending.answered(node, pending.arg, answer);

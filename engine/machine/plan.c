@@ -4,12 +4,29 @@
 #include "engine/machine/plan.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/mem.h"
 #include "engine/machine/level.h"
-#include "engine/machine/plan_priv.h"
+
+enum entry_state { ENTRY_KNOWN, ENTRY_GONE, ENTRY_UNREAD };
+
+/* One file after merging. */
+struct entry {
+	struct neap_wish wish;     /* the winner's, with the merged and bounded value */
+	struct neap_value present; /* valid when KNOWN */
+	enum entry_state state;
+	uint32_t group; /* number of the group in sorted order */
+	bool is_so;     /* nothing to write */
+	bool is_forced; /* written even if the value is equal */
+	bool has_own;
+	int64_t own; /* index of a wish with is_own */
+	bool was_bounded;
+	char why[128]; /* of was_bounded */
+};
 
 struct neap_plan {
 	struct neap_wish *wishes; /* as added */
@@ -29,6 +46,108 @@ struct build {
 	neap_plan_read_fn *read;
 	void *read_arg;
 };
+
+/* --- bounds: what no policy can do --- */
+
+/* Records why the value differs from the wish. */
+static void NEAP_PRINTF(2, 3) bound_note(struct entry *entry, const char *fmt, ...)
+{
+	size_t used = strlen(entry->why);
+	va_list args;
+
+	entry->was_bounded = true;
+	if (used > 0 && used + 2 < sizeof(entry->why)) {
+		memcpy(entry->why + used, "; ", 3);
+		used += 2;
+	}
+	va_start(args, fmt);
+	(void)vsnprintf(entry->why + used, sizeof(entry->why) - used, fmt,
+			args); /* cut is fine */
+	va_end(args);
+}
+
+static void raise_to(struct entry *entry, int64_t floor)
+{
+	struct neap_value *value = &entry->wish.value;
+
+	if (entry->has_own && neap_number_is_above(entry->wish.key, floor, entry->own))
+		entry->own = floor;
+	if (floor <= 0 || !neap_number_is_above(entry->wish.key, floor, value->number))
+		return;
+	bound_note(entry, "%" PRId64 " raised to the floor of %" PRId64, value->number,
+		   floor);
+	value->number = floor;
+}
+
+static void bound_cpus(struct entry *entry, const struct neap_plan_bounds *bounds)
+{
+	struct neap_cpuset *cpus = &entry->wish.value.cpus;
+	int floor = bounds->be_cpus_floor > 1 ? bounds->be_cpus_floor : 1;
+	int count, before, os_cpu = -1;
+
+	if (!neap_cpuset_is_empty(&bounds->online) &&
+	    !neap_cpuset_is_subset(cpus, &bounds->online)) {
+		bound_note(entry, "CPUs that are not online left out");
+		neap_cpuset_and(cpus, cpus, &bounds->online);
+	}
+	count = before = neap_cpuset_count(cpus);
+	while (count < floor) {
+		os_cpu = neap_cpuset_next(&bounds->online, os_cpu);
+		if (os_cpu < 0)
+			break;
+		if (neap_cpuset_has(cpus, os_cpu))
+			continue;
+		(void)neap_cpuset_add(cpus, os_cpu); /* an online CPU is in range */
+		count++;
+	}
+	if (count > before)
+		bound_note(entry, "widened from %d to %d CPUs, the floor is %d", before,
+			   count, floor);
+}
+
+static void bound_idle(struct entry *entry)
+{
+	if (entry->wish.value.number != 1 || !neap_path_is_kube_class(entry->wish.group))
+		return;
+	bound_note(entry, "a kubelet sets cpu.shares here, which fails on an idle group");
+	entry->wish.value.number = 0;
+}
+
+/* Starving a group, CPUs that do not exist, hindering a kubelet. */
+static void bound(struct entry *entry, const struct neap_plan_bounds *bounds)
+{
+	switch (entry->wish.key) {
+	case NEAP_KEY_CPU_MAX_MILLI:
+		raise_to(entry, bounds->be_cpu_floor_milli);
+		break;
+	case NEAP_KEY_MEMORY_MAX_BYTES:
+	case NEAP_KEY_MEMORY_HIGH_BYTES:
+		raise_to(entry, bounds->memory_floor_bytes);
+		break;
+	case NEAP_KEY_CPUSET_CPUS:
+		bound_cpus(entry, bounds);
+		break;
+	case NEAP_KEY_CPU_IDLE:
+		bound_idle(entry);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Caps a burst at the quota in force, as the kernel requires. */
+static void bound_burst(struct entry *burst, int64_t quota_milli)
+{
+	int64_t quota_usec = neap_milli_to_quota(quota_milli);
+
+	if (quota_usec == NEAP_UNLIMITED || burst->wish.value.number <= quota_usec)
+		return;
+	bound_note(burst, "%" PRId64 " lowered to the quota in force, %" PRId64,
+		   burst->wish.value.number, quota_usec);
+	burst->wish.value.number = quota_usec;
+}
+
+/* --- merging --- */
 
 struct neap_plan *neap_plan_new(void)
 {
@@ -120,11 +239,11 @@ static void merge_cpus(struct entry *entry, struct neap_wish *const *wishes, siz
 	if (neap_cpuset_is_equal(&common, &wishes[0]->value.cpus))
 		return;
 	if (neap_cpuset_is_empty(&common)) {
-		neap_plan_note(entry, "no CPU in common with %s", wishes[1]->policy);
+		bound_note(entry, "no CPU in common with %s", wishes[1]->policy);
 		return;
 	}
 	neap_cpuset_copy(&entry->wish.value.cpus, &common);
-	neap_plan_note(entry, "common CPUs of %zu wishes", count);
+	bound_note(entry, "common CPUs of %zu wishes", count);
 }
 
 /* Merges count >= 1 sorted wishes for one file. */
@@ -252,7 +371,7 @@ static int settle_burst(const struct build *build, struct entry *burst,
 			     &before, &after, err);
 
 	if (rc == 0 && !burst->wish.is_restore)
-		neap_plan_bound_burst(burst, after);
+		bound_burst(burst, after);
 	return rc;
 }
 
@@ -282,7 +401,7 @@ static int compare_all(const struct build *build, struct neap_error *err)
 		struct entry *entry = &plan->entries[i];
 
 		if (!entry->wish.is_restore)
-			neap_plan_bound(entry, bounds);
+			bound(entry, bounds);
 		rc = read_value(build, entry->wish.group, entry->wish.key,
 				&entry->present, &entry->state, err);
 		plan->gone_count += rc == 0 && entry->state == ENTRY_GONE;

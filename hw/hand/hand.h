@@ -68,7 +68,8 @@ enum neap_hand_op {
 	/* group ("" for the node), value in the form of neap_hand_trigger_format; the
 	 * answer carries a descriptor */
 	NEAP_HAND_TRIGGER,
-	/* value: neap_kubelet_file_name; the answer carries a descriptor for reading */
+	/* value: one of neap_kubelet_file_names; the answer carries a descriptor for
+	 * reading */
 	NEAP_HAND_KUBELET,
 	/* group, like MAKE, for a pod; its processes are never moved out. While one is
 	 * inside, restoring leaves the group with its limits, see stay.c */
@@ -132,8 +133,7 @@ struct neap_hand_trigger {
  * NEAP_KUBELET_FILE_MAX bytes. */
 enum neap_kubelet_file { NEAP_KUBELET_STATE, NEAP_KUBELET_CONFIG, NEAP_KUBELET_FILES };
 #define NEAP_KUBELET_FILE_MAX (1 << 20)
-/* "cpu_manager_state" */
-const char *neap_kubelet_file_name(enum neap_kubelet_file file);
+extern const char *const neap_kubelet_file_names[NEAP_KUBELET_FILES];
 
 #define NEAP_HAND_TRIGGER_TEXT 48
 /* Writes "cpu some 20000 500000". buf has NEAP_HAND_TRIGGER_TEXT bytes. NEAP_EINVAL when

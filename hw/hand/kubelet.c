@@ -14,15 +14,10 @@
 #include "hw/hand/hand_priv.h"
 #include "hw/scan.h"
 
-static const char *const names[] = {
+const char *const neap_kubelet_file_names[NEAP_KUBELET_FILES] = {
 	[NEAP_KUBELET_STATE] = "cpu_manager_state",
 	[NEAP_KUBELET_CONFIG] = "config.yaml",
 };
-
-const char *neap_kubelet_file_name(enum neap_kubelet_file file)
-{
-	return names[file];
-}
 
 static void folder_open(struct neap_hand_server *server)
 {
@@ -73,9 +68,9 @@ void neap_hand_kubelet_group(struct neap_hand_server *server,
 
 static const char *known(const char *text)
 {
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++)
-		if (strcmp(names[i], text) == 0)
-			return names[i];
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(neap_kubelet_file_names); i++)
+		if (strcmp(neap_kubelet_file_names[i], text) == 0)
+			return neap_kubelet_file_names[i];
 	return NULL;
 }
 
@@ -104,7 +99,7 @@ int neap_hand_kubelet_file(struct neap_hand_server *server, enum neap_kubelet_fi
 
 	folder_open(server);
 	if (server->kubelet_fd >= 0)
-		(void)file_open(server->kubelet_fd, names[file], &fd);
+		(void)file_open(server->kubelet_fd, neap_kubelet_file_names[file], &fd);
 	return fd;
 }
 

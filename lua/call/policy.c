@@ -500,6 +500,8 @@ void neap_policy_get_info(const struct neap_policy *policy, struct neap_policy_i
 		.origin = policy->origin,
 		.doc = policy->doc ? policy->doc : "",
 		.api = policy->api,
+		.triggers = policy->triggers,
+		.trigger_count = policy->trigger_count,
 	};
 }
 

@@ -56,10 +56,19 @@ const struct neap_kind *neap_kind_find(const char *name);
 const struct neap_kind *neap_kind_at(size_t index);
 /* Returns whether some of its policies require the admin role. */
 bool neap_kind_has_admins(const struct neap_kind *kind);
-/* Returns cycle_budget_usec scaled for this machine (NEAP_SLOWNESS). */
-int64_t neap_kind_cycle_usec(const struct neap_kind *kind);
 /* "qos" or "qos, hook, ...", for messages. */
 const char *neap_kind_names(void);
+
+/* `triggers`: kernel events that call the policy between ticks. */
+#define NEAP_TRIGGERS_MAX 8
+struct neap_policy_trigger {
+	char name[48];    /* node.trigger says it */
+	char pressure[8]; /* "cpu", "memory", "io" */
+	/* "node", "critical" (each such workload), "burstable", "besteffort" */
+	char of[16];
+	bool is_full; /* all tasks stall, not just some */
+	int64_t stall_usec, window_usec;
+};
 
 struct neap_policy_info {
 	const char *kind, *name;
@@ -68,6 +77,8 @@ struct neap_policy_info {
 	const char *origin;  /* file name as given */
 	const char *doc;     /* "" without one */
 	int api;
+	const struct neap_policy_trigger *triggers;
+	size_t trigger_count;
 };
 
 #define NEAP_UPLOAD_BYTES (256 * 1024) /* longest accepted policy text */
@@ -149,20 +160,6 @@ int neap_policy_call_rule(struct neap_policy *policy, const char *rule, json_t *
  * strings). True without a `where`, and for kinds that are called about many nodes. */
 bool neap_policy_is_for(const struct neap_policy *policy, const json_t *labels);
 
-/* `triggers`: kernel events that call the policy between ticks. */
-#define NEAP_TRIGGERS_MAX 8
-struct neap_policy_trigger {
-	char name[48];    /* node.trigger says it */
-	char pressure[8]; /* "cpu", "memory", "io" */
-	/* "node", "critical" (each such workload), "burstable", "besteffort" */
-	char of[16];
-	bool is_full; /* all tasks stall, not just some */
-	int64_t stall_usec, window_usec;
-};
-/* Returns how many there are. */
-size_t neap_policy_triggers(const struct neap_policy *policy,
-			    const struct neap_policy_trigger **ret);
-
 /* --- kind qos --- */
 struct neap_policy_wish {
 	/* "besteffort", "besteffort.pods", "besteffort.containers", the same for
@@ -200,7 +197,7 @@ enum neap_tick_verdict neap_policy_tick(struct neap_policy *policy,
 					struct neap_policy_wish **ret_wishes,
 					size_t *ret_count, struct neap_error *err);
 /* The same within a cycle: *left_usec is the rest of the cycle's budget
- * (neap_kind_cycle_usec at its start), and this call's CPU time is subtracted, even below
+ * (the kind's, scaled, at its start), and this call's CPU time is subtracted, even below
  * 0. A call starts only when a whole call budget is left, so that no policy is cut
  * because others used the time; a policy that was put off goes first in the next
  * cycle. */

@@ -22,7 +22,8 @@ void neap_purse_fill(struct neap_purse *purse)
 	for (size_t i = 0; i < NEAP_PURSE_KINDS_MAX && neap_kind_at(i); i++) {
 		if (!neap_kind_at(i)->is_place)
 			continue;
-		purse->shares_usec[i] = neap_kind_cycle_usec(neap_kind_at(i));
+		purse->shares_usec[i] =
+			neap_budget_scale(neap_kind_at(i)->cycle_budget_usec);
 		sum += purse->shares_usec[i];
 	}
 	purse->left_usec = sum;

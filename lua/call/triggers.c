@@ -148,10 +148,3 @@ int neap_triggers_read(lua_State *L, int index, struct neap_policy *policy,
 	}
 	return 0;
 }
-
-size_t neap_policy_triggers(const struct neap_policy *policy,
-			    const struct neap_policy_trigger **ret)
-{
-	*ret = policy->triggers;
-	return policy->trigger_count;
-}

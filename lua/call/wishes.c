@@ -9,7 +9,7 @@
 #include <lauxlib.h>
 
 #include "engine/base/mem.h"
-#include "engine/machine/target.h"
+#include "engine/machine/path.h"
 #include "lua/call/policy_priv.h"
 #include "lua/value/objects.h"
 

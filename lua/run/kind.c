@@ -7,7 +7,6 @@
 #include "lua/call/policy_priv.h"
 #include "lua/place/place_priv.h"
 #include "lua/reserve/reserve.h"
-#include "lua/vm/budget.h"
 
 static const char *const qos_functions[] = {"tick", NULL};
 static const char *const score_functions[] = {"plan", NULL};
@@ -119,11 +118,6 @@ const char *neap_policy_admins_why(const struct neap_policy *policy)
 	    (kind->loader == NEAP_BY_TEXT && !kind->is_admins(policy)))
 		return NULL;
 	return kind->admins_why ? kind->admins_why : "it acts on what is others'";
-}
-
-int64_t neap_kind_cycle_usec(const struct neap_kind *kind)
-{
-	return neap_budget_scale(kind->cycle_budget_usec);
 }
 
 const char *neap_kind_names(void)

@@ -10,11 +10,6 @@
 
 /* --- counted things --- */
 
-void neap_count_up(atomic_uint *refs)
-{
-	(void)atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
-}
-
 static bool is_last(atomic_uint *refs)
 {
 	return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;

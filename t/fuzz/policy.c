@@ -16,20 +16,17 @@
 static void check_tells(const struct neap_policy *policy, struct neap_policy *again)
 {
 	struct neap_policy_info a, b;
-	const struct neap_policy_trigger *triggers;
-	size_t count;
 
 	neap_policy_get_info(policy, &a);
 	neap_policy_get_info(again, &b);
 	FUZZ_CHECK(neap_policy_is_name(a.name) && strcmp(a.name, b.name) == 0);
 	FUZZ_CHECK(strcmp(a.version, b.version) == 0 && strcmp(a.label, b.label) == 0);
-	count = neap_policy_triggers(policy, &triggers);
-	FUZZ_CHECK(count <= NEAP_TRIGGERS_MAX);
-	for (size_t i = 0; i < count; i++)
-		FUZZ_CHECK(triggers[i].stall_usec > 0 &&
-			   triggers[i].stall_usec <= triggers[i].window_usec &&
-			   triggers[i].window_usec >= 500000 &&
-			   triggers[i].window_usec <= 10000000);
+	FUZZ_CHECK(a.trigger_count <= NEAP_TRIGGERS_MAX);
+	for (size_t i = 0; i < a.trigger_count; i++)
+		FUZZ_CHECK(a.triggers[i].stall_usec > 0 &&
+			   a.triggers[i].stall_usec <= a.triggers[i].window_usec &&
+			   a.triggers[i].window_usec >= 500000 &&
+			   a.triggers[i].window_usec <= 10000000);
 }
 
 static void check_params(struct neap_policy *policy, struct neap_policy *again)

@@ -83,7 +83,7 @@ policy_checks()
 	check "every kernel file of a key" all_named "$(section $KINDS '# KEYS')" '`%s`' 20 \
 		$(sed -nE 's/^\t\t\t\.v[12]_file = "([a-z_.]+)".*/\1/p' engine/machine/key.c)
 	check "every target" all_named "$(section $KINDS '# TARGETS')" '`%s`' 6 \
-		$(sed -n '/} classes\[\]/,/^};/p' engine/machine/target.c | grep -oE '"[a-z.]+"' | tr -d '"')
+		$(sed -n '/} classes\[\]/,/^};/p' engine/machine/path.c | grep -oE '"[a-z.]+"' | tr -d '"')
 	for file in policies/qos/*.lua; do
 		check "parameters of $(basename "$file")" all_named "$(section $KINDS '# SHIPPED POLICIES')" \
 			'    %s ' 4 $(sed -n '/^  params = {/,/^  },/p' "$file" | sed -nE 's/^    ([a-z_]+) = \{.*/\1/p')

@@ -6,8 +6,8 @@
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
-#include "engine/machine/convert.h"
 #include "engine/machine/cpuset.h"
+#include "engine/machine/key.h"
 #include "engine/machine/path.h"
 #include "t/vectors/vectors.h"
 

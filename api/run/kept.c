@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Notes for the hand, sent before the writes of a plan, so that it can restore the right
- * values.
+ * The values that neap changed (node_kept), and notes about them for the hand, sent
+ * before the writes of a plan, so that it can restore the right ones.
  *
  * Own values: neap's own groups have the weights and limits of their workloads, and the
  * weights above them. A policy may write other values over these. Pods outlive neapd, so
@@ -14,10 +14,76 @@
  * and to note the parent's original one. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/run/node_priv.h"
 #include "engine/base/mem.h"
+
+/* --- kept values --- */
+
+static void kept_name(const char *group, enum neap_key key, char *buf, size_t size)
+{
+	(void)snprintf(buf, size, "%s\n%d", group, (int)key);
+}
+
+struct node_kept *neap_kept_find(const struct node_plan *plan, const char *group,
+				 enum neap_key key)
+{
+	char name[NEAP_PATH_MAX + 16];
+
+	kept_name(group, key, name, sizeof(name));
+	return neap_map_find(plan->kept, name);
+}
+
+static void kept_free(struct node_kept *kept)
+{
+	if (kept == NULL)
+		return;
+	free(kept->found);
+	free(kept->previous);
+	free(kept);
+}
+
+struct node_kept *neap_kept_note(struct node_plan *plan, const char *group,
+				 enum neap_key key, const char *found)
+{
+	char name[NEAP_PATH_MAX + 16];
+	struct node_kept *kept = neap_kept_find(plan, group, key);
+
+	if (kept != NULL)
+		return kept;
+	kept = neap_alloc(sizeof(*kept));
+	if (kept == NULL)
+		return NULL;
+	(void)neap_strcopy(kept->group, sizeof(kept->group), group);
+	kept->key = key;
+	kept->found = neap_strdup(found);
+	kept_name(group, key, name, sizeof(name));
+	if (kept->found == NULL || !neap_map_set(plan->kept, name, kept)) {
+		kept_free(kept);
+		return NULL;
+	}
+	return kept;
+}
+
+void neap_kept_drop(struct node_plan *plan, const char *group, enum neap_key key)
+{
+	char name[NEAP_PATH_MAX + 16];
+
+	kept_name(group, key, name, sizeof(name));
+	kept_free(neap_map_remove(plan->kept, name));
+}
+
+void neap_kept_clear(struct node_plan *plan)
+{
+	while (neap_map_count(plan->kept) > 0) {
+		const char *name;
+
+		(void)neap_map_at(plan->kept, neap_map_count(plan->kept) - 1, &name);
+		kept_free(neap_map_remove(plan->kept, name));
+	}
+}
 
 /* --- own values --- */
 
@@ -159,12 +225,14 @@ const char *neap_inherited_found(struct node_write *write, const char *dir,
 
 static void note(struct node_write *write, struct node_group *group)
 {
-	struct neap_hand_request request = {
-		.op = NEAP_HAND_SET, .group = group->dir, .key = NEAP_KEY_CPUSET_CPUS};
+	char text[NEAP_CPUSET_TEXT];
+	struct neap_hand_request request = {.op = NEAP_HAND_SET,
+					    .group = group->dir,
+					    .key = NEAP_KEY_CPUSET_CPUS,
+					    .value = text};
 	struct node_pending pending = {.key = NEAP_KEY_CPUSET_CPUS,
 				       .policy = "neapd",
 				       .why = "made with the set of the group above"};
-	neap_auto_free char *text = NULL;
 	struct neap_value own;
 	struct neap_error err;
 
@@ -174,12 +242,10 @@ static void note(struct node_write *write, struct node_group *group)
 		return; /* not completely made yet: the next tick tries again */
 	request.found = neap_inherited_found(write, group->dir, request.key, &own);
 	group->is_birth_noted = true;
-	text = request.found == NULL ? NULL : neap_alloc(NEAP_CPUSET_TEXT);
-	if (text == NULL ||
+	if (request.found == NULL ||
 	    neap_value_format(request.key, false, write->config->curve, &own, text,
-			      NEAP_CPUSET_TEXT) >= NEAP_CPUSET_TEXT)
+			      sizeof(text)) >= sizeof(text))
 		return;
-	request.value = text;
 	(void)neap_strcopy(pending.group, sizeof(pending.group), group->dir);
 	if (!neap_kept_note(write->plan, group->dir, request.key, request.found) ||
 	    neap_node_send(write, &request, &pending, &err) < 0)
@@ -192,11 +258,10 @@ static void note(struct node_write *write, struct node_group *group)
  * its children too. */
 void neap_inherit_look(struct node_write *write)
 {
-	bool v2 = false;
+	const struct neap_cgroup_mount *mount = &write->cgroup->mount[NEAP_CTL_CPUSET];
 	size_t i, j;
 
-	if (neap_cgroup_file(write->cgroup, NEAP_KEY_CPUSET_CPUS, NULL, &v2) == NULL ||
-	    v2)
+	if (!mount->is_present || mount->is_v2)
 		return;
 	for (i = 0; i < neap_map_count(write->plan->observe->workloads); i++) {
 		struct node_workload *workload =
