@@ -101,9 +101,7 @@ int neap_jail_bound(uint64_t keep, struct neap_error *err)
 
 static void caps_split(uint64_t caps, struct __user_cap_data_struct set[2])
 {
-	int i;
-
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		set[i].effective = set[i].permitted = (uint32_t)(caps >> (32 * i));
 		set[i].inheritable = 0;
 	}

@@ -79,7 +79,6 @@ int neap_jail_places_dial(const struct neap_jail_place *places, size_t count,
 			       LANDLOCK_CREATE_RULESET_VERSION);
 	struct ruleset set = {0};
 	neap_auto_fd int set_fd = -1;
-	size_t i;
 
 	if (version <= 0)
 		return 0; /* not built in, or not switched on */
@@ -89,7 +88,7 @@ int neap_jail_places_dial(const struct neap_jail_place *places, size_t count,
 			      version >= 4 ? sizeof(set) : sizeof(set.files), 0);
 	if (set_fd < 0)
 		return neap_error_sys(err, "landlock: set of rules");
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		if (place_add(set_fd, &places[i], set.files, err) < 0)
 			return -NEAP_ESYS;
 	for (i = 0; set.net && i < port_count; i++)

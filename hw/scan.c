@@ -359,10 +359,9 @@ void neap_trees_own(const struct neap_cgroup *cgroup, const char *group,
 		    const char *best_effort_group, struct neap_tree trees[NEAP_TREES_OWN])
 {
 	char before[NEAP_PATH_MAX];
-	int i;
 
 	memset(trees, 0, NEAP_TREES_OWN * sizeof(*trees));
-	for (i = 0; i < NEAP_TREES_OWN; i++) {
+	for (int i = 0; i < NEAP_TREES_OWN; i++) {
 		trees[i].driver = NEAP_DRIVER_CGROUPFS;
 		trees[i].is_own = true;
 	}

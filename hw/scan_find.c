@@ -45,14 +45,13 @@ static bool is_kubelet(const struct neap_cgroup *cgroup, const char *group,
 {
 	static const enum neap_kube_qos classes[] = {NEAP_KUBE_BURSTABLE,
 						     NEAP_KUBE_BESTEFFORT};
-	size_t i, j;
 
-	for (i = 0; i < NEAP_ARRAY_LEN(drivers); i++) {
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(drivers); i++) {
 		struct neap_tree tree = {.driver = drivers[i]};
 		bool has_all =
 			root_name(tree.driver, group, tree.root, sizeof(tree.root));
 
-		for (j = 0; has_all && j < NEAP_ARRAY_LEN(classes); j++) {
+		for (size_t j = 0; has_all && j < NEAP_ARRAY_LEN(classes); j++) {
 			char dir[NEAP_PATH_MAX];
 
 			has_all = neap_tree_class_dir(&tree, classes[j], dir,

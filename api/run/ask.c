@@ -254,9 +254,7 @@ int neap_react_open(struct neap_node *node, struct neap_error *err)
 static void want_class(struct neap_node *node, const char *policy,
 		       const struct neap_policy_trigger *trigger, enum neap_kube_qos qos)
 {
-	int i;
-
-	for (i = 0; i < node->config.tree_count; i++) {
+	for (int i = 0; i < node->config.tree_count; i++) {
 		const struct neap_tree *tree = &node->config.trees[i];
 		char dir[NEAP_PATH_MAX];
 
@@ -268,8 +266,6 @@ static void want_class(struct neap_node *node, const char *policy,
 static void want(struct neap_node *node, const char *policy,
 		 const struct neap_policy_trigger *trigger)
 {
-	size_t i;
-
 	neap_triggers_want(node->react.triggers, policy, trigger, NULL);
 	if (strcmp(trigger->of, "node") == 0)
 		neap_triggers_want(node->react.triggers, policy, trigger, "");
@@ -278,7 +274,7 @@ static void want(struct neap_node *node, const char *policy,
 	else if (strcmp(trigger->of, "burstable") == 0)
 		want_class(node, policy, trigger, NEAP_KUBE_BURSTABLE);
 	else
-		for (i = 0; i < node->observe.sample.workload_count; i++) {
+		for (size_t i = 0; i < node->observe.sample.workload_count; i++) {
 			if (node->observe.views[i].is_critical)
 				neap_triggers_want(node->react.triggers, policy, trigger,
 						   node->observe.views[i].group);
@@ -287,13 +283,11 @@ static void want(struct neap_node *node, const char *policy,
 
 void neap_react_sync(struct neap_node *node)
 {
-	size_t i, j;
-
 	if (node->react.triggers == NULL)
 		return;
 	neap_triggers_begin(node->react.triggers);
 	/* Policies that are not asked need no events. */
-	for (i = 0;
+	for (size_t i = 0;
 	     node->state != NODE_RELEASED && i < neap_registry_count(node->registry);
 	     i++) {
 		const struct neap_registry_slot *slot =
@@ -303,7 +297,7 @@ void neap_react_sync(struct neap_node *node)
 		if (slot->stats.is_failed || slot->is_elsewhere)
 			continue;
 		neap_policy_get_info(slot->policy, &info);
-		for (j = 0; j < info.trigger_count; j++)
+		for (size_t j = 0; j < info.trigger_count; j++)
 			want(node, info.label, &info.triggers[j]);
 	}
 	neap_triggers_end(node->react.triggers);
@@ -316,9 +310,8 @@ void neap_react_sync(struct neap_node *node)
 static void ask_fired(struct neap_node *node)
 {
 	int64_t left_usec = cycle_usec(node);
-	size_t i;
 
-	for (i = 0; i < neap_registry_count(node->registry); i++) {
+	for (size_t i = 0; i < neap_registry_count(node->registry); i++) {
 		struct neap_registry_slot *slot = neap_registry_get(node->registry, i);
 
 		for (;;) {
@@ -431,7 +424,6 @@ void neap_react_report(const struct neap_node *node, json_t *out)
 	size_t count = reactions->written < NODE_REACTIONS_KEPT
 			       ? (size_t)reactions->written
 			       : NODE_REACTIONS_KEPT;
-	size_t i;
 	const struct {
 		const char *name;
 		int64_t value;
@@ -442,7 +434,7 @@ void neap_react_report(const struct neap_node *node, json_t *out)
 		{"reaction_usec_max", reactions->max_usec},
 	};
 
-	for (i = 0; i < NEAP_ARRAY_LEN(rows); i++)
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++)
 		(void)json_object_set_new(out, rows[i].name, json_integer(rows[i].value));
 	if (count == 0)
 		return;

@@ -44,7 +44,6 @@ static int note_pod(struct node_observe *observe, const struct neap_scan_pod *po
 	struct node_group *group = neap_node_group(observe, pod->dir, POD_PARTS);
 	struct node_workload *workload;
 	bool is_new;
-	size_t i;
 
 	workload = group == NULL ? NULL : workload_of(observe, pod->dir, group);
 	if (workload == NULL)
@@ -76,7 +75,7 @@ static int note_pod(struct node_observe *observe, const struct neap_scan_pod *po
 	}
 	workload->young_until =
 		observe->ticks + 1; /* its present containers are asked once more */
-	for (i = 0; i < pod->container_count; i++) {
+	for (size_t i = 0; i < pod->container_count; i++) {
 		char dir[NEAP_PATH_MAX * 2];
 
 		(void)snprintf(dir, sizeof(dir), "%s/%s", pod->dir,
@@ -135,9 +134,7 @@ void neap_workload_free(struct node_workload *workload)
 
 static void drop_unseen_workloads(struct node_observe *observe)
 {
-	size_t i;
-
-	for (i = neap_map_count(observe->workloads); i-- > 0;) {
+	for (size_t i = neap_map_count(observe->workloads); i-- > 0;) {
 		const char *dir;
 		struct node_workload *workload = neap_map_at(observe->workloads, i, &dir);
 
@@ -150,7 +147,6 @@ static void drop_unseen_workloads(struct node_observe *observe)
 
 int neap_find_workloads(struct node_observe *observe, struct neap_error *err)
 {
-	size_t i;
 	int j, rc;
 
 	rc = neap_scan_look(observe->scan, err);
@@ -163,7 +159,7 @@ int neap_find_workloads(struct node_observe *observe, struct neap_error *err)
 		return 0;
 	observe->has_found = false;
 	observe->found_tick = observe->ticks;
-	for (i = 0; i < neap_scan_pod_count(observe->scan); i++) {
+	for (size_t i = 0; i < neap_scan_pod_count(observe->scan); i++) {
 		if (note_pod(observe, neap_scan_pod_get(observe->scan, i)) < 0)
 			return neap_error_nomem(err);
 	}
@@ -188,9 +184,7 @@ static bool is_unnamed(const struct node_workload *workload)
 
 static bool is_due(const struct node_observe *observe)
 {
-	size_t i;
-
-	for (i = 0; i < neap_map_count(observe->workloads); i++) {
+	for (size_t i = 0; i < neap_map_count(observe->workloads); i++) {
 		const struct node_workload *workload =
 			neap_map_at(observe->workloads, i, NULL);
 
@@ -207,11 +201,10 @@ static void name_take(struct node_observe *observe, const char *folder)
 {
 	const char *name = strchr(folder, '_');
 	const char *uid = name != NULL ? strchr(name + 1, '_') : NULL;
-	size_t i;
 
 	if (uid == NULL || name == folder || uid == name + 1)
 		return;
-	for (i = 0; i < neap_map_count(observe->workloads); i++) {
+	for (size_t i = 0; i < neap_map_count(observe->workloads); i++) {
 		struct node_workload *workload = neap_map_at(observe->workloads, i, NULL);
 
 		if (!is_unnamed(workload) || strcmp(workload->id, uid + 1) != 0)
@@ -248,11 +241,10 @@ static bool name_group(const struct node_plan *plan, const char *group, char *bu
 {
 	const struct node_workload *workload =
 		neap_map_find(plan->observe->workloads, group);
-	size_t i;
 
 	if (workload != NULL && workload->is_named)
 		return neap_strcopy(buf, size, workload->name);
-	for (i = 0; i < neap_map_count(plan->made->pods); i++) {
+	for (size_t i = 0; i < neap_map_count(plan->made->pods); i++) {
 		const struct node_pod *pod = neap_map_at(plan->made->pods, i, NULL);
 
 		if (strcmp(pod->launch.dir, group) != 0)
@@ -279,9 +271,7 @@ void neap_names_pod(const struct node_plan *plan, const char *group, char *buf,
 bool neap_node_pod_name(const struct neap_node *node, const char *uid, char *ns,
 			size_t ns_size, char *name, size_t name_size)
 {
-	size_t i;
-
-	for (i = 0; i < neap_map_count(node->observe.workloads); i++) {
+	for (size_t i = 0; i < neap_map_count(node->observe.workloads); i++) {
 		const struct node_workload *workload =
 			neap_map_at(node->observe.workloads, i, NULL);
 		const char *slash = strchr(workload->name, '/');

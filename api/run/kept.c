@@ -130,16 +130,15 @@ static int tell_wish(struct node_write *write, size_t index, struct neap_error *
 
 int neap_own_tell(struct node_write *write, struct neap_error *err)
 {
-	size_t i;
 	int rc = 0;
 
 	if (write->plan->is_released)
 		return 0;
-	for (i = 0; rc == 0 && i < neap_plan_wish_count(write->plan->plan); i++)
+	for (size_t i = 0; rc == 0 && i < neap_plan_wish_count(write->plan->plan); i++)
 		rc = tell_wish(write, i, err);
 	/* It is not known yet what an earlier neapd set. */
-	for (i = 0; rc == 0 && !neap_observe_is_settling(write->plan->observe) &&
-		    i < neap_map_count(write->plan->kept);
+	for (size_t i = 0; rc == 0 && !neap_observe_is_settling(write->plan->observe) &&
+			   i < neap_map_count(write->plan->kept);
 	     i++) {
 		const struct node_kept *kept = neap_map_at(write->plan->kept, i, NULL);
 
@@ -259,11 +258,10 @@ static void note(struct node_write *write, struct node_group *group)
 void neap_inherit_look(struct node_write *write)
 {
 	const struct neap_cgroup_mount *mount = &write->cgroup->mount[NEAP_CTL_CPUSET];
-	size_t i, j;
 
 	if (!mount->is_present || mount->is_v2)
 		return;
-	for (i = 0; i < neap_map_count(write->plan->observe->workloads); i++) {
+	for (size_t i = 0; i < neap_map_count(write->plan->observe->workloads); i++) {
 		struct node_workload *workload =
 			neap_map_at(write->plan->observe->workloads, i, NULL);
 
@@ -271,7 +269,7 @@ void neap_inherit_look(struct node_write *write)
 			continue;
 		if (!workload->group->is_birth_noted)
 			note(write, workload->group);
-		for (j = 0; j < workload->container_count; j++)
+		for (size_t j = 0; j < workload->container_count; j++)
 			if (!workload->containers[j]->is_birth_noted)
 				note(write, workload->containers[j]);
 	}

@@ -47,16 +47,14 @@ int neap_launch_check(const struct neap_node *node, struct neap_error *err)
 
 bool neap_launch_has_id(const struct neap_node *node, const char *id)
 {
-	size_t i;
-
-	for (i = 0; i < neap_map_count(node->observe.workloads); i++) {
+	for (size_t i = 0; i < neap_map_count(node->observe.workloads); i++) {
 		const struct node_workload *workload =
 			neap_map_at(node->observe.workloads, i, NULL);
 
 		if (strcmp(workload->id, id) == 0)
 			return true;
 	}
-	for (i = 0; i < neap_map_count(node->made.launches); i++) {
+	for (size_t i = 0; i < neap_map_count(node->made.launches); i++) {
 		const struct node_launch *launch =
 			neap_map_at(node->made.launches, i, NULL);
 
@@ -155,9 +153,8 @@ void neap_launch_refused(struct neap_node *node, const struct node_pending *pend
 			 const struct neap_hand_answer *answer)
 {
 	char what[96];
-	size_t i;
 
-	for (i = 0; i < neap_map_count(node->made.launches); i++) {
+	for (size_t i = 0; i < neap_map_count(node->made.launches); i++) {
 		struct node_launch *launch = neap_map_at(node->made.launches, i, NULL);
 
 		/* A refused wish of a policy does not fail the launch. */
@@ -175,9 +172,7 @@ void neap_launch_refused(struct neap_node *node, const struct node_pending *pend
 /* The first launch in that step. A callback may begin and end other launches. */
 static struct node_launch *first_in(const struct neap_node *node, enum launch_step step)
 {
-	size_t i;
-
-	for (i = 0; i < neap_map_count(node->made.launches); i++) {
+	for (size_t i = 0; i < neap_map_count(node->made.launches); i++) {
 		struct node_launch *launch = neap_map_at(node->made.launches, i, NULL);
 
 		if (launch->step == step)
@@ -209,7 +204,6 @@ static void find(struct neap_node *node)
 {
 	struct neap_error err;
 	bool is_any_missing = false;
-	size_t i;
 	int round;
 
 	/* Where the kernel does not report new groups, all groups are examined. */
@@ -217,7 +211,7 @@ static void find(struct neap_node *node)
 		if (neap_find_workloads(&node->observe, &err) < 0)
 			neap_log_line(&node->config.log, NEAP_LOG_ERROR, "%s", err.msg);
 		is_any_missing = false;
-		for (i = 0; i < neap_map_count(node->made.launches); i++) {
+		for (size_t i = 0; i < neap_map_count(node->made.launches); i++) {
 			const struct node_launch *launch =
 				neap_map_at(node->made.launches, i, NULL);
 
@@ -235,12 +229,11 @@ static void doubt(const struct neap_node *node, const struct node_launch *launch
 {
 	const struct node_workload *workload =
 		neap_map_find(node->observe.workloads, launch->dir);
-	size_t i;
 
 	if (workload == NULL)
 		return;
 	neap_group_doubt(workload->group->files);
-	for (i = 0; i < workload->container_count; i++)
+	for (size_t i = 0; i < workload->container_count; i++)
 		neap_group_doubt(workload->containers[i]->files);
 }
 
@@ -256,10 +249,8 @@ static void values_written(struct neap_node *node)
  * gone or neap has released all values. */
 static void write_values(struct neap_node *node)
 {
-	size_t i;
-
 	find(node);
-	for (i = 0; i < neap_map_count(node->made.launches); i++) {
+	for (size_t i = 0; i < neap_map_count(node->made.launches); i++) {
 		const struct node_launch *launch =
 			neap_map_at(node->made.launches, i, NULL);
 
@@ -270,7 +261,7 @@ static void write_values(struct neap_node *node)
 		give_up(node);
 		return;
 	}
-	for (i = 0; i < neap_map_count(node->made.launches); i++) {
+	for (size_t i = 0; i < neap_map_count(node->made.launches); i++) {
 		struct node_launch *launch = neap_map_at(node->made.launches, i, NULL);
 
 		if (launch->step != LAUNCH_MADE)
@@ -344,7 +335,6 @@ static void make_name(const struct neap_node *node, const char *command, char *n
 		strrchr(command, '/') != NULL ? strrchr(command, '/') + 1 : command;
 	char stem[32];
 	size_t i;
-	unsigned n;
 
 	for (i = 0; i < sizeof(stem) - 1 && base[i] != '\0'; i++) {
 		char c = base[i] >= 'A' && base[i] <= 'Z' ? (char)(base[i] - 'A' + 'a')
@@ -353,7 +343,7 @@ static void make_name(const struct neap_node *node, const char *command, char *n
 		stem[i] = is_name_char(c) && (i > 0 || (c != '.' && c != '-')) ? c : 'x';
 	}
 	stem[i] = '\0';
-	for (n = 1; n < 100000; n++) {
+	for (unsigned n = 1; n < 100000; n++) {
 		(void)snprintf(name, size, "%s-%u", i > 0 ? stem : "run", n);
 		if (!neap_launch_has_id(node, name))
 			return;
@@ -517,12 +507,11 @@ static void removed(struct neap_node *node, void *arg,
 static void collect(struct neap_node *node, struct node_workload *workload)
 {
 	char *dir = neap_strdup(workload->group->dir);
-	size_t i;
 
 	if (dir == NULL)
 		return;
 	workload->is_removing = true;
-	for (i = 0; i < workload->container_count; i++)
+	for (size_t i = 0; i < workload->container_count; i++)
 		(void)neap_group_drop(node, workload->containers[i]->dir, NULL, NULL,
 				      false);
 	if (neap_group_drop(node, dir, removed, dir, true) == 0)

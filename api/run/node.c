@@ -61,9 +61,8 @@ static int ask_hand(struct neap_node *node, struct neap_error *err)
 		NEAP_KUBE_GUARANTEED, NEAP_KUBE_BURSTABLE, NEAP_KUBE_BESTEFFORT};
 	struct neap_hand_request list = {.op = NEAP_HAND_LIST};
 	struct node_pending last = {.answered = opened};
-	size_t i;
 
-	for (i = 0; i < NEAP_ARRAY_LEN(classes); i++) {
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(classes); i++) {
 		char dir[NEAP_PATH_MAX];
 		struct neap_hand_request request = {.op = NEAP_HAND_MAKE, .group = dir};
 		struct node_pending pending = {.answered = made_root};
@@ -160,9 +159,7 @@ int neap_node_new(const struct neap_node_config *config, struct neap_cgroup *cgr
 
 static void free_map_of_groups(struct neap_map *groups)
 {
-	size_t i;
-
-	for (i = 0; groups != NULL && i < neap_map_count(groups); i++) {
+	for (size_t i = 0; groups != NULL && i < neap_map_count(groups); i++) {
 		struct node_group *group = neap_map_at(groups, i, NULL);
 
 		neap_group_free(group->files);
@@ -173,8 +170,6 @@ static void free_map_of_groups(struct neap_map *groups)
 
 void neap_node_free(struct neap_node *node)
 {
-	size_t i;
-
 	if (node == NULL)
 		return;
 	neap_triggers_free(node->react.triggers);
@@ -185,8 +180,8 @@ void neap_node_free(struct neap_node *node)
 	neap_map_free(node->made.pods);
 	neap_node_pins_free(&node->given);
 	neap_kubelet_close(node);
-	for (i = 0; node->observe.workloads != NULL &&
-		    i < neap_map_count(node->observe.workloads);
+	for (size_t i = 0; node->observe.workloads != NULL &&
+			   i < neap_map_count(node->observe.workloads);
 	     i++)
 		neap_workload_free(neap_map_at(node->observe.workloads, i, NULL));
 	neap_map_free(node->observe.workloads);
@@ -196,7 +191,7 @@ void neap_node_free(struct neap_node *node)
 		neap_kept_clear(&node->plan);
 	neap_map_free(node->plan.kept);
 	neap_map_free(node->write.failures);
-	for (i = 0; i < node->write.pending_count; i++) {
+	for (size_t i = 0; i < node->write.pending_count; i++) {
 		if (node->write.pending[i].dropped != NULL)
 			node->write.pending[i].dropped(node->write.pending[i].arg);
 		if (node->write.pending[i].is_arg_owned)

@@ -101,12 +101,11 @@ static void read_container_cpus(const struct node_observe *observe,
 				const struct neap_cpuset *exclusive)
 {
 	struct neap_cpuset all = {0}, one;
-	size_t i;
 
 	if (workload->is_own || workload->container_count == 0 ||
 	    strcmp(observe->given->kubelet_cpu_policy, "static") != 0)
 		return;
-	for (i = 0; i < workload->container_count; i++) {
+	for (size_t i = 0; i < workload->container_count; i++) {
 		read_cpus(observe, workload->containers[i], &one);
 		neap_cpuset_or(&all, &all, &one);
 	}
@@ -132,15 +131,13 @@ static int64_t read_number(struct node_group *group, enum neap_key key)
 static int observe_class(struct node_observe *observe, enum neap_kube_qos qos,
 			 double seconds, struct neap_class_sample *ret)
 {
-	int i;
-
 	memset(ret, 0, sizeof(*ret));
 	ret->used_cores = NAN;
 	ret->used_milli = NEAP_MISSING;
 	ret->max_milli = NEAP_MISSING;
 	ret->throttled_ratio = NAN;
 	ret->cpu_pressure = NAN;
-	for (i = 0; i < observe->config->tree_count; i++) {
+	for (int i = 0; i < observe->config->tree_count; i++) {
 		const struct neap_tree *tree = &observe->config->trees[i];
 		char dir[NEAP_PATH_MAX];
 		struct neap_workload rates;
@@ -204,7 +201,6 @@ static void count_processes(const struct node_observe *observe,
 		      (pod->now.cpu_usage_usec == NEAP_MISSING ||
 		       pod->now.cpu_usage_usec != workload->asked_usage_usec ||
 		       observe->ticks % IDLE_LOOKS == pod->turn);
-	size_t i;
 
 	workload->processes = workload->is_own ? 0 : NEAP_MISSING;
 	/* No container is due, and nothing has changed. */
@@ -212,7 +208,7 @@ static void count_processes(const struct node_observe *observe,
 	    observe->ticks >= workload->young_until)
 		return;
 	workload->is_settled = workload->is_own || workload->is_host_app;
-	for (i = 0; i < workload->container_count; i++) {
+	for (size_t i = 0; i < workload->container_count; i++) {
 		struct node_group *container = workload->containers[i];
 
 		bool is_young = observe->ticks - container->born < UNSETTLED_LOOKS;
@@ -438,18 +434,16 @@ static void fill_node(struct node_observe *observe, double seconds)
  * need. Runs when a workload came or went, and now and then. */
 static void drop_unseen_groups(struct node_observe *observe)
 {
-	size_t i, j;
-
 	if (observe->ticks - observe->found_tick > 1 && observe->ticks % SLOW_EVERY != 0)
 		return;
-	for (i = 0; i < neap_map_count(observe->workloads); i++) {
+	for (size_t i = 0; i < neap_map_count(observe->workloads); i++) {
 		struct node_workload *workload = neap_map_at(observe->workloads, i, NULL);
 
 		workload->group->seen = observe->ticks;
-		for (j = 0; j < workload->container_count; j++)
+		for (size_t j = 0; j < workload->container_count; j++)
 			workload->containers[j]->seen = observe->ticks;
 	}
-	for (i = neap_map_count(observe->groups); i-- > 0;) {
+	for (size_t i = neap_map_count(observe->groups); i-- > 0;) {
 		const char *dir;
 		struct node_group *group = neap_map_at(observe->groups, i, &dir);
 
@@ -500,7 +494,6 @@ int neap_observe_topology(struct node_observe *observe, struct neap_error *err)
 int neap_observe(struct node_observe *observe, struct neap_error *err)
 {
 	double seconds = NAN;
-	size_t i;
 
 	if (neap_observe_topology(observe, err) < 0)
 		return -(int)err->code;
@@ -519,7 +512,7 @@ int neap_observe(struct node_observe *observe, struct neap_error *err)
 	    observe_class(observe, NEAP_KUBE_BURSTABLE, seconds,
 			  &observe->sample.burstable) < 0)
 		return neap_error_nomem(err);
-	for (i = 0; i < observe->sample.workload_count; i++) {
+	for (size_t i = 0; i < observe->sample.workload_count; i++) {
 		if (observe->views[i].kube_qos == NEAP_KUBE_BESTEFFORT)
 			observe->sample.besteffort.workloads++;
 		else if (observe->views[i].kube_qos == NEAP_KUBE_BURSTABLE)

@@ -361,9 +361,8 @@ bool neap_node_pins_add_below(const struct node_plan *plan, const char *dir,
 			      struct neap_cpuset *cpus)
 {
 	bool is_any = false;
-	size_t i;
 
-	for (i = 0;
+	for (size_t i = 0;
 	     plan->given->pins != NULL && i < neap_map_count(plan->observe->workloads);
 	     i++) {
 		const struct node_workload *workload =
@@ -471,14 +470,13 @@ static void wish_for(struct node_plan *plan, const struct node_workload *workloa
 	const char *why = neap_cpu_kind_text(given->kind);
 	/* Beside exclusive CPUs a quota would only slow it down. */
 	bool is_free = given->kind == NEAP_CPUS_OWN && !workload->is_own;
-	size_t i;
 
 	if (workload->is_own)
 		neap_wish_cpus(plan, workload->group->dir, &given->cpus, why);
 	if (is_free && workload->is_settled)
 		neap_wish_number(plan, workload->group->dir, NEAP_KEY_CPU_MAX_MILLI,
 				 NEAP_UNLIMITED, "it has CPUs of its own");
-	for (i = 0; i < workload->container_count; i++) {
+	for (size_t i = 0; i < workload->container_count; i++) {
 		const struct node_group *container = workload->containers[i];
 
 		/* A container in creation gets its set from its runtime, and later from
@@ -496,7 +494,6 @@ void neap_node_pins_wish(struct node_plan *plan)
 {
 	const struct node_pins *pins = plan->given->pins;
 	bool is_be_narrow;
-	size_t i;
 
 	if (pins == NULL || pins->topology == NULL)
 		return;
@@ -504,7 +501,7 @@ void neap_node_pins_wish(struct node_plan *plan)
 	if (is_be_narrow)
 		neap_wish_besteffort_cpus(plan, &pins->rooms.be,
 					  neap_cpu_kind_text(NEAP_CPUS_BE));
-	for (i = 0; i < neap_map_count(plan->observe->workloads); i++) {
+	for (size_t i = 0; i < neap_map_count(plan->observe->workloads); i++) {
 		const struct node_workload *workload =
 			neap_map_at(plan->observe->workloads, i, NULL);
 		struct neap_cpu_given given;

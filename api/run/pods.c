@@ -79,9 +79,8 @@ static void wish(struct node_plan *plan, const char *dir, enum neap_key key,
 void neap_pod_wish(struct node_plan *plan, const struct node_workload *workload)
 {
 	const struct node_pod *pod = neap_pod_of(plan->made, workload);
-	size_t i;
 
-	for (i = 0; pod != NULL && i < pod->spec->count; i++) {
+	for (size_t i = 0; pod != NULL && i < pod->spec->count; i++) {
 		const struct pod_container *container = &pod->spec->containers[i];
 		char dir[NEAP_PATH_MAX];
 
@@ -166,9 +165,7 @@ static void gone(struct neap_node *node, void *arg, const struct neap_hand_answe
 
 static bool has_process(const struct node_workload *workload)
 {
-	size_t i;
-
-	for (i = 0; workload != NULL && i < workload->container_count; i++)
+	for (size_t i = 0; workload != NULL && i < workload->container_count; i++)
 		if (neap_group_process_count(workload->containers[i]->files) > 0)
 			return true;
 	return false;
@@ -179,18 +176,17 @@ static bool pod_go(struct neap_node *node, struct node_pod *pod)
 {
 	struct node_workload *workload = workload_of(node, pod);
 	char dir[NEAP_PATH_MAX];
-	size_t i;
 
 	if (pod->is_removing)
 		return true;
 	if (!neap_node_writes(&node->write) || node->is_frozen ||
 	    neap_launch_is_active(node, &pod->launch) || has_process(workload))
 		return false;
-	for (i = 0; workload != NULL && i < workload->container_count; i++)
+	for (size_t i = 0; workload != NULL && i < workload->container_count; i++)
 		(void)neap_group_drop(node, workload->containers[i]->dir, NULL, NULL,
 				      false);
 	/* Groups that no look has seen yet; asking twice does no harm. */
-	for (i = 0; i < pod->spec->count; i++) {
+	for (size_t i = 0; i < pod->spec->count; i++) {
 		if (snprintf(dir, sizeof(dir), "%s/%s", pod->launch.dir,
 			     neap_pod_container_dir(&pod->spec->containers[i])) <
 		    (int)sizeof(dir))
@@ -351,8 +347,6 @@ static int check_present(const struct neap_node *node, const struct node_pod *po
 			 const struct pod_spec *spec, const char *dir,
 			 struct neap_error *err)
 {
-	size_t i;
-
 	if (pod != NULL && pod->is_going)
 		return neap_error_set(err, NEAP_ECONFLICT, "pod %s is being removed",
 				      spec->uid);
@@ -363,7 +357,8 @@ static int check_present(const struct neap_node *node, const struct node_pod *po
 		return neap_error_set(err, NEAP_EINVAL,
 				      "pod %s runs in %s: its class cannot change",
 				      spec->uid, pod->launch.dir);
-	for (i = 0; pod == NULL && i < neap_map_count(node->observe.workloads); i++) {
+	for (size_t i = 0; pod == NULL && i < neap_map_count(node->observe.workloads);
+	     i++) {
 		const struct node_workload *workload =
 			neap_map_at(node->observe.workloads, i, NULL);
 
@@ -380,12 +375,10 @@ static int check_present(const struct neap_node *node, const struct node_pod *po
 
 static void tell_of_pids(struct neap_node *node, const struct pod_spec *spec)
 {
-	size_t i;
-
 	if (node->made.is_pids_told ||
 	    (node->cgroup->supports & (1u << NEAP_KEY_PIDS_MAX)) != 0)
 		return;
-	for (i = 0; i < spec->count; i++) {
+	for (size_t i = 0; i < spec->count; i++) {
 		if (spec->containers[i].processes_max == NEAP_MISSING)
 			continue;
 		node->made.is_pids_told = true;
@@ -401,9 +394,8 @@ static int pod_start(struct neap_node *node, struct node_pod *pod, struct neap_e
 	const char *containers[NEAP_NODE_CONTAINERS_MAX];
 	struct node_workload *workload = workload_of(node, pod);
 	json_t *record;
-	size_t i;
 
-	for (i = 0; i < pod->spec->count; i++)
+	for (size_t i = 0; i < pod->spec->count; i++)
 		containers[i] = neap_pod_container_dir(&pod->spec->containers[i]);
 	if (neap_launch_start(node, &pod->launch, containers, pod->spec->count, err) < 0)
 		return -(int)err->code;
@@ -513,7 +505,6 @@ static int find_group(const struct neap_node *node, const char *uid,
 		      struct neap_error *err)
 {
 	const struct node_pod *pod = neap_map_find(node->made.pods, uid);
-	size_t i;
 
 	if (pod == NULL || (!pod->is_added && pod->done == NULL))
 		return neap_error_set(err, NEAP_ENOTFOUND, "pod %.64s was not added",
@@ -523,7 +514,7 @@ static int find_group(const struct neap_node *node, const char *uid,
 				      uid);
 	if (!pod->is_added)
 		return neap_error_set(err, NEAP_ECONFLICT, "pod %s is being made", uid);
-	for (i = 0; i < pod->spec->count; i++) {
+	for (size_t i = 0; i < pod->spec->count; i++) {
 		const struct pod_container *one = &pod->spec->containers[i];
 
 		if (strcmp(one->name, container) != 0)

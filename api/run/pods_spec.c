@@ -69,8 +69,6 @@ static void fill_container(struct pod_container *to,
 
 static int check(const struct neap_node_pod *pod, struct neap_error *err)
 {
-	size_t i, j;
-
 	if (!is_uid(pod->uid))
 		return neap_error_set(err, NEAP_EINVAL, "'%.64s' is no uid of a pod",
 				      pod->uid == NULL ? "" : pod->uid);
@@ -81,14 +79,14 @@ static int check(const struct neap_node_pod *pod, struct neap_error *err)
 				      "pod %s/%s has %zu containers, %d is the most",
 				      pod->ns, pod->name, pod->container_count,
 				      NEAP_NODE_CONTAINERS_MAX);
-	for (i = 0; i < pod->container_count; i++) {
+	for (size_t i = 0; i < pod->container_count; i++) {
 		const char *name = pod->containers[i].name;
 
 		if (!is_name(name, 63, "-"))
 			return neap_error_set(err, NEAP_EINVAL,
 					      "'%.64s' is no name of a container",
 					      name == NULL ? "" : name);
-		for (j = 0; j < i; j++)
+		for (size_t j = 0; j < i; j++)
 			if (strcmp(name, pod->containers[j].name) == 0)
 				return neap_error_set(err, NEAP_EINVAL,
 						      "two containers are named '%s'",
@@ -111,7 +109,6 @@ struct pod_spec *neap_pod_spec_new(const struct neap_node_pod *pod,
 				   struct neap_error *err)
 {
 	struct pod_spec *spec;
-	size_t i;
 
 	if (check(pod, err) < 0)
 		return NULL;
@@ -126,7 +123,7 @@ struct pod_spec *neap_pod_spec_new(const struct neap_node_pod *pod,
 	(void)neap_strcopy(spec->name, sizeof(spec->name), pod->name);
 	spec->qos = pod->qos;
 	spec->kube_qos = pod->kube_qos;
-	for (i = 0; i < spec->count; i++)
+	for (size_t i = 0; i < spec->count; i++)
 		fill_container(&spec->containers[i], &pod->containers[i]);
 	fill(&spec->whole, &pod->whole);
 	return spec;
@@ -161,9 +158,7 @@ static void write_amounts(json_t *row, const struct pod_container *container)
 
 static void read_amounts(const json_t *row, struct neap_node_container *container)
 {
-	size_t i;
-
-	for (i = 0; i < NEAP_ARRAY_LEN(amounts); i++) {
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(amounts); i++) {
 		const json_t *number = json_object_get(row, amounts[i].name);
 		int64_t *member = (int64_t *)((char *)container + amounts[i].offset);
 
@@ -175,14 +170,13 @@ static void read_amounts(const json_t *row, struct neap_node_container *containe
 json_t *neap_pod_spec_json(const struct pod_spec *spec)
 {
 	json_t *containers = json_array(), *pod = json_object();
-	size_t i;
 
 	neap_json_set_text(pod, "namespace", spec->ns);
 	neap_json_set_text(pod, "name", spec->name);
 	neap_json_set_text(pod, "qos", neap_qos_name(spec->qos));
 	neap_json_set_text(pod, "kube_qos", neap_kube_qos_name(spec->kube_qos));
 	write_amounts(pod, &spec->whole);
-	for (i = 0; i < spec->count; i++) {
+	for (size_t i = 0; i < spec->count; i++) {
 		const struct pod_container *container = &spec->containers[i];
 		json_t *row = json_object();
 
@@ -210,12 +204,11 @@ struct pod_spec *neap_pod_spec_of_json(const json_t *json, const char *uid)
 		.containers = list,
 		.container_count = json_array_size(containers),
 	};
-	size_t i;
 
 	read_amounts(json, &pod.whole);
 	if (kube == NULL || neap_kube_qos_parse(kube, &pod.kube_qos, NULL) < 0)
 		return NULL;
-	for (i = 0; i < pod.container_count && i < NEAP_ARRAY_LEN(list); i++) {
+	for (size_t i = 0; i < pod.container_count && i < NEAP_ARRAY_LEN(list); i++) {
 		const json_t *row = json_array_get(containers, i);
 
 		list[i].name = json_string_value(json_object_get(row, "name"));
@@ -264,9 +257,8 @@ void neap_pod_spec_sum(const struct pod_spec *spec, int64_t *ret_cpu_request_mil
 		       int64_t *ret_cpu_limit_milli, int64_t *ret_memory_limit_bytes)
 {
 	struct total request = {.has_all = true}, quota = request, memory = request;
-	size_t i;
 
-	for (i = 0; i < spec->count; i++) {
+	for (size_t i = 0; i < spec->count; i++) {
 		const struct pod_container *container = &spec->containers[i];
 
 		total_add(&request, container, container->cpu_request_milli);

@@ -112,7 +112,6 @@ void neap_workload_recall(struct neap_node *node, struct node_workload *workload
 	const char *dir = workload->group->dir;
 	struct node_pod *pod = neap_pod_of(&node->made, workload);
 	json_t *record;
-	size_t i;
 
 	workload->is_run = pod == NULL && neap_map_find(node->made.launches, dir) != NULL;
 	if (pod != NULL) {
@@ -127,7 +126,7 @@ void neap_workload_recall(struct neap_node *node, struct node_workload *workload
 		neap_pod_apply(pod, workload);
 	else if (json_object_get(record, "pod") == NULL)
 		workload->is_run = workload->is_run || record != NULL;
-	for (i = 0; i < NEAP_ARRAY_LEN(numbers) && pod == NULL; i++) {
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(numbers) && pod == NULL; i++) {
 		json_t *number = json_object_get(record, numbers[i].name);
 		int64_t *member = (int64_t *)((char *)workload + numbers[i].offset);
 

@@ -90,15 +90,14 @@ static json_t *report_unsupported(const struct neap_node *node)
 {
 	json_t *out = json_array();
 	const char *missing;
-	size_t i;
 
-	for (i = 0; i < NEAP_KEY_COUNT; i++) {
+	for (size_t i = 0; i < NEAP_KEY_COUNT; i++) {
 		if (node->cgroup->why_not[i][0] != '\0')
 			(void)json_array_append_new(
 				out, json_string(node->cgroup->why_not[i]));
 	}
-	for (i = 0; (missing = neap_readings_missing(node->observe.readings, i)) != NULL;
-	     i++)
+	for (size_t i = 0;
+	     (missing = neap_readings_missing(node->observe.readings, i)) != NULL; i++)
 		(void)json_array_append_new(
 			out, json_sprintf("%s: not on this kernel", missing));
 	return out;
@@ -107,9 +106,8 @@ static json_t *report_unsupported(const struct neap_node *node)
 static json_t *report_trees(const struct neap_node *node)
 {
 	json_t *out = json_array();
-	int i;
 
-	for (i = 0; i < node->config.tree_count; i++) {
+	for (int i = 0; i < node->config.tree_count; i++) {
 		const struct neap_tree *tree = &node->config.trees[i];
 
 		(void)json_array_append_new(
@@ -180,9 +178,8 @@ static void report_limits(const struct neap_node *node, const char *dir, json_t 
 {
 	bool has[NEAP_KEY_COUNT] = {false};
 	char text[160] = "", why[160] = "";
-	size_t i;
 
-	for (i = 0; i < neap_map_count(node->plan.kept); i++) {
+	for (size_t i = 0; i < neap_map_count(node->plan.kept); i++) {
 		const struct node_kept *kept = neap_map_at(node->plan.kept, i, NULL);
 
 		if (kept->wished_tick + 1 < node->observe.ticks || has[kept->key] ||
@@ -248,9 +245,8 @@ static json_t *report_workload(struct neap_node *node, const struct neap_workloa
 json_t *neap_node_workloads(struct neap_node *node)
 {
 	json_t *out = json_array();
-	size_t i;
 
-	for (i = 0; i < node->observe.sample.workload_count; i++)
+	for (size_t i = 0; i < node->observe.sample.workload_count; i++)
 		(void)json_array_append_new(
 			out, report_workload(node, &node->observe.views[i]));
 	return out;

@@ -146,9 +146,7 @@ static void arm_ask(struct arm *arm)
 
 static void spec_free(struct spec *spec)
 {
-	size_t i;
-
-	for (i = 0; i < spec->count; i++)
+	for (size_t i = 0; i < spec->count; i++)
 		arm_free(spec->arms[i]);
 	free(spec->arms);
 	free(spec);
@@ -165,9 +163,8 @@ static struct spec *spec_of(struct neap_triggers *set, const char *policy,
 			    const struct neap_policy_trigger *trigger)
 {
 	struct spec *spec;
-	size_t i;
 
-	for (i = 0; i < set->count; i++) {
+	for (size_t i = 0; i < set->count; i++) {
 		spec = set->specs[(set->at + i) % set->count];
 		if (!is_same(spec, policy, trigger))
 			continue;
@@ -192,11 +189,11 @@ static struct arm *arm_of(struct spec *spec, const char *group)
 	bool is_full = spec->count >= NEAP_TRIGGER_GROUPS_MAX ||
 		       spec->set->open >= NEAP_TRIGGERS_OPEN_MAX;
 	struct arm *arm;
-	size_t i;
 
 	/* On a machine with many pods most groups are left out. They are not compared
 	 * when every arm has found its group. */
-	for (i = 0; i < spec->count && !(is_full && spec->met == spec->count); i++) {
+	for (size_t i = 0; i < spec->count && !(is_full && spec->met == spec->count);
+	     i++) {
 		arm = spec->arms[(spec->at + i) % spec->count];
 		if (strcmp(arm->group, group) != 0)
 			continue;
@@ -280,11 +277,9 @@ void neap_triggers_end(struct neap_triggers *set)
 
 void neap_triggers_free(struct neap_triggers *set)
 {
-	size_t i;
-
 	if (set == NULL)
 		return;
-	for (i = 0; i < set->count; i++)
+	for (size_t i = 0; i < set->count; i++)
 		spec_free(set->specs[i]);
 	free(set->specs);
 	free(set);
@@ -294,10 +289,8 @@ void neap_triggers_free(struct neap_triggers *set)
 
 static struct arm *find_asked(const struct neap_triggers *set, uint64_t id)
 {
-	size_t i, j;
-
-	for (i = 0; i < set->count; i++) {
-		for (j = 0; j < set->specs[i]->count; j++) {
+	for (size_t i = 0; i < set->count; i++) {
+		for (size_t j = 0; j < set->specs[i]->count; j++) {
 			struct arm *arm = set->specs[i]->arms[j];
 
 			if (arm->id == id && arm->state == ASKED)
@@ -345,9 +338,7 @@ void neap_triggers_opened(struct neap_triggers *set, uint64_t id, int fd, int er
 const char *neap_triggers_fired(struct neap_triggers *set, const char *policy,
 				int64_t *ret_usec)
 {
-	size_t i;
-
-	for (i = 0; i < set->count; i++) {
+	for (size_t i = 0; i < set->count; i++) {
 		struct spec *spec = set->specs[i];
 
 		if (!spec->is_fired || strcmp(spec->policy, policy) != 0)
@@ -362,9 +353,7 @@ const char *neap_triggers_fired(struct neap_triggers *set, const char *policy,
 
 bool neap_triggers_has_fired(const struct neap_triggers *set)
 {
-	size_t i;
-
-	for (i = 0; i < set->count; i++) {
+	for (size_t i = 0; i < set->count; i++) {
 		if (set->specs[i]->is_fired)
 			return true;
 	}
@@ -378,9 +367,8 @@ static const char *spec_state(const struct spec *spec)
 {
 	static const char *const names[] = {"opening", "armed", "coarse", ""};
 	const struct arm *worst = NULL;
-	size_t i;
 
-	for (i = 0; i < spec->count; i++) {
+	for (size_t i = 0; i < spec->count; i++) {
 		if (worst == NULL || spec->arms[i]->state > worst->state)
 			worst = spec->arms[i];
 	}
@@ -393,9 +381,8 @@ static const char *spec_state(const struct spec *spec)
 json_t *neap_triggers_report(const struct neap_triggers *set, const char *policy)
 {
 	json_t *out = NULL;
-	size_t i;
 
-	for (i = 0; i < set->count; i++) {
+	for (size_t i = 0; i < set->count; i++) {
 		const struct spec *spec = set->specs[i];
 		json_t *row;
 

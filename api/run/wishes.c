@@ -139,10 +139,8 @@ static bool must_imply(const struct node_plan *plan, enum neap_key key)
 static void imply_for_workload(struct node_plan *plan, const struct neap_wish *parent,
 			       const struct node_workload *workload)
 {
-	size_t i;
-
 	imply_for(plan, parent, workload->group->dir);
-	for (i = 0; i < workload->container_count; i++)
+	for (size_t i = 0; i < workload->container_count; i++)
 		imply_for(plan, parent, workload->containers[i]->dir);
 }
 
@@ -154,7 +152,6 @@ static void wish_for_workload(struct node_plan *plan, const struct neap_wish *fr
 			      const struct node_workload *workload, enum neap_scope scope)
 {
 	struct neap_wish one = *from, *wish = &one;
-	size_t i;
 
 	if (!workload->is_own && !workload->is_settled)
 		return;
@@ -173,7 +170,7 @@ static void wish_for_workload(struct node_plan *plan, const struct neap_wish *fr
 			imply_for_workload(plan, wish, workload);
 		return;
 	}
-	for (i = 0; i < workload->container_count; i++) {
+	for (size_t i = 0; i < workload->container_count; i++) {
 		if (!workload->is_own && !workload->containers[i]->is_settled)
 			continue;
 		(void)neap_strcopy(wish->group, sizeof(wish->group),
@@ -200,11 +197,10 @@ static void wish_for_class_cpus(struct node_plan *plan, const struct neap_wish *
 {
 	bool is_v1 = must_imply(plan, wish->key), is_any_apart;
 	struct neap_wish whole = *wish;
-	size_t i;
 
 	is_any_apart = neap_node_pins_add_below(plan, wish->group, &whole.value.cpus);
 	wish_add(plan, &whole);
-	for (i = 0;
+	for (size_t i = 0;
 	     (is_v1 || is_any_apart) && i < neap_map_count(plan->observe->workloads);
 	     i++) {
 		const struct node_workload *workload =
@@ -236,13 +232,10 @@ static void wish_below_class(struct node_plan *plan, const struct neap_wish *wis
 static void wish_for_class(struct node_plan *plan, struct neap_wish *wish,
 			   enum neap_kube_qos qos)
 {
-	size_t j;
-	int i;
-
 	if (wish->key == NEAP_KEY_CPUSET_CPUS &&
 	    !neap_node_pins_cut_class(plan, qos, &wish->value.cpus))
 		return;
-	for (i = 0; i < plan->config->tree_count; i++) {
+	for (int i = 0; i < plan->config->tree_count; i++) {
 		const struct neap_tree *tree = &plan->config->trees[i];
 
 		if (!neap_tree_class_dir(tree, qos, wish->group, sizeof(wish->group)))
@@ -257,8 +250,8 @@ static void wish_for_class(struct node_plan *plan, struct neap_wish *wish,
 			continue;
 		}
 		wish_add(plan, wish);
-		for (j = 0; must_imply(plan, wish->key) &&
-			    j < neap_map_count(plan->observe->workloads);
+		for (size_t j = 0; must_imply(plan, wish->key) &&
+				   j < neap_map_count(plan->observe->workloads);
 		     j++)
 			imply_for_workload(
 				plan, wish,
@@ -270,11 +263,10 @@ void neap_wish_besteffort_cpus(struct node_plan *plan, const struct neap_cpuset 
 			       const char *why)
 {
 	struct neap_wish wish;
-	int i;
 
 	wish_start(&wish, NEAP_KEY_CPUSET_CPUS, "neapd", why, RANK_PIN);
 	neap_cpuset_copy(&wish.value.cpus, cpus);
-	for (i = 0; i < plan->config->tree_count; i++) {
+	for (int i = 0; i < plan->config->tree_count; i++) {
 		const struct neap_tree *tree = &plan->config->trees[i];
 
 		if (neap_node_pins_may_narrow(plan, i) &&
@@ -391,9 +383,8 @@ static void wish_base(struct node_plan *plan)
 	const struct neap_tree *own = plan->config->trees;
 	char dir[NEAP_PATH_MAX];
 	int64_t burstable_milli = 0;
-	size_t i;
 
-	for (i = 0; i < neap_map_count(plan->observe->workloads); i++) {
+	for (size_t i = 0; i < neap_map_count(plan->observe->workloads); i++) {
 		const struct node_workload *workload =
 			neap_map_at(plan->observe->workloads, i, NULL);
 		const char *group = workload->group->dir;
@@ -426,7 +417,7 @@ static void wish_base(struct node_plan *plan)
 	neap_wish_number(plan, own->root, NEAP_KEY_CPU_SHARES,
 			 neap_milli_to_shares(plan->observe->sample.capacity_milli),
 			 "weight of a whole machine for the services of neap");
-	for (i = 0; i < NEAP_TREES_OWN; i++)
+	for (size_t i = 0; i < NEAP_TREES_OWN; i++)
 		if (neap_tree_class_dir(&own[i], NEAP_KUBE_BESTEFFORT, dir, sizeof(dir)))
 			neap_wish_number(plan, dir, NEAP_KEY_CPU_SHARES, 2,
 					 "lowest weight for best-effort work");
@@ -473,9 +464,7 @@ static void restore(struct node_plan *plan, struct node_kept *kept)
  * them. */
 static void wish_back(struct node_plan *plan)
 {
-	size_t i;
-
-	for (i = 0; i < neap_map_count(plan->kept); i++) {
+	for (size_t i = 0; i < neap_map_count(plan->kept); i++) {
 		struct node_kept *kept = neap_map_at(plan->kept, i, NULL);
 		struct neap_value now;
 		struct neap_wish wish;

@@ -83,9 +83,7 @@ static bool trouble_may_tell(struct node_write *write, int errnum)
  * written, gone, or no longer wanted. */
 static void trouble_plan_end(struct node_write *write)
 {
-	size_t i;
-
-	for (i = neap_map_count(write->failures); i-- > 0;) {
+	for (size_t i = neap_map_count(write->failures); i-- > 0;) {
 		const char *name;
 		uintptr_t failure = (uintptr_t)neap_map_at(write->failures, i, &name);
 
@@ -204,9 +202,9 @@ void neap_node_flush(struct node_write *write)
 static void send_restores(struct node_write *write)
 {
 	struct node_plan *plan = write->plan;
-	size_t i;
 
-	for (i = 0; plan->restores_due > 0 && i < neap_map_count(plan->kept); i++) {
+	for (size_t i = 0; plan->restores_due > 0 && i < neap_map_count(plan->kept);
+	     i++) {
 		struct node_kept *kept = neap_map_at(plan->kept, i, NULL);
 		struct neap_hand_request request = {
 			.op = NEAP_HAND_RESTORE, .group = kept->group, .key = kept->key};
@@ -277,9 +275,8 @@ static void dry_note(struct node_write *write, const struct neap_write *one,
 static uint64_t plan_hash(const struct neap_plan *plan)
 {
 	uint64_t hash = 14695981039346656037ULL;
-	size_t i;
 
-	for (i = 0; i < neap_plan_write_count(plan); i++) {
+	for (size_t i = 0; i < neap_plan_write_count(plan); i++) {
 		const struct neap_write *write = neap_plan_write_get(plan, i);
 		char text[512];
 		const char *p;
@@ -298,12 +295,11 @@ static void dry_run(struct node_write *write)
 {
 	const struct neap_plan *plan = write->plan->plan;
 	uint64_t hash = plan_hash(plan);
-	size_t i;
 
 	if (hash == write->last_dry_hash)
 		return;
 	write->last_dry_hash = hash;
-	for (i = 0; i < neap_plan_write_count(plan); i++) {
+	for (size_t i = 0; i < neap_plan_write_count(plan); i++) {
 		const struct neap_write *one = neap_plan_write_get(plan, i);
 
 		dry_note(write, one, neap_plan_wish_get(plan, one->wish));
@@ -353,7 +349,6 @@ bool neap_plan_and_write(struct neap_node *node)
 	struct neap_error err;
 	bool is_whole = true;
 	int64_t started;
-	size_t i;
 	int rc;
 
 	if (node->state == NODE_WATCHING)
@@ -393,7 +388,7 @@ bool neap_plan_and_write(struct neap_node *node)
 		neap_log_line(&node->config.log, NEAP_LOG_ERROR, "write: %s", err.msg);
 		return false;
 	}
-	for (i = 0; i < neap_plan_write_count(plan->plan); i++) {
+	for (size_t i = 0; i < neap_plan_write_count(plan->plan); i++) {
 		if (send_write(write, neap_plan_write_get(plan->plan, i), &err) < 0) {
 			neap_log_line(&node->config.log, NEAP_LOG_ERROR, "write: %s",
 				      err.msg);

@@ -88,10 +88,9 @@ int acc_pick(const struct work *work, const struct neap_cpu_part *parts, int cou
 void acc_find_whole(const struct work *work, bool is_strict, uint64_t *whole)
 {
 	const struct neap_cpu_layout *layout = work->layout;
-	int i;
 
 	if (layout->is_even && layout->stride == 2) {
-		for (i = 0; i < layout->words; i++) {
+		for (int i = 0; i < layout->words; i++) {
 			uint64_t set = acc_free_of(work, i, is_strict);
 			uint64_t low = set & (set >> 1) & 0x5555555555555555ULL;
 
@@ -99,7 +98,7 @@ void acc_find_whole(const struct work *work, bool is_strict, uint64_t *whole)
 		}
 		return;
 	}
-	for (i = 0; i < layout->words; i++) {
+	for (int i = 0; i < layout->words; i++) {
 		uint64_t set = acc_free_of(work, i, is_strict);
 
 		whole[i] = set & ~whole_cores(layout,

@@ -127,31 +127,29 @@ static void systemd_look(const char *root, struct neap_agent_facts *ret)
 		"/usr/lib/systemd", "/lib/systemd", "/usr/lib/x86_64-linux-gnu/systemd",
 		"/usr/lib/aarch64-linux-gnu/systemd", "/usr/lib64/systemd"};
 	char comm[32];
-	size_t i;
 
 	ret->systemd = neap_facts_is_there(root, "/run/systemd/system");
 	if (neap_facts_read(root, "/proc/1/comm", comm, sizeof(comm)) > 0)
 		ret->systemd = strcmp(comm, "systemd") == 0 ? NEAP_YES : NEAP_NO;
 	if (ret->systemd != NEAP_YES)
 		return;
-	for (i = 0; ret->systemd_version == 0 && i < NEAP_ARRAY_LEN(folders); i++)
+	for (size_t i = 0; ret->systemd_version == 0 && i < NEAP_ARRAY_LEN(folders); i++)
 		ret->systemd_version = version_in(root, folders[i]);
 }
 
 void neap_facts_agents(const char *root, struct neap_agent_facts *ret)
 {
 	static const char kubelet[] = "/var/lib/kubelet";
-	size_t i;
 
 	neap_facts_processes(root, ret);
 	systemd_look(root, ret);
-	for (i = 0; i < NEAP_ARRAY_LEN(sockets); i++)
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(sockets); i++)
 		if (neap_facts_is_there(root, sockets[i]) == NEAP_YES)
 			neap_facts_add_word(ret->runtimes, sizeof(ret->runtimes),
 					    sockets[i]);
 	if (neap_facts_is_there(root, kubelet) == NEAP_YES)
 		(void)neap_strcopy(ret->kubelet_dir, sizeof(ret->kubelet_dir), kubelet);
-	for (i = 0; !ret->koordlet[0] && i < NEAP_ARRAY_LEN(koordlet_traces); i++)
+	for (size_t i = 0; !ret->koordlet[0] && i < NEAP_ARRAY_LEN(koordlet_traces); i++)
 		if (neap_facts_is_there(root, koordlet_traces[i]) == NEAP_YES)
 			(void)neap_strcopy(ret->koordlet, sizeof(ret->koordlet),
 					   koordlet_traces[i]);

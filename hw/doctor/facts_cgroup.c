@@ -27,14 +27,13 @@ static void mount_fill(const char *root, const struct mntent *row, bool is_v2,
 		       struct neap_facts_mount *mount)
 {
 	char path[NEAP_FACTS_PATH + 32];
-	size_t i;
 
 	memset(mount, 0, sizeof(*mount));
 	mount->is_v2 = is_v2;
 	mount->is_read_only = hasmntopt(row, "ro") != NULL;
 	(void)neap_strcopy(mount->path, sizeof(mount->path), row->mnt_dir);
 	if (!is_v2) {
-		for (i = 0; i < NEAP_ARRAY_LEN(controllers); i++)
+		for (size_t i = 0; i < NEAP_ARRAY_LEN(controllers); i++)
 			if (hasmntopt(row, controllers[i]) != NULL)
 				neap_facts_add_word(mount->controllers,
 						    sizeof(mount->controllers),
@@ -162,10 +161,9 @@ static void partitions_read(struct look *look, const char *group, int depth)
 void neap_facts_cgroup(const char *root, struct neap_cgroup_facts *ret)
 {
 	const struct neap_facts_mount *cpu = NULL;
-	int i;
 
 	mounts_read(root, ret);
-	for (i = 0; i < ret->mount_count; i++) {
+	for (int i = 0; i < ret->mount_count; i++) {
 		const struct neap_facts_mount *mount = &ret->mounts[i];
 		struct look look = {root, mount, ret, LOOK_MAX};
 

@@ -43,7 +43,6 @@ static bool cpuinfo_read(const char *root, char *resctrl, size_t size)
 	FILE *file = neap_facts_open(root, "/proc/cpuinfo");
 	bool is_guest = false;
 	char line[8192];
-	size_t i;
 
 	if (file == NULL)
 		return false;
@@ -51,7 +50,7 @@ static bool cpuinfo_read(const char *root, char *resctrl, size_t size)
 		if (strncmp(line, "flags", 5) != 0)
 			continue;
 		is_guest = neap_facts_has_word(line, "hypervisor");
-		for (i = 0; i < NEAP_ARRAY_LEN(wanted); i++)
+		for (size_t i = 0; i < NEAP_ARRAY_LEN(wanted); i++)
 			if (neap_facts_has_word(line, wanted[i]))
 				neap_facts_add_word(resctrl, size, wanted[i]);
 		break;
@@ -71,7 +70,6 @@ static void surroundings_read(const char *root, struct neap_kernel_facts *ret)
 	};
 	char path[NEAP_FACTS_PATH], link[64];
 	ssize_t n = -1;
-	size_t i;
 
 	if (cpuinfo_read(root, ret->resctrl_cpu, sizeof(ret->resctrl_cpu)) &&
 	    neap_facts_read(root, "/sys/class/dmi/id/sys_vendor", ret->machine,
@@ -80,7 +78,7 @@ static void surroundings_read(const char *root, struct neap_kernel_facts *ret)
 				   "a hypervisor that does not tell its name");
 	(void)neap_facts_read(root, "/run/systemd/container", ret->container,
 			      sizeof(ret->container));
-	for (i = 0; !ret->container[0] && i < NEAP_ARRAY_LEN(traces); i++)
+	for (size_t i = 0; !ret->container[0] && i < NEAP_ARRAY_LEN(traces); i++)
 		if (neap_facts_is_there(root, traces[i].path) == NEAP_YES)
 			(void)neap_strcopy(ret->container, sizeof(ret->container),
 					   traces[i].name);
@@ -98,9 +96,8 @@ static void trigger_try(struct neap_kernel_facts *ret)
 {
 	static const char *const texts[] = {"some 100000 500000", "some 100000 2000000"};
 	static const enum neap_psi_trigger means[] = {NEAP_PSI_FINE, NEAP_PSI_COARSE};
-	size_t i;
 
-	for (i = 0; i < NEAP_ARRAY_LEN(texts); i++) {
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(texts); i++) {
 		neap_auto_fd int fd =
 			open("/proc/pressure/cpu", O_RDWR | O_NONBLOCK | O_CLOEXEC);
 
@@ -121,10 +118,9 @@ static void pressure_read(const char *root, struct neap_kernel_facts *ret)
 					    "/proc/pressure/io"};
 	char text[256], status[4096];
 	const char *line;
-	size_t i;
 	int n;
 
-	for (i = 0; i < NEAP_ARRAY_LEN(files); i++) {
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(files); i++) {
 		/* With psi=0 the file exists but cannot be read. */
 		n = neap_facts_read(root, files[i], text, sizeof(text));
 		ret->pressure[i] = n > 0 ? NEAP_YES

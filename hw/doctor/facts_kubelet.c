@@ -35,11 +35,10 @@ void neap_facts_kubelet(const char *root, const struct neap_agent_facts *facts,
 {
 	const struct neap_facts_process *process = NULL;
 	char given[NEAP_FACTS_PATH];
-	int i;
 
 	memset(ret, 0, sizeof(*ret));
 	(void)neap_strcopy(ret->dir, sizeof(ret->dir), usual_dir);
-	for (i = 0; i < facts->process_count && process == NULL; i++)
+	for (int i = 0; i < facts->process_count && process == NULL; i++)
 		if (strcmp(facts->processes[i].comm, "kubelet") == 0)
 			process = &facts->processes[i];
 	if (process == NULL)

@@ -40,9 +40,7 @@ bool neap_hand_is_frozen(const struct neap_hand_server *server)
 
 static bool is_below_roots(const struct neap_hand_config *config, const char *group)
 {
-	int i;
-
-	for (i = 0; i < config->root_count; i++)
+	for (int i = 0; i < config->root_count; i++)
 		if (neap_path_is_safe(config->roots[i]) &&
 		    neap_path_is_below(group, config->roots[i]))
 			return true;
@@ -56,12 +54,10 @@ bool neap_hand_is_managed(const struct neap_hand_server *server, const char *gro
 
 static bool is_root(const struct neap_hand_config *config, const char *group)
 {
-	int i;
-
-	for (i = 0; i < config->root_count; i++)
+	for (int i = 0; i < config->root_count; i++)
 		if (strcmp(group, config->roots[i]) == 0)
 			return true;
-	for (i = 0; i < NEAP_HAND_OWN_MAX; i++)
+	for (int i = 0; i < NEAP_HAND_OWN_MAX; i++)
 		if (strcmp(group, config->own_roots[i]) == 0)
 			return true;
 	return false;
@@ -71,12 +67,11 @@ static bool is_root(const struct neap_hand_config *config, const char *group)
 static bool is_class_of_root(const struct neap_hand_config *config, const char *group)
 {
 	const char *slash = strrchr(group, '/');
-	int i;
 
 	if (!slash ||
 	    (strcmp(slash, "/besteffort") != 0 && strcmp(slash, "/burstable") != 0))
 		return false;
-	for (i = 0; i < config->root_count; i++)
+	for (int i = 0; i < config->root_count; i++)
 		if (!neap_hand_own_root(config, config->roots[i]) &&
 		    strlen(config->roots[i]) == (size_t)(slash - group) &&
 		    strncmp(config->roots[i], group, (size_t)(slash - group)) == 0)

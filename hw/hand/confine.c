@@ -43,9 +43,8 @@ static int places_set(const struct neap_hand_server *server, struct neap_error *
 					       : server->kubelet_place_fd},
 	};
 	size_t count = FIXED_PLACES;
-	int i;
 
-	for (i = 0; i < NEAP_CTL_COUNT; i++) {
+	for (int i = 0; i < NEAP_CTL_COUNT; i++) {
 		if (!cgroup->mount[i].is_present)
 			continue;
 		places[count++] = (struct neap_jail_place){

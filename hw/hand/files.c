@@ -46,9 +46,7 @@ void neap_hand_files_done(struct neap_hand_files *files)
 
 void neap_hand_files_forget(struct neap_hand_files *files, const char *group)
 {
-	int i;
-
-	for (i = files->count - 1; i >= 0; i--)
+	for (int i = files->count - 1; i >= 0; i--)
 		if (strcmp(files->file[i].group, group) == 0)
 			file_drop(files, i);
 }
@@ -99,9 +97,8 @@ static int file_open(const struct neap_hand_files *files, const char *group,
 static void room_make(struct neap_hand_files *files)
 {
 	int oldest = 0;
-	int i;
 
-	for (i = 1; i < files->count; i++)
+	for (int i = 1; i < files->count; i++)
 		if (files->file[i].used < files->file[oldest].used)
 			oldest = i;
 	if (files->count)
@@ -120,13 +117,12 @@ static int file_find(const struct neap_hand_files *files, const char *group,
 		     enum neap_key key)
 {
 	uint32_t hash;
-	int i;
 
-	for (i = files->last; i < files->count && i <= files->last + 1; i++)
+	for (int i = files->last; i < files->count && i <= files->last + 1; i++)
 		if (is_file(&files->file[i], group, key))
 			return i;
 	hash = text_hash(group, key);
-	for (i = 0; i < files->count; i++)
+	for (int i = 0; i < files->count; i++)
 		if (files->hash[i] == hash && is_file(&files->file[i], group, key))
 			return i;
 	return -1;

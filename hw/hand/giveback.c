@@ -104,11 +104,10 @@ static void plan_run(struct neap_hand_server *server)
 	struct neap_wish *wish = neap_alloc(sizeof(*wish));
 	int rc = bounds && wish && server->plan ? 0 : -NEAP_ENOMEM;
 	size_t step;
-	int i;
 
 	if (rc == 0)
 		neap_plan_clear(server->plan);
-	for (i = 0; rc == 0 && i < neap_journal_count(server->journal); i++)
+	for (int i = 0; rc == 0 && i < neap_journal_count(server->journal); i++)
 		(void)wish_add(server, neap_journal_get(server->journal, i), wish);
 	if (rc == 0)
 		rc = neap_plan_build(server->plan, bounds, present_read, server, NULL);

@@ -26,9 +26,7 @@
 
 static bool group_exists(const struct neap_cgroup *cgroup, const char *group)
 {
-	int i;
-
-	for (i = 0; i < NEAP_CTL_COUNT; i++) {
+	for (int i = 0; i < NEAP_CTL_COUNT; i++) {
 		neap_auto_fd int fd = -1;
 
 		if (!cgroup->mount[i].is_present)
@@ -43,9 +41,7 @@ static bool group_exists(const struct neap_cgroup *cgroup, const char *group)
 
 const char *neap_hand_own_root(const struct neap_hand_config *config, const char *group)
 {
-	int i;
-
-	for (i = 0; i < NEAP_HAND_OWN_MAX; i++)
+	for (int i = 0; i < NEAP_HAND_OWN_MAX; i++)
 		if (*config->own_roots[i] && neap_path_is_safe(group) &&
 		    neap_path_is_safe(config->own_roots[i]) &&
 		    neap_path_is_below(group, config->own_roots[i]))
@@ -387,9 +383,7 @@ static void hierarchy_empty(struct neap_hand_server *server,
 /* Same tree under several controllers: once is enough. */
 static bool is_same_mount(const struct neap_cgroup *cgroup, int a)
 {
-	int i;
-
-	for (i = 0; i < a; i++)
+	for (int i = 0; i < a; i++)
 		if (cgroup->mount[i].is_present &&
 		    strcmp(cgroup->mount[i].path, cgroup->mount[a].path) == 0)
 			return true;
@@ -400,9 +394,8 @@ static void group_empty(struct neap_hand_server *server,
 			const struct neap_journal_made *made)
 {
 	const struct neap_cgroup *cgroup = server->config.cgroup;
-	int i;
 
-	for (i = 0; i < NEAP_CTL_COUNT && !cgroup->is_fake; i++)
+	for (int i = 0; i < NEAP_CTL_COUNT && !cgroup->is_fake; i++)
 		if (cgroup->mount[i].is_present && !is_same_mount(cgroup, i))
 			hierarchy_empty(server, (enum neap_controller)i, made->group,
 					made->origin);
@@ -412,9 +405,8 @@ static void group_empty(struct neap_hand_server *server,
 static int deepest_find(const struct neap_journal *journal, const bool *is_tried)
 {
 	int best = -1;
-	int i;
 
-	for (i = 0; i < neap_journal_made_count(journal); i++) {
+	for (int i = 0; i < neap_journal_made_count(journal); i++) {
 		if (is_tried[i])
 			continue;
 		if (best < 0 ||
@@ -429,13 +421,12 @@ void neap_hand_groups_tidy(struct neap_hand_server *server)
 {
 	struct neap_journal *journal = server->journal;
 	neap_auto_free bool *is_tried = NULL;
-	int i;
 
 	is_tried = neap_alloc_array((size_t)neap_journal_made_count(journal),
 				    sizeof(*is_tried));
 	if (!is_tried || server->config.cgroup->is_fake || neap_hand_is_frozen(server))
 		return;
-	for (i = deepest_find(journal, is_tried); i >= 0;
+	for (int i = deepest_find(journal, is_tried); i >= 0;
 	     i = deepest_find(journal, is_tried)) {
 		const char *group = neap_journal_made_get(journal, i)->group;
 		int last = neap_journal_made_count(journal) - 1;

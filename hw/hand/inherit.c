@@ -72,11 +72,9 @@ static void children_note(struct neap_hand_server *server,
 
 void neap_hand_inherited_note(struct neap_hand_server *server)
 {
-	int i;
-
 	/* The list grows during the loop: children of children come later in it. Dropping
 	 * an entry moves others, so the list is then walked again. */
-	for (i = 0; i < neap_journal_count(server->journal); i++) {
+	for (int i = 0; i < neap_journal_count(server->journal); i++) {
 		const struct neap_journal_entry *entry =
 			neap_journal_get(server->journal, i);
 		struct neap_journal_entry parent = *entry;

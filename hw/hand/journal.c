@@ -221,9 +221,8 @@ int neap_journal_find(const struct neap_journal *journal, const char *group,
 		      enum neap_key key)
 {
 	uint32_t hash = pair_hash(group, key);
-	int i;
 
-	for (i = journal->bucket[hash % NEAP_JOURNAL_BUCKETS]; i >= 0;
+	for (int i = journal->bucket[hash % NEAP_JOURNAL_BUCKETS]; i >= 0;
 	     i = journal->entries[i].next) {
 		const struct neap_journal_entry *entry = &journal->entries[i];
 
@@ -348,9 +347,7 @@ void neap_journal_made_remove(struct neap_journal *journal, int index)
 
 int neap_journal_made_find(const struct neap_journal *journal, const char *group)
 {
-	int i;
-
-	for (i = 0; i < journal->made_count; i++)
+	for (int i = 0; i < journal->made_count; i++)
 		if (strcmp(journal->made[i].group, group) == 0)
 			return i;
 	return -1;
@@ -404,16 +401,14 @@ int neap_journal_open(int dir_fd, const char *boot_id, const struct neap_log *lo
 
 void neap_journal_free(struct neap_journal *journal)
 {
-	int i;
-
 	if (!journal)
 		return;
 	if (journal->fd >= 0 && journal->count == 0 && journal->made_count == 0)
 		(void)unlinkat(journal->dir_fd, FILE_NAME,
 			       0); /* an empty entry does no harm */
-	for (i = 0; i < journal->count; i++)
+	for (int i = 0; i < journal->count; i++)
 		entry_done(&journal->entries[i]);
-	for (i = 0; i < journal->made_count; i++)
+	for (int i = 0; i < journal->made_count; i++)
 		made_done(&journal->made[i]);
 	free(journal->entries);
 	free(journal->made);

@@ -101,30 +101,26 @@ void neap_journal_back_note(struct neap_journal *journal, int index)
 
 void neap_journal_stay_end(struct neap_journal *journal)
 {
-	int i;
-
-	for (i = 0; i < journal->made_count; i++)
+	for (int i = 0; i < journal->made_count; i++)
 		journal->made[i].stays = false;
-	for (i = 0; i < journal->count; i++)
+	for (int i = 0; i < journal->count; i++)
 		journal->entries[i].stays = journal->entries[i].is_back = false;
 }
 
 void neap_journal_stay_look(struct neap_journal *journal,
 			    bool (*runs)(void *arg, const char *group), void *arg)
 {
-	int i, k;
-
 	neap_journal_stay_end(journal);
-	for (i = 0; i < journal->made_count; i++) {
+	for (int i = 0; i < journal->made_count; i++) {
 		const struct neap_journal_made *made = &journal->made[i];
 
 		if (!neap_journal_made_is_pod(made) || (runs && !runs(arg, made->group)))
 			continue;
-		for (k = 0; k < journal->made_count; k++)
+		for (int k = 0; k < journal->made_count; k++)
 			if (neap_path_is_below(made->group, journal->made[k].group))
 				journal->made[k].stays = true;
 	}
-	for (i = 0; i < journal->count; i++) {
+	for (int i = 0; i < journal->count; i++) {
 		struct neap_journal_entry *entry = &journal->entries[i];
 		const struct neap_journal_made *made =
 			entry->own ? holder_of(journal, entry) : NULL;

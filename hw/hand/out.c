@@ -58,9 +58,8 @@ void neap_hand_out_flush(struct neap_hand_server *server)
 static bool send_at_once(struct neap_hand_server *server, int fd)
 {
 	struct pollfd p = {.fd = server->sock, .events = POLLOUT};
-	int i;
 
-	for (i = 0; i < WAIT_MS / TRY_MS && server->sock >= 0; i++) {
+	for (int i = 0; i < WAIT_MS / TRY_MS && server->sock >= 0; i++) {
 		neap_hand_out_flush(server);
 		if (!server->out && neap_packet_send(server->sock, server->gather,
 						     server->gathered, fd) >= 0)

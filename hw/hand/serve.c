@@ -111,9 +111,7 @@ static void do_resume(struct neap_hand_server *server, struct neap_hand_answer *
 
 static void do_list(struct neap_hand_server *server, uint64_t id)
 {
-	int i;
-
-	for (i = 0; i < neap_journal_count(server->journal); i++) {
+	for (int i = 0; i < neap_journal_count(server->journal); i++) {
 		const struct neap_journal_entry *entry =
 			neap_journal_get(server->journal, i);
 		struct neap_hand_answer answer = {

@@ -12,10 +12,9 @@ static bool has_process(void *arg, const char *group)
 {
 	const struct neap_cgroup *cgroup = arg;
 	char byte;
-	int i;
 
 	/* Trees of plain files hold no processes. */
-	for (i = 0; i < NEAP_CTL_COUNT && !cgroup->is_fake; i++) {
+	for (int i = 0; i < NEAP_CTL_COUNT && !cgroup->is_fake; i++) {
 		neap_auto_fd int fd = -1;
 
 		if (!cgroup->mount[i].is_present)
@@ -39,9 +38,8 @@ int neap_hand_stay_left(const struct neap_hand_server *server)
 {
 	int count = neap_journal_count(server->journal);
 	int left = 0;
-	int i;
 
-	for (i = 0; i < count; i++)
+	for (int i = 0; i < count; i++)
 		left += !neap_journal_get(server->journal, i)->is_back;
 	return left;
 }
@@ -50,9 +48,8 @@ int neap_hand_stay_tell(struct neap_hand_server *server)
 {
 	const struct neap_journal *journal = server->journal;
 	int groups = 0, values = 0;
-	int i;
 
-	for (i = 0; i < neap_journal_made_count(journal); i++) {
+	for (int i = 0; i < neap_journal_made_count(journal); i++) {
 		const struct neap_journal_made *made = neap_journal_made_get(journal, i);
 
 		groups += made->stays && neap_journal_made_is_pod(made);
@@ -64,7 +61,7 @@ int neap_hand_stay_tell(struct neap_hand_server *server)
 			"pods ('kubectl delete pod' while a neapd runs) or kill their "
 			"processes, then give back again",
 			groups);
-	for (i = 0; i < neap_journal_count(journal); i++)
+	for (int i = 0; i < neap_journal_count(journal); i++)
 		values += neap_journal_get(journal, i)->stays;
 	return values;
 }

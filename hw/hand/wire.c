@@ -61,9 +61,8 @@ static int put(struct head *head, const char *const texts[TEXTS],
 	       struct neap_error *err)
 {
 	size_t at = sizeof(*head);
-	int i;
 
-	for (i = 0; i < TEXTS; i++) {
+	for (int i = 0; i < TEXTS; i++) {
 		size_t len = texts[i] ? strlen(texts[i]) : 0;
 
 		if (texts[i] && len >= limits[i])
@@ -93,7 +92,6 @@ static int get(const void *msg, size_t len, uint32_t magic, const size_t limits[
 {
 	const char *bytes = msg;
 	size_t at = sizeof(*head);
-	int i;
 
 	if (len < sizeof(*head) || len > NEAP_WIRE_MAX)
 		return neap_error_set(err, NEAP_EINVAL, "message of %zu bytes", len);
@@ -104,7 +102,7 @@ static int get(const void *msg, size_t len, uint32_t magic, const size_t limits[
 		return neap_error_set(err, NEAP_EINVAL, "unknown operation %u", head->op);
 	if (head->key > NEAP_KEY_COUNT)
 		return neap_error_set(err, NEAP_EINVAL, "unknown key %u", head->key);
-	for (i = 0; i < TEXTS; i++) {
+	for (int i = 0; i < TEXTS; i++) {
 		texts[i] = NULL;
 		if (head->len[i] == ABSENT)
 			continue;
@@ -222,12 +220,11 @@ int neap_wire_parse_answer(const void *msg, size_t len, struct neap_hand_answer 
 	const char *texts[TEXTS];
 	struct head head;
 	int rc;
-	int i;
 
 	rc = get(msg, len, ANSWER_MAGIC, answer_limits, &head, texts, err);
 	if (rc < 0)
 		return rc;
-	for (i = 0; i < TEXTS; i++)
+	for (int i = 0; i < TEXTS; i++)
 		if (!texts[i])
 			return neap_error_set(err, NEAP_EINVAL,
 					      "an answer without text %d", i);
@@ -254,12 +251,11 @@ size_t neap_wire_length(const void *bytes, size_t len)
 {
 	struct head head;
 	size_t sum = sizeof(head);
-	int i;
 
 	if (len < sizeof(head))
 		return len;
 	memcpy(&head, bytes, sizeof(head));
-	for (i = 0; i < TEXTS; i++) {
+	for (int i = 0; i < TEXTS; i++) {
 		if (head.len[i] == ABSENT)
 			continue;
 		if (head.len[i] >= len - sum)

@@ -161,9 +161,7 @@ static void folder_set(const struct neap_keeper_child *child)
 
 static const char *path_find(const char *const *envp)
 {
-	size_t i;
-
-	for (i = 0; envp[i]; i++)
+	for (size_t i = 0; envp[i]; i++)
 		if (strncmp(envp[i], "PATH=", 5) == 0)
 			return envp[i] + 5;
 	return DEFAULT_PATH;

@@ -68,9 +68,7 @@ int neap_keeper_names_check(const char *pod_uid, const char *container, unsigned
 static int list_check(const char *const *list, const char *what, bool is_env,
 		      size_t *strings, size_t *bytes, struct neap_error *err)
 {
-	size_t i;
-
-	for (i = 0; list && list[i]; i++) {
+	for (size_t i = 0; list && list[i]; i++) {
 		if (++*strings > NEAP_KEEPER_STRINGS)
 			return neap_error_field(err, NEAP_EINVAL, what,
 						"more than %d arguments and variables",
@@ -196,9 +194,7 @@ static const char *text_get(const char *bytes, size_t len, size_t *at)
 static bool list_get(const char *bytes, size_t len, size_t *at, const char **list,
 		     size_t count)
 {
-	size_t i;
-
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		list[i] = text_get(bytes, len, at);
 		if (!list[i])
 			return false;

@@ -41,10 +41,9 @@ static void log_open(struct neap_keeper_output *output, int more_flags)
 static void rotate(struct neap_keeper_output *output)
 {
 	char from[NAME_BYTES], to[NAME_BYTES];
-	int i;
 
 	neap_fd_close(&output->fd);
-	for (i = output->files_max - 1; i > 0; i--) {
+	for (int i = output->files_max - 1; i > 0; i--) {
 		if (i > 1)
 			(void)snprintf(from, sizeof(from), "log.%d", i - 1);
 		else

@@ -40,9 +40,7 @@
 
 static bool has_client(const struct neap_shim *shim)
 {
-	size_t i;
-
-	for (i = 0; i < NEAP_SHIM_CLIENTS; i++)
+	for (size_t i = 0; i < NEAP_SHIM_CLIENTS; i++)
 		if (shim->clients[i] >= 0)
 			return true;
 	return false;
@@ -76,9 +74,8 @@ static bool tell_one(struct neap_shim *shim, size_t i,
 static bool tell(struct neap_shim *shim, const struct neap_keeper_event *event, int fd)
 {
 	bool is_told = false;
-	size_t i;
 
-	for (i = 0; i < NEAP_SHIM_CLIENTS; i++)
+	for (size_t i = 0; i < NEAP_SHIM_CLIENTS; i++)
 		if (tell_one(shim, i, event, fd))
 			is_told = true;
 	return is_told;
@@ -448,28 +445,27 @@ enum { AT_SIGNAL, AT_LISTENER, AT_STATUS, AT_OUT, AT_ERR, AT_CLIENT };
 static void live(struct neap_shim *shim)
 {
 	struct pollfd p[AT_CLIENT + NEAP_SHIM_CLIENTS];
-	size_t i;
 
 	while (!times_look(shim)) {
 		bool flooded = is_flood(shim);
 
-		for (i = 0; i < NEAP_ARRAY_LEN(p); i++)
+		for (size_t i = 0; i < NEAP_ARRAY_LEN(p); i++)
 			p[i] = (struct pollfd){.fd = -1, .events = POLLIN};
 		p[AT_SIGNAL].fd = shim->signal_fd;
 		p[AT_LISTENER].fd = shim->listener;
 		p[AT_STATUS].fd = shim->status_fd;
-		for (i = 0; i < 2 && !flooded; i++)
+		for (size_t i = 0; i < 2 && !flooded; i++)
 			p[AT_OUT + i].fd = shim->out_fds[i];
-		for (i = 0; i < NEAP_SHIM_CLIENTS; i++)
+		for (size_t i = 0; i < NEAP_SHIM_CLIENTS; i++)
 			p[AT_CLIENT + i].fd = shim->clients[i];
 		if (poll(p, NEAP_ARRAY_LEN(p), wait_ms(shim, flooded)) < 0)
 			continue;
 		if (p[AT_STATUS].revents && shim->status_fd >= 0)
 			status_take(shim);
-		for (i = 0; i < 2; i++)
+		for (size_t i = 0; i < 2; i++)
 			if (p[AT_OUT + i].revents)
 				(void)output_take(shim, (int)i);
-		for (i = 0; i < NEAP_SHIM_CLIENTS; i++)
+		for (size_t i = 0; i < NEAP_SHIM_CLIENTS; i++)
 			if (p[AT_CLIENT + i].revents && shim->clients[i] >= 0)
 				client_take(shim, i);
 		if (p[AT_LISTENER].revents)
@@ -515,7 +511,6 @@ _Noreturn void neap_keeper_shim(const struct neap_keeper_config *config, int dir
 	const int keep[] = {dir_fd, channel};
 	struct neap_error err = {0};
 	bool is_made = false;
-	size_t i;
 	int rc;
 
 	if (!shim)
@@ -526,7 +521,7 @@ _Noreturn void neap_keeper_shim(const struct neap_keeper_config *config, int dir
 	shim->config = config;
 	shim->folder_fd = shim->listener = shim->conn = shim->status_fd = -1;
 	shim->out_fds[0] = shim->out_fds[1] = shim->output.fd = -1;
-	for (i = 0; i < NEAP_SHIM_CLIENTS; i++)
+	for (size_t i = 0; i < NEAP_SHIM_CLIENTS; i++)
 		shim->clients[i] = -1;
 	shim->clients[0] = channel;
 	shim->event.text = "";

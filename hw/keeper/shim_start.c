@@ -299,10 +299,8 @@ int neap_shim_start(struct neap_shim *shim, int dir_fd, bool *ret_is_made,
 
 void neap_shim_free(struct neap_shim *shim)
 {
-	size_t i;
-
 	neap_keeper_output_done(&shim->output);
-	for (i = 0; i < NEAP_SHIM_CLIENTS; i++)
+	for (size_t i = 0; i < NEAP_SHIM_CLIENTS; i++)
 		neap_fd_close(&shim->clients[i]);
 	neap_fd_close(&shim->folder_fd);
 	neap_fd_close(&shim->listener);

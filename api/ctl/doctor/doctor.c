@@ -102,9 +102,8 @@ static int config_read(const struct doctor_values *values, struct neap_config *r
 	char *argv[2 * NEAP_ARRAY_LEN(given) + 3] = {(char *)"neapd"};
 	enum neap_config_action action;
 	int argc = 1;
-	size_t i;
 
-	for (i = 0; i < NEAP_ARRAY_LEN(given); i++) {
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(given); i++) {
 		if (given[i].value == NULL)
 			continue;
 		argv[argc++] = (char *)given[i].name;

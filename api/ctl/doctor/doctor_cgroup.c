@@ -52,10 +52,8 @@ static void mounts_check(const struct neap_doctor *doctor, struct neap_findings 
 {
 	const struct neap_cgroup_facts *facts = &doctor->facts.cgroup;
 	char down[128] = "";
-	size_t i;
-	int m;
 
-	for (m = 0; m < facts->mount_count; m++) {
+	for (int m = 0; m < facts->mount_count; m++) {
 		const struct neap_facts_mount *mount = &facts->mounts[m];
 
 		if (mount->is_read_only && mount->controllers[0] != '\0')
@@ -67,7 +65,7 @@ static void mounts_check(const struct neap_doctor *doctor, struct neap_findings 
 				mount->path, mount->controllers);
 		if (!mount->is_v2)
 			continue;
-		for (i = 0; i < NEAP_ARRAY_LEN(used); i++) {
+		for (size_t i = 0; i < NEAP_ARRAY_LEN(used); i++) {
 			const char *name = neap_controller_name(used[i]);
 
 			if (neap_facts_has_word(mount->controllers, name) &&
@@ -91,11 +89,10 @@ static bool is_hidden(const struct neap_doctor *doctor, enum neap_key key)
 	const struct neap_key_info *info = neap_key_get(key);
 	const struct neap_cgroup_facts *facts = &doctor->facts.cgroup;
 	const char *name = neap_controller_name(info->controller);
-	int m;
 
 	if (!doctor->cgroup.mount[info->controller].is_v2)
 		return false;
-	for (m = 0; m < facts->mount_count; m++)
+	for (int m = 0; m < facts->mount_count; m++)
 		if (facts->mounts[m].is_v2 &&
 		    neap_facts_has_word(facts->mounts[m].controllers, name))
 			return !neap_facts_has_word(facts->mounts[m].handed_down, name);
@@ -139,9 +136,8 @@ static bool is_unit(const char *group)
 	static const char *const ends[] = {".slice", ".scope",  ".service",
 					   ".mount", ".socket", ".swap"};
 	const size_t len = strlen(group);
-	size_t i;
 
-	for (i = 0; i < NEAP_ARRAY_LEN(ends); i++)
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(ends); i++)
 		if (len > strlen(ends[i]) &&
 		    strcmp(group + len - strlen(ends[i]), ends[i]) == 0)
 			return true;
@@ -152,9 +148,8 @@ static const char *manager_of(const struct neap_doctor *doctor, const char *grou
 {
 	const char *own[] = {doctor->config->group, doctor->config->best_effort_group};
 	const size_t len = strlen(group);
-	size_t i;
 
-	for (i = 0; i < NEAP_ARRAY_LEN(own); i++) {
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(own); i++) {
 		if (strcmp(group, own[i]) == 0)
 			return "neapd";
 		/* The packaged one lies in a unit:
@@ -176,11 +171,10 @@ static void groups_check(const struct neap_doctor *doctor, struct neap_findings 
 {
 	const struct neap_cgroup_facts *facts = &doctor->facts.cgroup;
 	neap_auto_buf struct neap_buf known = {0}, unknown = {0};
-	int i;
 
 	neap_buf_init(&known, NEAP_BUF_LINE);
 	neap_buf_init(&unknown, NEAP_BUF_LINE);
-	for (i = 0; i < facts->group_count; i++) {
+	for (int i = 0; i < facts->group_count; i++) {
 		const char *manager = manager_of(doctor, facts->groups[i]);
 		struct neap_buf *to = manager != NULL ? &known : &unknown;
 
@@ -204,9 +198,8 @@ static void partitions_check(const struct neap_doctor *doctor,
 			     struct neap_findings *findings)
 {
 	const struct neap_cgroup_facts *facts = &doctor->facts.cgroup;
-	int i;
 
-	for (i = 0; i < facts->partition_count; i++) {
+	for (int i = 0; i < facts->partition_count; i++) {
 		const struct neap_facts_partition *partition = &facts->partitions[i];
 
 		neap_finding_add(

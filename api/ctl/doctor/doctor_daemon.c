@@ -70,9 +70,8 @@ static void others_check(const struct neap_doctor *doctor, int64_t own_pid,
 			 struct neap_findings *findings)
 {
 	const struct neap_agent_facts *facts = &doctor->facts.agents;
-	int i;
 
-	for (i = 0; i < facts->process_count; i++) {
+	for (int i = 0; i < facts->process_count; i++) {
 		if (strcmp(facts->processes[i].comm, "neapd") != 0 ||
 		    facts->processes[i].pid == own_pid)
 			continue;

@@ -97,9 +97,8 @@ void neap_findings_format(const struct neap_findings *findings, int columns,
 {
 	size_t area_len = 0;
 	const char *area = "";
-	int i;
 
-	for (i = 0; i < findings->count; i++) {
+	for (int i = 0; i < findings->count; i++) {
 		const struct neap_finding *finding = &findings->list[i];
 		const size_t len = strcspn(finding->check, ".");
 

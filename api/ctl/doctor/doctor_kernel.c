@@ -70,9 +70,8 @@ static void pressure_check(const struct neap_kernel_facts *kernel,
 {
 	static const char *const names[] = {"cpu", "memory", "io"};
 	char missing[64] = "";
-	size_t i;
 
-	for (i = 0; i < NEAP_ARRAY_LEN(names); i++) {
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++) {
 		if (kernel->pressure[i] == NEAP_YES)
 			continue;
 		(void)snprintf(missing + strlen(missing),

@@ -40,7 +40,6 @@ static bool yaml_read(const char *text, size_t len, struct neap_kubelet *ret)
 	yaml_document_t document;
 	yaml_node_t *top;
 	yaml_node_pair_t *pair;
-	size_t i;
 
 	if (!yaml_parser_initialize(&parser))
 		return false;
@@ -60,7 +59,7 @@ static bool yaml_read(const char *text, size_t len, struct neap_kubelet *ret)
 		if (key == NULL || value == NULL || key->type != YAML_SCALAR_NODE ||
 		    value->type != YAML_SCALAR_NODE)
 			continue;
-		for (i = 0; i < NEAP_ARRAY_LEN(settings); i++)
+		for (size_t i = 0; i < NEAP_ARRAY_LEN(settings); i++)
 			if (strcmp((const char *)key->data.scalar.value,
 				   settings[i].key) == 0)
 				(void)neap_strcopy(
@@ -135,7 +134,6 @@ void neap_kubelet_look(const char *root, const struct neap_agent_facts *facts,
 	neap_auto_free struct neap_kubelet_process *process =
 		neap_alloc(sizeof(*process));
 	char value[NEAP_FACTS_PATH];
-	size_t s;
 
 	memset(ret, 0, sizeof(*ret));
 	if (process == NULL)
@@ -159,7 +157,7 @@ void neap_kubelet_look(const char *root, const struct neap_agent_facts *facts,
 			ret->file);
 	else
 		file_look(root, ret);
-	for (s = 0; s < NEAP_ARRAY_LEN(settings); s++) {
+	for (size_t s = 0; s < NEAP_ARRAY_LEN(settings); s++) {
 		neap_facts_option(process->command, settings[s].flag, value,
 				  sizeof(value));
 		if (value[0] != '\0')

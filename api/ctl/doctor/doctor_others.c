@@ -43,9 +43,8 @@ const struct neap_facts_process *neap_doctor_process(const struct neap_doctor *d
 						     const char *comm)
 {
 	const struct neap_agent_facts *facts = &doctor->facts.agents;
-	int i;
 
-	for (i = 0; i < facts->process_count; i++)
+	for (int i = 0; i < facts->process_count; i++)
 		if (strcmp(facts->processes[i].comm, comm) == 0)
 			return &facts->processes[i];
 	return NULL;
@@ -89,13 +88,12 @@ static void runtimes_check(const struct neap_doctor *doctor,
 	static const char scheme[] = "unix://";
 	const char *runtimes = doctor->facts.agents.runtimes;
 	const struct neap_facts_process *process = NULL;
-	size_t i;
 
 	if (runtimes[0] == '\0')
 		runtimes = doctor->kubelet.runtime;
 	if (strncmp(runtimes, scheme, sizeof(scheme) - 1) == 0)
 		runtimes += sizeof(scheme) - 1;
-	for (i = 0; i < NEAP_ARRAY_LEN(comms) && process == NULL; i++)
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(comms) && process == NULL; i++)
 		process = neap_doctor_process(doctor, comms[i]);
 	if (runtimes[0] != '\0')
 		neap_finding_add(
@@ -118,9 +116,8 @@ static void runtimes_check(const struct neap_doctor *doctor,
 static void agents_check(const struct neap_doctor *doctor, struct neap_findings *findings)
 {
 	const bool no_pods = strcmp(doctor->config->kubepods, "off") == 0;
-	size_t i;
 
-	for (i = 0; i < NEAP_ARRAY_LEN(agents); i++) {
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(agents); i++) {
 		const struct neap_facts_process *process =
 			neap_doctor_process(doctor, agents[i].comm);
 		const bool is_settled = no_pods && agents[i].todo != NULL &&

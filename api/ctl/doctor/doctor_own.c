@@ -237,11 +237,11 @@ static void journal_check(const struct neap_doctor *doctor,
 static void stuck_check(const struct neap_config *config, struct neap_findings *findings)
 {
 	char path[160], text[512];
-	int i, n;
+	int n;
 
 	(void)snprintf(path, sizeof(path), "%s/stuck-policies", config->data_dir);
 	n = neap_facts_read("", path, text, sizeof(text));
-	for (i = 0; i < n; i++)
+	for (int i = 0; i < n; i++)
 		if (text[i] == '\n')
 			text[i] = ' ';
 	if (n > 0)
