@@ -212,9 +212,8 @@ static int take_unified(struct neap_cgroup *cgroup, const char *path,
 			struct neap_error *err)
 {
 	char offered[512];
-	int r;
+	int r = mount_set(cgroup, NEAP_CTL_UNIFIED, path, true, err);
 
-	r = mount_set(cgroup, NEAP_CTL_UNIFIED, path, true, err);
 	if (r < 0)
 		return r;
 	if (neap_cgroup_slurp(cgroup->mount[NEAP_CTL_UNIFIED].fd, "cgroup.controllers",

@@ -117,9 +117,8 @@ static int fill_cpuset(const char *mount_path, const char *dir, int parent_fd,
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(files); i++) {
 		char text[NEAP_CPUSET_TEXT];
-		long n;
+		long n = neap_cgroup_slurp(group_fd, files[i], text, sizeof(text));
 
-		n = neap_cgroup_slurp(group_fd, files[i], text, sizeof(text));
 		if (n < 0)
 			return neap_error_sys(err, "read %s/%s/%s", mount_path, dir,
 					      files[i]);

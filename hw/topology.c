@@ -468,9 +468,8 @@ static int load(enum source source, const char *text, struct neap_topology **ret
 		struct neap_error *err)
 {
 	struct saved_env saved;
-	int r;
+	int r = env_take(&saved, err);
 
-	r = env_take(&saved, err);
 	if (r == 0)
 		r = load_tree(source, text, ret, err);
 	env_put_back(&saved);

@@ -42,10 +42,10 @@ static struct node_workload *workload_of(struct node_observe *observe, const cha
 static int note_pod(struct node_observe *observe, const struct neap_scan_pod *pod)
 {
 	struct node_group *group = neap_node_group(observe, pod->dir, POD_PARTS);
-	struct node_workload *workload;
 	bool is_new;
+	struct node_workload *workload =
+		group == NULL ? NULL : workload_of(observe, pod->dir, group);
 
-	workload = group == NULL ? NULL : workload_of(observe, pod->dir, group);
 	if (workload == NULL)
 		return -NEAP_ENOMEM;
 	is_new = workload->id[0] == '\0';

@@ -219,10 +219,9 @@ static int shares_keep(struct neap_hand_server *server, const char *group,
 		.key = NEAP_KEY_CPU_SHARES,
 		.is_side_effect = true,
 	};
-	int rc;
+	int rc = neap_hand_file_read(&server->files, group, entry.key, server->scratch,
+				     &entry.dev, &entry.ino);
 
-	rc = neap_hand_file_read(&server->files, group, entry.key, server->scratch,
-				 &entry.dev, &entry.ino);
 	if (rc || entry_of(server, group, entry.key, entry.dev, entry.ino) >= 0)
 		return 0; /* without a readable file there is nothing to keep */
 	return neap_journal_add(server->journal, &entry, err);

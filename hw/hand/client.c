@@ -213,9 +213,8 @@ int neap_hand_add(struct neap_hand *hand, const struct neap_hand_request *reques
 	struct packet *packet;
 	size_t len = 0;
 	int fd = -1;
-	int rc;
+	int rc = neap_wire_format_request(request, msg, sizeof(msg), &len, err);
 
-	rc = neap_wire_format_request(request, msg, sizeof(msg), &len, err);
 	if (rc < 0)
 		return rc;
 	if (request->op == NEAP_HAND_MOVE && request->fd < 0)

@@ -244,9 +244,8 @@ int neap_hand_file_write(struct neap_hand_files *files, const char *group,
 {
 	struct neap_hand_file *file;
 	bool is_fresh;
-	int rc;
+	int rc = file_get(files, group, key, &file, &is_fresh);
 
-	rc = file_get(files, group, key, &file, &is_fresh);
 	if (rc)
 		return rc;
 	if (file->dev != dev || file->ino != ino)

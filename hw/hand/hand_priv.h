@@ -164,21 +164,11 @@ void neap_hand_out_drop(struct neap_hand_server *server);
  * failed and are logged by name. Vanished groups count as neither. */
 int neap_hand_values_undo(struct neap_hand_server *server, int *ret_left);
 
-/* stay.c */
 /* Marks in memory which groups and values stay: those of running pods. */
 void neap_hand_stay_look(struct neap_hand_server *server);
-/* Returns how many values are still to be restored. */
-int neap_hand_stay_left(const struct neap_hand_server *server);
 /* Logs how many groups of pods stay, if any, and what ends them. Returns how many values
  * stay. */
 int neap_hand_stay_tell(struct neap_hand_server *server);
-
-/* given.c: takes CPUs that a kubelet has since given to one container alone out of the
- * values to restore for others. */
-void neap_hand_given_note(struct neap_hand_server *server);
-
-/* inherit.c: adds entries for groups that were created narrow, like their parent. */
-void neap_hand_inherited_note(struct neap_hand_server *server);
 
 /* takeover.c */
 int neap_hand_run_dir_open(const char *path, bool make, struct neap_error *err);

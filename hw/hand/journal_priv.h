@@ -49,9 +49,6 @@ void neap_journal_simple_line(struct neap_buf *line, const char *what, const cha
 /* own NULL: the group has no baseline. */
 void neap_journal_own_line(struct neap_buf *line, const char *group, enum neap_key key,
 			   const char *own);
-/* Splits a line (without its newline) into fields, in place. Returns their number, -1 for
- * a malformed line. */
-int neap_journal_line_split(char *line, char *fields[NEAP_JOURNAL_FIELDS]);
 
 /* Appends one complete line to the file, or nothing. */
 int neap_journal_append(struct neap_journal *journal, struct neap_buf *line,

@@ -250,9 +250,8 @@ static void message_take(struct neap_hand_server *server, const void *msg, size_
 {
 	struct neap_hand_request request;
 	struct neap_error err = {0};
-	int rc;
+	int rc = neap_wire_parse_request(msg, len, &request, &err);
 
-	rc = neap_wire_parse_request(msg, len, &request, &err);
 	if (rc == 0 && fd_count != (request.op == NEAP_HAND_MOVE ? 1u : 0u))
 		rc = neap_error_set(&err, NEAP_EINVAL, "%zu descriptors", fd_count);
 	if (rc < 0) {
@@ -270,9 +269,8 @@ bool neap_hand_packet_take(struct neap_hand_server *server)
 	unsigned char msg[NEAP_WIRE_MAX];
 	struct neap_packet packet;
 	size_t at, len;
-	ssize_t n;
+	ssize_t n = neap_packet_receive_all(server->sock, msg, sizeof(msg), &packet);
 
-	n = neap_packet_receive_all(server->sock, msg, sizeof(msg), &packet);
 	if (n < 0)
 		return false;
 	if (n == 0 && packet.fd_count == 0)

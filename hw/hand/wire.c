@@ -160,9 +160,8 @@ int neap_wire_parse_request(const void *msg, size_t len, struct neap_hand_reques
 	const char *texts[TEXTS];
 	const struct shape *shape;
 	struct head head;
-	int rc;
+	int rc = get(msg, len, REQUEST_MAGIC, request_limits, &head, texts, err);
 
-	rc = get(msg, len, REQUEST_MAGIC, request_limits, &head, texts, err);
 	if (rc < 0)
 		return rc;
 	shape = &shapes[head.op];
@@ -219,9 +218,8 @@ int neap_wire_parse_answer(const void *msg, size_t len, struct neap_hand_answer 
 {
 	const char *texts[TEXTS];
 	struct head head;
-	int rc;
+	int rc = get(msg, len, ANSWER_MAGIC, answer_limits, &head, texts, err);
 
-	rc = get(msg, len, ANSWER_MAGIC, answer_limits, &head, texts, err);
 	if (rc < 0)
 		return rc;
 	for (int i = 0; i < TEXTS; i++)

@@ -463,10 +463,9 @@ int neap_policy_run_examples(struct neap_policy *policy,
 		int64_t left = until - neap_budget_clock_usec();
 		struct neap_error row_err;
 		char name[80];
-		int rc;
+		int rc = neap_policy_run_example(policy, i, left > 1 ? left : 1, name,
+						 sizeof(name), &row_err);
 
-		rc = neap_policy_run_example(policy, i, left > 1 ? left : 1, name,
-					     sizeof(name), &row_err);
 		failed += rc < 0;
 		if (rc < 0 && failed == 1 && err)
 			*err = row_err;
