@@ -109,10 +109,6 @@ static void check_parse(parse_fn *parse, const char *text, const char *want)
 
 	assert_int_equal(neap_cpuset_parse_kernel(&back, buf, NULL), 0);
 	assert_true(neap_cpuset_is_equal(&set, &back));
-	assert_true(neap_cpuset_format_mask(&set, mask, sizeof(mask)) < sizeof(mask));
-	neap_cpuset_clear(&back);
-	assert_int_equal(neap_cpuset_parse_mask(&back, mask, NULL), 0);
-	assert_true(neap_cpuset_is_equal(&set, &back));
 }
 
 static void list_rows(void **state)
@@ -128,72 +124,6 @@ static void list_rows(void **state)
 		check_parse(neap_cpuset_parse_kernel, lists[i].text,
 			    strcmp(kernel, "!") != 0 ? kernel : NULL);
 	}
-}
-
-static const struct {
-	const char *text, *list, *canonical; /* list NULL: error */
-} masks[] = {
-	{"0", "", "0"},
-	{"00000000", "", "0"},
-	{"00000000,00000000", "", "0"},
-	{"1", "0", "1"},
-	{"ff", "0-7", "ff"},
-	{"FF", "0-7", "ff"},
-	{"00000000,000000f0\n", "4-7", "f0"},
-	{"ff,00000001", "0,32-39", "ff,00000001"},
-	{"1,00000000,00000000", "64", "1,00000000,00000000"},
-	{"80000000", "31", "80000000"},
-	{"ffffffff,ffffffff", "0-63", "ffffffff,ffffffff"},
-	{"1,1", "0,32", "1,00000001"},
-	{"", NULL, NULL},
-	{",", NULL, NULL},
-	{"1,", NULL, NULL},
-	{",1", NULL, NULL},
-	{"1,,1", NULL, NULL},
-	{"000000001", NULL, NULL},
-	{"0x1", NULL, NULL},
-	{"g", NULL, NULL},
-	{"1 1", NULL, NULL},
-	{"-1", NULL, NULL},
-};
-
-static void mask_rows(void **state)
-{
-	char buf[64];
-
-	(void)state;
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(masks); i++) {
-		struct neap_cpuset set = {0};
-		int r = neap_cpuset_parse_mask(&set, masks[i].text, NULL);
-
-		if ((r < 0) != !masks[i].list)
-			fail_msg("'%s': %d", masks[i].text, r);
-		if (r < 0)
-			continue;
-		neap_cpuset_format(&set, buf, sizeof(buf));
-		assert_string_equal(buf, masks[i].list);
-		neap_cpuset_format_mask(&set, buf, sizeof(buf));
-		assert_string_equal(buf, masks[i].canonical);
-	}
-}
-
-/* The highest CPU in a mask, and one above it. */
-static void mask_ends(void **state)
-{
-	struct neap_cpuset set = {0};
-	char text[NEAP_CPU_MAX / 32 * 9 + 16], *at = text + 3;
-
-	(void)state;
-	memset(text, '0', 2);
-	text[2] = ',';
-	for (int i = 0; i < NEAP_CPU_MAX / 32; i++, at += 9)
-		memcpy(at, "00000000,", 9);
-	at[-1] = '\0';
-	text[3] = '8';
-	assert_int_equal(neap_cpuset_parse_mask(&set, text, NULL), 0);
-	assert_int_equal(neap_cpuset_last(&set), NEAP_CPU_MAX - 1);
-	text[1] = '1';
-	assert_int_equal(neap_cpuset_parse_mask(&set, text, NULL), -NEAP_EINVAL);
 }
 
 /* Format behaves as snprintf at every buffer size. */
@@ -428,8 +358,7 @@ static void odd_arguments(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(list_rows),      cmocka_unit_test(mask_rows),
-		cmocka_unit_test(mask_ends),      cmocka_unit_test(format_sizes),
+		cmocka_unit_test(list_rows),      cmocka_unit_test(format_sizes),
 		cmocka_unit_test(format_longest), cmocka_unit_test(parse_beyond),
 		cmocka_unit_test(parse_too_long), cmocka_unit_test(against_slow),
 		cmocka_unit_test(odd_arguments),

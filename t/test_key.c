@@ -47,16 +47,12 @@ static void table(void **state)
 
 		assert_non_null(info->name);
 		assert_int_equal(neap_key_find(info->name), key);
-		assert_int_equal(neap_key_find_file(info->v1_file), key);
-		assert_int_equal(neap_key_find_file(info->v2_file), key);
 		assert_true(info->min <= info->max);
 		assert_true(strlen(info->doc) > 10);
 		assert_int_equal(info->is_for_policies,
 				 key != NEAP_KEY_CPUSET_MEMS && key != NEAP_KEY_PIDS_MAX);
 	}
 	assert_int_equal(neap_key_find("cpu.max"), NEAP_KEY_COUNT);
-	assert_int_equal(neap_key_find_file("cpu.max"), MAX);
-	assert_int_equal(neap_key_find_file("cgroup.procs"), NEAP_KEY_COUNT);
 	for (int i = 0; i < NEAP_CTL_COUNT; i++)
 		assert_non_null(neap_controller_name((enum neap_controller)i));
 }

@@ -32,7 +32,6 @@ static void expect(const char *row, int rc, const char *got, const char *want)
 static void pod_dirs(void **state)
 {
 	static const struct {
-		enum neap_cgroup_driver driver;
 		const char *root;
 		enum neap_kube_qos qos;
 		const char *uid, *want;
@@ -64,10 +63,8 @@ static void pod_dirs(void **state)
 					   rows[i].uid, buf, sizeof(buf), &err);
 
 		expect(rows[i].uid, rc, buf, rows[i].want);
-		if (rc == 0) {
+		if (rc == 0)
 			assert_true(neap_path_is_safe(buf));
-			assert_int_equal(neap_path_kube_qos(buf), rows[i].qos);
-		}
 	}
 }
 
@@ -91,52 +88,10 @@ static void too_long(void **state)
 			 0);
 }
 
-static void container_dirs(void **state)
-{
-	static const struct {
-		enum neap_cgroup_driver driver;
-		const char *id, *want;
-	} rows[] = {
-		{SYSTEMD, "docker://abc123", "docker-abc123.scope"},
-		{SYSTEMD, "containerd://77aa", "cri-containerd-77aa.scope"},
-		{SYSTEMD, "pouch://abc123", "pouch-abc123.scope"},
-		{SYSTEMD, "cri-o://abc123", "crio-abc123.scope"},
-		{CGROUPFS, "docker://abc123", "abc123"},
-		{CGROUPFS, "containerd://abc123", "abc123"},
-		{CGROUPFS, "pouch://abc123", "abc123"},
-		{CGROUPFS, "cri-o://abc123", "abc123"},
-		{SYSTEMD, "abc123", NULL},
-		{CGROUPFS, "bad-format-id", NULL},
-		{CGROUPFS, "rkt://abc123", NULL},
-		{SYSTEMD, "rkt://abc123", NULL},
-		{SYSTEMD, "dock://abc", NULL},
-		{SYSTEMD, "://abc", NULL},
-		{SYSTEMD, "docker://", NULL},
-		{CGROUPFS, "docker://../..", NULL},
-		{CGROUPFS, "docker://..", NULL},
-		{CGROUPFS, "", NULL},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		char buf[256], id[256];
-		struct neap_error err;
-		int rc = neap_path_container_dir(rows[i].driver, rows[i].id, buf,
-						 sizeof(buf), &err);
-
-		expect(rows[i].id, rc, buf, rows[i].want);
-		if (rc < 0)
-			continue;
-		rc = neap_path_parse_container(rows[i].driver, buf, id, sizeof(id), &err);
-		expect(buf, rc, id, strstr(rows[i].id, "://") + 3);
-	}
-}
-
 static void parse_back(void **state)
 {
 	static const struct {
 		bool is_pod;
-		enum neap_cgroup_driver driver;
 		const char *name, *want;
 	} rows[] = {
 		{true, SYSTEMD, "kubepods-besteffort-pod12345.slice", "12345"},
@@ -187,7 +142,6 @@ static void parse_back(void **state)
 static void host_apps(void **state)
 {
 	static const struct {
-		enum neap_cgroup_driver driver;
 		struct neap_host_app app;
 		const char *want;
 	} rows[] = {
@@ -339,11 +293,6 @@ static void names(void **state)
 		assert_int_equal(kube_qos, qos);
 	}
 	assert_int_equal(neap_kube_qos_parse("", &kube_qos, &err), -NEAP_EINVAL);
-	assert_int_equal(neap_driver_parse("systemd", &driver, &err), 0);
-	assert_int_equal(driver, SYSTEMD);
-	assert_int_equal(neap_driver_parse("cgroup", &driver, &err), -NEAP_EINVAL);
-	assert_string_equal(err.msg,
-			    "no cgroup driver 'cgroup': there is cgroupfs, systemd");
 	assert_int_equal(neap_host_base_parse("KubepodsBesteffort", &base, &err), 0);
 	assert_int_equal(base, NEAP_BASE_KUBEPODS_BESTEFFORT);
 	assert_int_equal(neap_host_base_parse("kubepods", &base, &err), -NEAP_EINVAL);
@@ -387,10 +336,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(containers), cmocka_unit_test(pod_dirs),
-		cmocka_unit_test(too_long),   cmocka_unit_test(container_dirs),
-		cmocka_unit_test(parse_back), cmocka_unit_test(host_apps),
-		cmocka_unit_test(safe),       cmocka_unit_test(below),
-		cmocka_unit_test(names),
+		cmocka_unit_test(too_long),   cmocka_unit_test(parse_back),
+		cmocka_unit_test(host_apps),  cmocka_unit_test(safe),
+		cmocka_unit_test(below),      cmocka_unit_test(names),
 	};
 
 	return cmocka_run_group_tests_name("path", tests, NULL, NULL);

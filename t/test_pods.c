@@ -233,11 +233,9 @@ static void check_told(struct pods_rig *rig)
 static void processes(void **state)
 {
 	struct pods_rig *rig = rig_of(state);
-	struct neap_node_pod_usage usage;
 	struct pods_outcome outcome, end = {0};
 	int pid, other;
 
-	assert_false(neap_node_pod_usage(rig->node, "u-e", &usage));
 	add(rig, &besteffort);
 	pid = pods_process(rig, "u-e", "job", &outcome);
 	assert_int_equal(outcome.err.code, NEAP_OK);
@@ -245,10 +243,6 @@ static void processes(void **state)
 	pods_tick(rig, 1);
 	pods_tick(rig, 1);
 	check_told(rig);
-	assert_true(neap_node_pod_usage(rig->node, "u-e", &usage));
-	assert_int_equal(usage.processes, 1);
-	assert_true(usage.cpu_milli >= 0);
-	assert_true(usage.memory_bytes >= 0);
 
 	other = pods_process(rig, "u-e", "no-such", &outcome);
 	assert_int_equal(outcome.err.code, NEAP_ENOTFOUND);
@@ -271,7 +265,6 @@ static void processes(void **state)
 	assert_int_equal(end.err.code, NEAP_OK);
 	assert_false(rig_exists(rig->hand, pods_path(rig, "besteffort/podu-e")));
 	pods_tick(rig, 1);
-	assert_false(neap_node_pod_usage(rig->node, "u-e", &usage));
 }
 
 /* --- another neapd --- */

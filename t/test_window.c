@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "engine/machine/window.h"
+#include "engine/machine/sample.h"
 
 /* Samples 10, 20, ... at 1, 2, ... µs; count 0: nothing in the span. */
 static const struct {

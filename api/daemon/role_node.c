@@ -10,7 +10,7 @@
 #include "api/daemon/role_policies.h"
 #include "api/daemon/start.h"
 #include "engine/base/clock.h"
-#include "engine/machine/window.h"
+#include "engine/machine/sample.h"
 
 static int hand_start(struct neap_role_node *role, struct neap_error *err)
 {

@@ -22,8 +22,6 @@
 
 #define FROZEN    "neapd is frozen: 'neapctl resume' lets it write again"
 #define CONTAINER "main"
-/* Pods and records that nobody added again in this time after the start are removed. */
-#define GRACE_USEC INT64_C(60000000)
 
 struct node_run {
 	struct node_launch launch; /* must be first; its id is the name */
@@ -281,8 +279,7 @@ static void write_values(struct neap_node *node)
 void neap_launch_go(struct neap_node *node)
 {
 	/* A plan needs a tick before it. */
-	if (neap_map_count(node->made.launches) == 0 || node->observe.ticks == 0 ||
-	    node->write.plan_inflight > 0)
+	if (node->observe.ticks == 0 || node->write.plan_inflight > 0)
 		return;
 	values_written(node);
 	if (first_in(node, LAUNCH_MADE) != NULL && node->write.plan_inflight == 0)
@@ -504,10 +501,14 @@ static void removed(struct neap_node *node, void *arg,
 	free(arg);
 }
 
-static void collect(struct neap_node *node, struct node_workload *workload)
+void neap_launch_collect(struct neap_node *node, struct node_workload *workload)
 {
-	char *dir = neap_strdup(workload->group->dir);
+	char *dir;
 
+	if (neap_map_find(node->made.launches, workload->group->dir) != NULL ||
+	    neap_pod_of(&node->made, workload) != NULL)
+		return;
+	dir = neap_strdup(workload->group->dir);
 	if (dir == NULL)
 		return;
 	workload->is_removing = true;
@@ -518,35 +519,4 @@ static void collect(struct neap_node *node, struct node_workload *workload)
 		return;
 	workload->is_removing = false;
 	free(dir);
-}
-
-static void collect_runs(struct neap_node *node)
-{
-	for (size_t i = 0; i < neap_map_count(node->observe.workloads); i++) {
-		struct node_workload *workload =
-			neap_map_at(node->observe.workloads, i, NULL);
-
-		if (workload->is_own && !workload->is_removing &&
-		    workload->processes == 0 &&
-		    neap_map_find(node->made.launches, workload->group->dir) == NULL &&
-		    neap_pod_of(&node->made, workload) == NULL)
-			collect(node, workload);
-	}
-}
-
-void neap_launch_tick(struct neap_node *node)
-{
-	bool is_late =
-		node->observe.mono_usec - node->observe.started_mono_usec >= GRACE_USEC;
-
-	if (neap_node_writes(&node->write) && !node->is_frozen) {
-		collect_runs(node);
-		if (neap_map_count(node->made.pods) > 0)
-			neap_pods_collect(node, is_late);
-		if (is_late && !node->made.are_records_swept) {
-			node->made.are_records_swept = true;
-			neap_workload_sweep(node);
-		}
-	}
-	neap_launch_go(node);
 }

@@ -15,6 +15,9 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
+/* Pods and records that nobody added again in this time after the start are removed. */
+#define GRACE_USEC INT64_C(60000000)
+
 /* --- start --- */
 
 static void made_root(struct neap_node *node, void *arg,
@@ -210,6 +213,30 @@ void neap_node_free(struct neap_node *node)
 
 /* --- tick --- */
 
+/* Removes groups whose workloads have ended. */
+static void collect(struct neap_node *node)
+{
+	bool is_late =
+		node->observe.mono_usec - node->observe.started_mono_usec >= GRACE_USEC;
+
+	if (!neap_node_writes(&node->write) || node->is_frozen)
+		return;
+	for (size_t i = 0; i < neap_map_count(node->observe.workloads); i++) {
+		struct node_workload *workload =
+			neap_map_at(node->observe.workloads, i, NULL);
+
+		if (workload->is_own && !workload->is_removing &&
+		    workload->processes == 0)
+			neap_launch_collect(node, workload);
+	}
+	if (neap_map_count(node->made.pods) > 0)
+		neap_pods_collect(node, is_late);
+	if (is_late && !node->made.are_records_swept) {
+		node->made.are_records_swept = true;
+		neap_workload_sweep(node);
+	}
+}
+
 void neap_node_tick(struct neap_node *node, int64_t mono_usec, int64_t unix_usec)
 {
 	int64_t start = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID), spent;
@@ -236,7 +263,9 @@ void neap_node_tick(struct neap_node *node, int64_t mono_usec, int64_t unix_usec
 		if (node->state != NODE_RELEASED)
 			neap_ask_policies(node);
 		neap_plan_and_write(node);
-		neap_launch_tick(node);
+		collect(node);
+		if (neap_map_count(node->made.launches) > 0)
+			neap_launch_go(node);
 		neap_node_flush(&node->write);
 	}
 	spent = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID) - start;

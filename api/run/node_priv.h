@@ -17,7 +17,6 @@
 #include "api/run/node.h"
 #include "engine/base/buf.h"
 #include "engine/base/map.h"
-#include "engine/machine/window.h"
 #include "engine/numa/kubelet_facts.h"
 #include "hw/readings.h"
 
@@ -408,8 +407,8 @@ void neap_launch_refused(struct neap_node *node, const struct node_pending *pend
 			 const struct neap_hand_answer *answer);
 /* Takes the next step of each launch that can take one. */
 void neap_launch_go(struct neap_node *node);
-/* Removes groups whose workloads ended, then goes on as neap_launch_go. */
-void neap_launch_tick(struct neap_node *node);
+/* Asks for the removal of the group of a run without processes; not of a pod's. */
+void neap_launch_collect(struct neap_node *node, struct node_workload *workload);
 void neap_launch_free(struct neap_node *node);
 /* Asks the hand to remove the group. On 0, answered, which may be NULL, is called with
  * arg later. */

@@ -7,7 +7,6 @@
 #include "api/run/pods.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,24 +97,6 @@ void neap_pod_wish(struct node_plan *plan, const struct node_workload *workload)
 		wish(plan, dir, NEAP_KEY_PIDS_MAX, container->processes_max,
 		     "number of processes of the container");
 	}
-}
-
-bool neap_node_pod_usage(const struct neap_node *node, const char *uid,
-			 struct neap_node_pod_usage *ret)
-{
-	const struct node_pod *pod = neap_map_find(node->made.pods, uid);
-	const struct node_workload *workload =
-		pod == NULL ? NULL : workload_of(node, pod);
-	const struct neap_workload *view = workload == NULL ? NULL : workload->view;
-
-	if (view == NULL)
-		return false;
-	ret->cpu_milli = isfinite(view->used_avg_cores)
-				 ? (int64_t)(view->used_avg_cores * 1000)
-				 : NEAP_MISSING;
-	ret->memory_bytes = view->memory_bytes;
-	ret->processes = view->processes;
-	return true;
 }
 
 /* --- a pod goes --- */

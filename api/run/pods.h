@@ -56,13 +56,4 @@ void neap_node_pod_probe(struct neap_node *node, const char *uid, const char *co
  * may be NULL. */
 void neap_node_pod_remove(struct neap_node *node, const char *uid,
 			  neap_node_pod_done *done, void *arg);
-/* Usage in the last tick; false when there is none. Amounts may be NEAP_MISSING. */
-struct neap_node_pod_usage {
-	int64_t cpu_milli; /* average over the window */
-	int64_t memory_bytes;
-	int64_t processes;
-};
-bool neap_node_pod_usage(const struct neap_node *node, const char *uid,
-			 struct neap_node_pod_usage *ret);
-
 #endif

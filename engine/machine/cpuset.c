@@ -372,53 +372,6 @@ int neap_cpuset_parse_kernel(struct neap_cpuset *ret_set, const char *text,
 	return parse_list(ret_set, text, len, &bounds, err);
 }
 
-static int bad_mask(struct neap_error *err, const char *text, size_t len)
-{
-	return neap_error_set(err, NEAP_EINVAL,
-			      "'%.*s' is not a CPU mask: use hex words as in ff,00000001",
-			      (int)(len < 60 ? len : 60), text);
-}
-
-int neap_cpuset_parse_mask(struct neap_cpuset *ret_set, const char *text,
-			   struct neap_error *err)
-{
-	struct neap_cpuset set;
-	size_t len = 0, pos;
-	uint32_t part = 0; /* number of the 32-bit word, lowest first */
-	int r = measure(text, &len, err);
-
-	if (r < 0)
-		return r;
-	trim(&text, &len);
-	set.len = 0;
-	pos = len;
-	do { /* from the end, as the last word is the lowest */
-		uint64_t bits = 0;
-		int digits = 0;
-
-		for (; pos && text[pos - 1] != ','; pos--, digits++) {
-			int d = neap_text_hex(text[pos - 1]);
-
-			if (d < 0 || digits == 8)
-				return bad_mask(err, text, len);
-			bits |= (uint64_t)d << (4 * digits);
-		}
-		if (!digits)
-			return bad_mask(err, text, len);
-		if (bits && part >= NEAP_CPU_MAX / 32)
-			return neap_error_set(err, NEAP_EINVAL,
-					      "the mask has a CPU above %d",
-					      NEAP_CPU_MAX - 1);
-		if (bits) {
-			grow(&set, part / 2 + 1);
-			set.word[part / 2] |= bits << (part % 2 * 32);
-		}
-		part++;
-	} while (pos-- > 0);
-	neap_cpuset_copy(ret_set, &set);
-	return 0;
-}
-
 /* Output as snprintf does it: counts everything, keeps what fits. */
 struct sink {
 	char *buf;
@@ -467,28 +420,6 @@ size_t neap_cpuset_format(const struct neap_cpuset *set, char *buf, size_t size)
 		if (end - 1 > first) {
 			put(&out, "-", 1);
 			put_number(&out, end - 1);
-		}
-	}
-	return finish(&out);
-}
-
-size_t neap_cpuset_format_mask(const struct neap_cpuset *set, char *buf, size_t size)
-{
-	static const char digits[] = "0123456789abcdef";
-	struct sink out = {buf, size, 0};
-	int last = neap_cpuset_last(set);
-
-	for (int part = last < 0 ? 0 : last / 32; part >= 0; part--) {
-		uint64_t word = (uint32_t)part / 2 < set->len ? set->word[part / 2] : 0;
-		uint32_t bits = (uint32_t)(word >> (part % 2 * 32));
-
-		if (out.len)
-			put(&out, ",", 1);
-		for (int shift = 28; shift >= 0; shift -= 4) {
-			bool is_padding = !out.len && shift && !(bits >> shift);
-
-			if (!is_padding)
-				put(&out, &digits[bits >> shift & 15], 1);
 		}
 	}
 	return finish(&out);

@@ -64,15 +64,10 @@ int neap_cpuset_parse_beyond(struct neap_cpuset *ret_set, const char *text,
  * there on are errors. */
 int neap_cpuset_parse_kernel(struct neap_cpuset *ret_set, const char *text,
 			     struct neap_error *err);
-/* Parses a Linux CPU mask: 32-bit hex words separated by commas, highest first
- * ("ff,00000001"). */
-int neap_cpuset_parse_mask(struct neap_cpuset *ret_set, const char *text,
-			   struct neap_error *err);
 /* Writes ids ascending, with neighbours joined even when there are only two ("0-1"); ""
  * when empty. Like snprintf: returns the full length, and writes at most size bytes with
  * the NUL. */
 size_t neap_cpuset_format(const struct neap_cpuset *set, char *buf, size_t size);
-size_t neap_cpuset_format_mask(const struct neap_cpuset *set, char *buf, size_t size);
 
 /* Enough for the list of any set that fits a kernel file (NEAP_CPU_MAX / 2 single
  * ids). */

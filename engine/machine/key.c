@@ -283,15 +283,6 @@ enum neap_key neap_key_find(const char *name)
 	return NEAP_KEY_COUNT;
 }
 
-enum neap_key neap_key_find_file(const char *file)
-{
-	for (int key = 0; key < NEAP_KEY_COUNT; key++)
-		if (strcmp(keys[key].v1_file, file) == 0 ||
-		    strcmp(keys[key].v2_file, file) == 0)
-			return (enum neap_key)key;
-	return NEAP_KEY_COUNT;
-}
-
 const char *neap_controller_name(enum neap_controller controller)
 {
 	return controllers[controller];

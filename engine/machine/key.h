@@ -79,8 +79,6 @@ struct neap_value {
 const struct neap_key_info *neap_key_get(enum neap_key key);
 /* Returns NEAP_KEY_COUNT when no key has that name. */
 enum neap_key neap_key_find(const char *name);
-/* Returns the key with this v1 or v2 file name, NEAP_KEY_COUNT if none. */
-enum neap_key neap_key_find_file(const char *file);
 const char *neap_controller_name(enum neap_controller controller);
 
 /* Checks range and form. The error names the key, the value and the allowed range. */

@@ -25,11 +25,6 @@ static const struct name_value kube_qos_names[] = {
 	{"BestEffort", NEAP_KUBE_BESTEFFORT},
 	{0},
 };
-static const struct name_value driver_names[] = {
-	{"cgroupfs", NEAP_DRIVER_CGROUPFS},
-	{"systemd", NEAP_DRIVER_SYSTEMD},
-	{0},
-};
 static const struct name_value base_names[] = {
 	{"CgroupRoot", NEAP_BASE_CGROUP_ROOT},
 	{"Kubepods", NEAP_BASE_KUBEPODS},
@@ -107,17 +102,6 @@ int neap_kube_qos_parse(const char *text, enum neap_kube_qos *ret, struct neap_e
 	if (qos < 0)
 		return no_such(err, "Kubernetes QoS class", text, kube_qos_names);
 	*ret = (enum neap_kube_qos)qos;
-	return 0;
-}
-
-int neap_driver_parse(const char *text, enum neap_cgroup_driver *ret,
-		      struct neap_error *err)
-{
-	int driver = table_find(driver_names, text);
-
-	if (driver < 0)
-		return no_such(err, "cgroup driver", text, driver_names);
-	*ret = (enum neap_cgroup_driver)driver;
 	return 0;
 }
 
@@ -227,47 +211,6 @@ int neap_path_pod_dir(enum neap_cgroup_driver driver, const char *root,
 			       qos == NEAP_KUBE_GUARANTEED ? "" : "-", class_dirs[qos],
 			       name),
 		      size, err);
-}
-
-int neap_path_container_dir(enum neap_cgroup_driver driver, const char *container_id,
-			    char *buf, size_t size, struct neap_error *err)
-{
-	const char *mark = strstr(container_id, "://");
-	const char *id;
-	int rc;
-
-	if (mark == NULL)
-		return neap_error_set(
-			err, NEAP_EINVAL,
-			"container id '%.80s' has no scheme such as containerd://",
-			container_id);
-	id = mark + strlen("://");
-	rc = check_component("container id", id, err);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(runtimes); i++) {
-		size_t len = strlen(runtimes[i].scheme);
-
-		if ((size_t)(mark - container_id) != len ||
-		    memcmp(container_id, runtimes[i].scheme, len) != 0)
-			continue;
-		if (driver == NEAP_DRIVER_SYSTEMD)
-			return fitted(
-				snprintf(buf, size, "%s%s" SCOPE, runtimes[i].prefix, id),
-				size, err);
-		return fitted(snprintf(buf, size, "%s", id), size, err);
-	}
-	return neap_error_set(err, NEAP_EINVAL,
-			      "container id '%.80s' has an unknown scheme", container_id);
-}
-
-enum neap_kube_qos neap_path_kube_qos(const char *path)
-{
-	if (strstr(path, class_dirs[NEAP_KUBE_BESTEFFORT]) != NULL)
-		return NEAP_KUBE_BESTEFFORT;
-	if (strstr(path, class_dirs[NEAP_KUBE_BURSTABLE]) != NULL)
-		return NEAP_KUBE_BURSTABLE;
-	return NEAP_KUBE_GUARANTEED;
 }
 
 static int copy_id(const char *what, const char *name, const char *from, size_t len,

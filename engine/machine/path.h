@@ -30,8 +30,6 @@ enum neap_qos neap_qos_parse(const char *text);         /* NONE for other texts 
 const char *neap_kube_qos_name(enum neap_kube_qos qos); /* "BestEffort" */
 int neap_kube_qos_parse(const char *text, enum neap_kube_qos *ret,
 			struct neap_error *err);
-int neap_driver_parse(const char *text, enum neap_cgroup_driver *ret,
-		      struct neap_error *err);
 
 /* systemd for "X.slice". */
 enum neap_cgroup_driver neap_path_root_driver(const char *root);
@@ -46,11 +44,7 @@ int neap_path_qos_dir(enum neap_cgroup_driver driver, const char *root,
 int neap_path_pod_dir(enum neap_cgroup_driver driver, const char *root,
 		      enum neap_kube_qos qos, const char *uid, char *buf, size_t size,
 		      struct neap_error *err);
-/* The last component for a container id with its scheme ("containerd://77aa"). */
-int neap_path_container_dir(enum neap_cgroup_driver driver, const char *container_id,
-			    char *buf, size_t size, struct neap_error *err);
 
-enum neap_kube_qos neap_path_kube_qos(const char *path);
 /* Extracts the uid or id from the last component as written there (systemd replaces each
  * "-" of a uid by "_"); NEAP_EINVAL when the name has another form. */
 int neap_path_parse_pod(enum neap_cgroup_driver driver, const char *name, char *buf,

@@ -38,6 +38,11 @@ struct neap_record {
 	bool is_failed; /* no memory, or too large */
 };
 
+static void count_up(atomic_uint *refs)
+{
+	(void)atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
+}
+
 static size_t frame_bytes(const struct neap_frame *frame)
 {
 	return sizeof(*frame) + frame->len + sizeof(void *);
@@ -202,7 +207,7 @@ static struct neap_block *find_block(struct neap_record *record)
 		if (!has_text(list->blocks[at], record))
 			continue;
 		record->cursor = at + 1;
-		neap_count_up(&list->blocks[at]->refs);
+		count_up(&list->blocks[at]->refs);
 		return list->blocks[at];
 	}
 	return NULL;
@@ -257,7 +262,7 @@ static bool part(struct neap_record *record)
 	for (size_t i = 0; i < record->block_count; i++) {
 		record->blocks[i] = list->blocks[i];
 		record->marks[i] = list->marks[i];
-		neap_count_up(&list->blocks[i]->refs);
+		count_up(&list->blocks[i]->refs);
 	}
 	record->cursor = record->block_count;
 	return true;
@@ -408,7 +413,7 @@ static struct neap_block_list *take_list(struct neap_record *record)
 	size_t count = record->block_count;
 
 	if (record->is_same && list->count == count) {
-		neap_count_up(&list->refs);
+		count_up(&list->refs);
 		return list;
 	}
 	if (!part(record)) /* the last ones went */
@@ -529,7 +534,7 @@ struct neap_tape *neap_record_share(const struct neap_record *record)
 	tape->count = record->count;
 	for (size_t i = 0; i < tape->count; i++) {
 		tape->frames[i] = record->ring[(record->first + i) % record->frames_max];
-		neap_count_up(&tape->frames[i]->refs);
+		count_up(&tape->frames[i]->refs);
 	}
 	return tape;
 }

@@ -42,10 +42,6 @@ struct neap_tape {
 	struct neap_frame *frames[];
 };
 
-static inline void neap_count_up(atomic_uint *refs)
-{
-	(void)atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
-}
 /* Freed with its last reference. */
 void neap_block_unref(struct neap_block *block);
 void neap_block_list_unref(struct neap_block_list *list);

@@ -44,7 +44,7 @@ void neap_frame_unref(struct neap_frame *frame)
 struct neap_tape *neap_tape_ref(struct neap_tape *tape)
 {
 	if (tape)
-		neap_count_up(&tape->refs);
+		(void)atomic_fetch_add_explicit(&tape->refs, 1, memory_order_relaxed);
 	return tape;
 }
 

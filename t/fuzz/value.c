@@ -118,8 +118,8 @@ static void pods(enum neap_cgroup_driver driver, const char *text)
 	/* The directory of that id has the name that it was read from. */
 	for (char *c = id; *c; c++)
 		*c = *c == '_' && driver == NEAP_DRIVER_SYSTEMD ? '-' : *c;
-	if (neap_path_pod_dir(driver, neap_path_kube_root(driver),
-			      neap_path_kube_qos(text), id, dir, sizeof(dir), &err) < 0)
+	if (neap_path_pod_dir(driver, neap_path_kube_root(driver), NEAP_KUBE_BURSTABLE,
+			      id, dir, sizeof(dir), &err) < 0)
 		return;
 	FUZZ_CHECK(neap_path_parse_pod(driver, strrchr(dir, '/') + 1, again,
 				       sizeof(again), &err) == 0);
@@ -136,7 +136,6 @@ static void paths(const char *text, const char *other)
 
 	pods(NEAP_DRIVER_CGROUPFS, text);
 	pods(NEAP_DRIVER_SYSTEMD, text);
-	(void)neap_path_kube_qos(text);
 	if (neap_path_is_safe(text)) {
 		FUZZ_CHECK(*text != '/' && strcmp(text, "..") != 0 &&
 			   !strstr(text, "/../") && strncmp(text, "../", 3) != 0 &&

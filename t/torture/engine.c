@@ -20,7 +20,7 @@
 #include "engine/json/json.h"
 #include "engine/log/audit.h"
 #include "engine/machine/plan.h"
-#include "engine/machine/window.h"
+#include "engine/machine/sample.h"
 #include "engine/schema/schema.h"
 #include "hw/cgroup.h"
 #include "hw/readings.h"

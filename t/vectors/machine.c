@@ -187,8 +187,10 @@ static int driver_of(const json_t *given, enum neap_cgroup_driver *ret,
 {
 	const char *text = vector_text(given, "driver");
 
-	if (text == NULL || neap_driver_parse(text, ret, NULL) < 0)
+	if (text == NULL ||
+	    (strcmp(text, "systemd") != 0 && strcmp(text, "cgroupfs") != 0))
 		return vector_bad(err, "driver is not known");
+	*ret = text[0] == 's' ? NEAP_DRIVER_SYSTEMD : NEAP_DRIVER_CGROUPFS;
 	return 0;
 }
 
@@ -212,34 +214,6 @@ static int pod_dir(struct vector_context *context, json_t *given, json_t **ret,
 		rc = neap_path_pod_dir(driver, neap_path_kube_root(driver), qos, uid,
 				       path, sizeof(path), err);
 	return answer_text("path", rc, path, ret, err);
-}
-
-static int qos_of_path(struct vector_context *context, json_t *given, json_t **ret,
-		       struct neap_error *err)
-{
-	const char *path = vector_text(given, "path");
-
-	(void)context;
-	if (path == NULL)
-		return vector_bad(err, "path is no text");
-	return answer_text("kubeQOS", 0, neap_kube_qos_name(neap_path_kube_qos(path)),
-			   ret, err);
-}
-
-static int container_dir(struct vector_context *context, json_t *given, json_t **ret,
-			 struct neap_error *err)
-{
-	const char *id = vector_text(given, "containerID");
-	enum neap_cgroup_driver driver = NEAP_DRIVER_SYSTEMD;
-	char dir[NEAP_PATH_MAX];
-	int rc = driver_of(given, &driver, err);
-
-	(void)context;
-	if (rc == 0 && id == NULL)
-		rc = vector_bad(err, "containerID is no text");
-	if (rc == 0)
-		rc = neap_path_container_dir(driver, id, dir, sizeof(dir), err);
-	return answer_text("dir", rc, dir, ret, err);
 }
 
 typedef int parse_fn(enum neap_cgroup_driver driver, const char *name, char *buf,
@@ -333,8 +307,6 @@ static const char *const weight_keys[] = {"weight", NULL};
 static const char *const text_keys[] = {"text", NULL};
 static const char *const milli_keys[] = {"milli", NULL};
 static const char *const pod_dir_keys[] = {"driver", "kubeQOS", "uid", NULL};
-static const char *const path_keys[] = {"path", NULL};
-static const char *const container_keys[] = {"driver", "containerID", NULL};
 static const char *const name_keys[] = {"driver", "name", NULL};
 static const char *const host_app_keys[] = {
 	"driver",
@@ -365,8 +337,6 @@ const struct vector_row vector_conversion_rows[] = {
 
 const struct vector_row vector_path_rows[] = {
 	{"cgroup_paths", "pod_dir", pod_dir_keys, pod_dir},
-	{"cgroup_paths", "qos_of_path", path_keys, qos_of_path},
-	{"cgroup_paths", "container_dir", container_keys, container_dir},
 	{"cgroup_paths", "pod_id", name_keys, pod_id},
 	{"cgroup_paths", "container_id", name_keys, container_id},
 	{"cgroup_paths", "host_app_dir", host_app_keys, host_app_dir},

@@ -120,12 +120,24 @@ static void run_done(struct run *run)
 	json_decref(run->up);
 }
 
+/* The key with this v1 or v2 file, NEAP_KEY_COUNT if none. */
+static enum neap_key key_of_file(const char *file)
+{
+	int key = 0;
+
+	while (key < NEAP_KEY_COUNT &&
+	       strcmp(neap_key_get((enum neap_key)key)->v1_file, file) != 0 &&
+	       strcmp(neap_key_get((enum neap_key)key)->v2_file, file) != 0)
+		key++;
+	return (enum neap_key)key;
+}
+
 static int run_init(struct run *run, const json_t *given, struct neap_error *err)
 {
 	const char *file = vector_text(given, "file");
 
 	memset(run, 0, sizeof(*run));
-	run->key = file == NULL ? NEAP_KEY_COUNT : neap_key_find_file(file);
+	run->key = file == NULL ? NEAP_KEY_COUNT : key_of_file(file);
 	if (run->key == NEAP_KEY_COUNT)
 		return vector_bad(err, "file '%.60s' has no key",
 				  file == NULL ? "" : file);

@@ -18,7 +18,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
-#include "engine/machine/window.h"
+#include "engine/machine/sample.h"
 
 #define SECOND        1000000LL
 #define NODES         "nodes"

@@ -13,7 +13,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
-#include "engine/machine/window.h"
+#include "engine/machine/sample.h"
 #include "engine/object/pod_class.h"
 
 #define MIB         1048576
