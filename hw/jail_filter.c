@@ -251,9 +251,8 @@ static void sockets_add(struct build *build)
 					  SOCK_SEQPACKET, SOCK_DCCP, SOCK_PACKET};
 	const uint32_t refuse = SCMP_ACT_ERRNO(EAFNOSUPPORT);
 	const struct scmp_arg_cmp rest = {0, SCMP_CMP_GT, AF_INET6, 0};
-	size_t i, k;
 
-	for (i = 0; i < NEAP_ARRAY_LEN(families); i++) {
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(families); i++) {
 		struct scmp_arg_cmp cmps[] = {
 			{0, SCMP_CMP_EQ, families[i], 0},
 			{1, SCMP_CMP_MASKED_EQ, SOCK_TYPE, SOCK_STREAM},
@@ -261,7 +260,7 @@ static void sockets_add(struct build *build)
 		};
 
 		rule_add_all(build, ALLOW, "socket", cmps, 3);
-		for (k = 0; k < NEAP_ARRAY_LEN(others); k++) {
+		for (size_t k = 0; k < NEAP_ARRAY_LEN(others); k++) {
 			bool is_allowed = build->has_udp && others[k] == SOCK_DGRAM;
 
 			cmps[1].datum_b = others[k];
@@ -269,7 +268,7 @@ static void sockets_add(struct build *build)
 				     is_allowed ? 3 : 2);
 		}
 	}
-	for (i = AF_UNSPEC; i < AF_INET6; i++) {
+	for (size_t i = AF_UNSPEC; i < AF_INET6; i++) {
 		const struct scmp_arg_cmp family = {0, SCMP_CMP_EQ, i, 0};
 
 		if (i != AF_INET && (i != AF_UNIX || build->who != LOOP))
@@ -286,17 +285,16 @@ static void rules_add(struct build *build)
 		{2, SCMP_CMP_MASKED_EQ, O_ASYNC, 0},
 	};
 	const struct scmp_arg_cmp foreign = {0, SCMP_CMP_NE, AF_UNIX, 0};
-	size_t i;
 
 	if (IS_SANITIZED)
 		list_add(build, ALLOW, sanitizer);
-	for (i = 0; i < NEAP_ARRAY_LEN(allowed); i++)
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(allowed); i++)
 		if (allowed[i].who & build->who)
 			list_add(build, ALLOW, allowed[i].names);
-	for (i = 0; i < NEAP_ARRAY_LEN(deadly); i++)
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(deadly); i++)
 		if (deadly[i].who & build->who)
 			list_add(build, KILL, deadly[i].names);
-	for (i = 0; i < NEAP_ARRAY_LEN(terms); i++)
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(terms); i++)
 		term_add(build, &terms[i]);
 	rule_add_all(build, ALLOW, "fcntl", flags, NEAP_ARRAY_LEN(flags));
 	/* abort(3) and raise(3). */

@@ -91,7 +91,7 @@ int neap_jail_places_dial(const struct neap_jail_place *places, size_t count,
 	for (size_t i = 0; i < count; i++)
 		if (place_add(set_fd, &places[i], set.files, err) < 0)
 			return -NEAP_ESYS;
-	for (i = 0; set.net && i < port_count; i++)
+	for (size_t i = 0; set.net && i < port_count; i++)
 		if (port_add(set_fd, ports[i], err) < 0)
 			return -NEAP_ESYS;
 	if (syscall(SYS_landlock_restrict_self, set_fd, 0) < 0)

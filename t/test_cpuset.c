@@ -105,7 +105,6 @@ static void check_parse(parse_fn *parse, const char *text, const char *want)
 		return;
 	/* What was printed reads back as the same set. */
 	struct neap_cpuset back = {0};
-	char mask[3000];
 
 	assert_int_equal(neap_cpuset_parse_kernel(&back, buf, NULL), 0);
 	assert_true(neap_cpuset_is_equal(&set, &back));

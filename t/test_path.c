@@ -32,6 +32,7 @@ static void expect(const char *row, int rc, const char *got, const char *want)
 static void pod_dirs(void **state)
 {
 	static const struct {
+		enum neap_cgroup_driver driver;
 		const char *root;
 		enum neap_kube_qos qos;
 		const char *uid, *want;
@@ -92,6 +93,7 @@ static void parse_back(void **state)
 {
 	static const struct {
 		bool is_pod;
+		enum neap_cgroup_driver driver;
 		const char *name, *want;
 	} rows[] = {
 		{true, SYSTEMD, "kubepods-besteffort-pod12345.slice", "12345"},
@@ -142,6 +144,7 @@ static void parse_back(void **state)
 static void host_apps(void **state)
 {
 	static const struct {
+		enum neap_cgroup_driver driver;
 		struct neap_host_app app;
 		const char *want;
 	} rows[] = {
@@ -278,7 +281,6 @@ static void names(void **state)
 {
 	struct neap_error err;
 	enum neap_kube_qos kube_qos;
-	enum neap_cgroup_driver driver = CGROUPFS;
 	enum neap_host_base base;
 
 	(void)state;

@@ -400,6 +400,47 @@ static void test_real_not_kept(void **state)
 	real_groups(false);
 }
 
+/* A missing file is tried again after some reads, then rarely; but at once when one of
+ * the same kind has come to another group, as when a v2 controller is switched on. */
+static void test_late(void **state)
+{
+	struct neap_readings *readings;
+	struct neap_cgroup cgroup;
+	struct neap_reading got;
+	struct neap_group *first, *second;
+	struct neap_error err;
+	char root[80];
+
+	(void)state;
+	plant_v2();
+	put("cg/late/cgroup.procs", "");
+	put("cg/later/cgroup.procs", "");
+	snprintf(root, sizeof(root), "%s/cg", tree);
+	assert_int_equal(neap_cgroup_probe(root, &cgroup, &err), 0);
+	assert_int_equal(neap_readings_new(tree, &cgroup, &readings, &err), 0);
+	first = neap_group_new(readings, "late", NEAP_READ_MEMORY);
+	second = neap_group_new(readings, "later", NEAP_READ_MEMORY);
+	assert_true(first && second);
+	for (int i = 1; i < 64; i++) {
+		assert_int_equal(neap_group_read(first, NEAP_READ_MEMORY, &got), 1);
+		assert_int_equal(got.memory_bytes, M);
+	}
+	for (int i = 1; i < 200; i++)
+		assert_int_equal(neap_group_read(second, NEAP_READ_MEMORY, &got), 1);
+	put("cg/late/memory.current", "4096\n");
+	put("cg/later/memory.current", "8192\n");
+	assert_int_equal(neap_group_read(second, NEAP_READ_MEMORY, &got), 1);
+	assert_int_equal(got.memory_bytes, M);
+	assert_int_equal(neap_group_read(first, NEAP_READ_MEMORY, &got), 1);
+	assert_int_equal(got.memory_bytes, 4096);
+	assert_int_equal(neap_group_read(second, NEAP_READ_MEMORY, &got), 1);
+	assert_int_equal(got.memory_bytes, 8192);
+	neap_group_free(first);
+	neap_group_free(second);
+	neap_readings_free(readings);
+	neap_cgroup_done(&cgroup);
+}
+
 static void test_torture(void **state)
 {
 	struct neap_cgroup cgroup;
@@ -436,6 +477,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_group_v2, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_group_v1, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_node, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
 		cmocka_unit_test(test_real_kept),
 		cmocka_unit_test(test_real_not_kept),
 		cmocka_unit_test_setup_teardown(test_torture, setup, teardown),

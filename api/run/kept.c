@@ -114,12 +114,11 @@ static int tell_wish(struct node_write *write, size_t index, struct neap_error *
 	const struct node_kept *kept;
 	struct neap_value own;
 	char text[sizeof(kept->own)];
-	bool v2 = false;
 
 	if (!neap_plan_wish_own(write->plan->plan, index, &own))
 		return 0;
-	(void)neap_cgroup_file(write->cgroup, wish->key, NULL, &v2);
-	if (neap_value_format(wish->key, v2, write->config->curve, &own, text,
+	if (neap_value_format(wish->key, neap_key_is_v2(write->cgroup, wish->key),
+			      write->config->curve, &own, text,
 			      sizeof(text)) >= sizeof(text))
 		return 0; /* no number is so long */
 	kept = neap_kept_find(write->plan, wish->group, wish->key);

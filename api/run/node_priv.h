@@ -328,6 +328,8 @@ void neap_react_sync(struct neap_node *node);
 void neap_react_written(struct neap_node *node);
 void neap_react_report(const struct neap_node *node, json_t *out);
 /* wishes.c */
+/* Whether the key's file has the form of cgroup v2. */
+bool neap_key_is_v2(const struct neap_cgroup *cgroup, enum neap_key key);
 void neap_gather_wishes(struct node_plan *plan);
 /* Charges the CPU time of building the plan to the policies whose wishes are in it. */
 void neap_charge_plan(struct node_plan *plan, int64_t cpu_usec);

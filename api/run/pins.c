@@ -458,10 +458,9 @@ bool neap_node_pins_cut_class(const struct node_plan *plan, enum neap_kube_qos q
  * refuses CPUs which the parent lacks. There they stay as they are. */
 bool neap_node_pins_may_narrow(const struct node_plan *plan, int tree)
 {
-	bool v2 = false;
-
-	(void)neap_cgroup_file(plan->cgroup, NEAP_KEY_CPUSET_CPUS, NULL, &v2);
-	return plan->config->trees[tree].is_own || v2 || !is_kubelet_static(plan->given);
+	return plan->config->trees[tree].is_own ||
+	       neap_key_is_v2(plan->cgroup, NEAP_KEY_CPUSET_CPUS) ||
+	       !is_kubelet_static(plan->given);
 }
 
 static void wish_for(struct node_plan *plan, const struct node_workload *workload,

@@ -27,6 +27,11 @@
 
 /* Sets all fields except group and value. The value's CPU set is a kilobyte, of which
  * only the used words count, so it is not cleared. */
+bool neap_key_is_v2(const struct neap_cgroup *cgroup, enum neap_key key)
+{
+	return cgroup->mount[neap_key_get(key)->controller].is_v2;
+}
+
 static void wish_start(struct neap_wish *wish, enum neap_key key, const char *policy,
 		       const char *why, int rank)
 {
@@ -91,8 +96,8 @@ void neap_wish_cpus(struct node_plan *plan, const char *group,
 static void imply_for(struct node_plan *plan, const struct neap_wish *parent,
 		      const char *dir)
 {
-	bool v2 = false;
 	const struct node_kept *kept = neap_kept_find(plan, dir, parent->key);
+	const bool v2 = neap_key_is_v2(plan->cgroup, parent->key);
 	struct neap_wish wish;
 	struct neap_error err;
 
@@ -101,7 +106,6 @@ static void imply_for(struct node_plan *plan, const struct neap_wish *parent,
 	wish_start(&wish, parent->key, parent->policy, "follows the group above",
 		   RANK_IMPLIED);
 	(void)neap_strcopy(wish.group, sizeof(wish.group), dir);
-	(void)neap_cgroup_file(plan->cgroup, parent->key, NULL, &v2);
 	if (kept != NULL) {
 		if (neap_value_parse(parent->key, v2, kept->found, &wish.value, &err) < 0)
 			return;
@@ -129,11 +133,9 @@ static void imply_for(struct node_plan *plan, const struct neap_wish *parent,
 /* Whether this kernel wants children narrowed before their parent. */
 static bool must_imply(const struct node_plan *plan, enum neap_key key)
 {
-	bool v2 = false;
-
-	if (key != NEAP_KEY_CPUSET_CPUS && key != NEAP_KEY_CPU_MAX_MILLI)
-		return false;
-	return neap_cgroup_file(plan->cgroup, key, NULL, &v2) != NULL && !v2;
+	return (key == NEAP_KEY_CPUSET_CPUS || key == NEAP_KEY_CPU_MAX_MILLI) &&
+	       plan->cgroup->mount[neap_key_get(key)->controller].is_present &&
+	       !neap_key_is_v2(plan->cgroup, key);
 }
 
 static void imply_for_workload(struct node_plan *plan, const struct neap_wish *parent,
@@ -436,11 +438,8 @@ static void wish_base(struct node_plan *plan)
 static bool kept_value(const struct node_plan *plan, const struct node_kept *kept,
 		       struct neap_value *ret)
 {
-	struct neap_error err;
-	bool v2 = false;
-
-	(void)neap_cgroup_file(plan->cgroup, kept->key, NULL, &v2);
-	if (neap_value_parse(kept->key, v2, kept->found, ret, &err) < 0)
+	if (neap_value_parse(kept->key, neap_key_is_v2(plan->cgroup, kept->key),
+			     kept->found, ret, NULL) < 0)
 		return false;
 	return ret->form != NEAP_FORM_CPUSET || !neap_cpuset_is_empty(&ret->cpus);
 }

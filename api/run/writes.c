@@ -229,10 +229,9 @@ static void value_show(const struct node_write *write, enum neap_key key,
 		       const char *text, char *buf, size_t size)
 {
 	struct neap_value value;
-	bool v2 = false;
 
-	(void)neap_cgroup_file(write->cgroup, key, NULL, &v2);
-	if (text[0] != '\0' && neap_value_parse(key, v2, text, &value, NULL) == 0)
+	if (text[0] != '\0' && neap_value_parse(key, neap_key_is_v2(write->cgroup, key),
+						text, &value, NULL) == 0)
 		(void)neap_value_print(key, &value, buf, size);
 	else
 		(void)neap_strcopy(buf, size, text);
@@ -315,10 +314,9 @@ static int send_write(struct node_write *write, const struct neap_write *one,
 	const char *bounded = "";
 	char text[NEAP_CPUSET_TEXT];
 	struct neap_value own;
-	bool v2 = false;
 
-	(void)neap_cgroup_file(write->cgroup, one->key, NULL, &v2);
-	if (neap_value_format(one->key, v2, write->config->curve, &one->value, text,
+	if (neap_value_format(one->key, neap_key_is_v2(write->cgroup, one->key),
+			      write->config->curve, &one->value, text,
 			      sizeof(text)) >= sizeof(text))
 		return neap_error_set(err, NEAP_ETOOLARGE, "%s %s: the value is too long",
 				      one->group, neap_key_get(one->key)->name);
@@ -369,7 +367,7 @@ bool neap_plan_and_write(struct neap_node *node)
 	bounds.be_cpus_floor = 1;
 	bounds.memory_floor_bytes = 4 * 1024 * 1024;
 	neap_cpuset_copy(&bounds.online, &node->observe.topology->online);
-	bounds.cpu_is_v2 = node->cgroup->mount[NEAP_CTL_CPU].is_v2;
+	bounds.cpu_is_v2 = neap_key_is_v2(node->cgroup, NEAP_KEY_CPU_SHARES);
 	bounds.curve = node->config.curve;
 	started = neap_budget_clock_usec();
 	rc = neap_plan_build(plan->plan, &bounds, neap_observe_read_key, plan->observe,

@@ -72,7 +72,7 @@ enum neap_hand_op {
 	 * reading */
 	NEAP_HAND_KUBELET,
 	/* group, like MAKE, for a pod; its processes are never moved out. While one is
-	 * inside, restoring leaves the group with its limits, see stay.c */
+	 * inside, restoring leaves the group with its limits, see giveback.c */
 	NEAP_HAND_MAKE_POD,
 	/* finds a kubelet's root group, which is managed from then on; the answer has it
 	 * as new_value. ENOENT: none (yet) */

@@ -104,7 +104,7 @@ void journal_own_put(struct neap_journal *journal, const char *group, const char
 	assert_int_equal(neap_journal_own_set(journal, index, own, NULL), 0);
 }
 
-/* As journal_line.c does. */
+/* As journal_file.c does. */
 size_t journal_line_make(char *buf, size_t size, const char *fields)
 {
 	uint32_t sum = 2166136261u;

@@ -115,7 +115,7 @@ check "and acts" eventually 5 is_lowest
 
 hand=$(hand_pid)
 neapd_end KILL # the hand waits for a successor
-sum() # of a line, as hw/hand/journal_line.c makes it
+sum() # of a line, as hw/hand/journal_file.c makes it
 {
 	perl -e '$h = 2166136261; $h = (($h ^ ord) * 16777619) & 0xffffffff for split //, $ARGV[0];
 		printf "%s\t#%08x\n", $ARGV[0], $h' "$1"
