@@ -161,8 +161,8 @@ static void given_note(struct neap_hand_server *server)
 
 /* On v1 a new group copies its parent's CPUs and memory nodes, even if neap had narrowed
  * them. Nothing was written to it, so nothing is recorded, and it would stay narrow after
- * its parent is widened. The loop reports such groups as it finds them; these are the ones
- * created after its last scan. */
+ * its parent is widened. The loop reports such groups as it finds them; these are the
+ * ones created after its last scan. */
 
 /* A child with the same value as its parent gets an entry with the parent's original
  * value. So does any group of neap's own, because nobody else sets values in those. */
