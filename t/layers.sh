@@ -35,8 +35,8 @@ api/control      : engine lua api/client api/control api/http api/policy api/sto
 api/extender     : engine lua api/client api/extender api/http api/schedule :
 api/policy       : engine lua api/policy : libevent
 api/run          : engine lua hw api/client api/run :
-api/workload     : engine api/client api/workload : libevent
-api/schedule     : engine lua api/client api/schedule api/yaml : libevent
+api/workload     : engine api/client api/task api/workload : libevent
+api/schedule     : engine lua api/client api/schedule api/task api/yaml : libevent
 api/agent        : engine hw api/client api/http api/run api/agent api/yaml : libevent
 api/ctl          : * : *
 api              : * : *

@@ -27,9 +27,9 @@
 /* Bytes of what makes each template large, and the steps of reading its text. */
 #define FILLING    40000
 #define TEXT_STEPS (FILLING / 4)
-/* The most steps that a turn may take: what it did last was no more than half as much as
- * all it may. */
-#define MOST (NEAP_FEED_STEPS * 3 / 2)
+/* The most steps that a turn may take: what it did last were a write of a ReplicaSet, and
+ * two of the Deployment, of its revision and its status. */
+#define MOST (NEAP_STEPS + 4 * NEAP_STEPS_WRITE * TEXT_STEPS)
 
 struct many_rig {
 	struct kube_rig *kube;
@@ -195,7 +195,7 @@ static int count_sets(struct many_rig *rig, const char *want)
 /* No turn reads so many that others wait for it, and each is read once. */
 static void test_read(void **state)
 {
-	enum { COUNT = 3 * NEAP_FEED_STEPS / TEXT_STEPS };
+	enum { COUNT = 3 * NEAP_STEPS / TEXT_STEPS };
 	struct many_rig *rig = *state;
 
 	make_all(rig, 0, COUNT, "");
@@ -215,7 +215,7 @@ static void test_read(void **state)
 
 static void test_adopt(void **state)
 {
-	enum { COUNT = 20, A_LOOK = NEAP_FEED_STEPS / (ROLLOUT_WRITE * TEXT_STEPS) };
+	enum { COUNT = 20, A_LOOK = NEAP_STEPS / (NEAP_STEPS_WRITE * TEXT_STEPS) };
 	struct many_rig *rig = *state;
 
 	make_deployment(rig, 0, COUNT, "");
@@ -300,7 +300,7 @@ static void test_scale(void **state)
 
 static void test_clean_up(void **state)
 {
-	enum { COUNT = 3 * NEAP_FEED_STEPS / TEXT_STEPS };
+	enum { COUNT = 3 * NEAP_STEPS / TEXT_STEPS };
 	struct many_rig *rig = *state;
 
 	make_all(rig, 0, COUNT, "");
@@ -318,7 +318,7 @@ static void test_clean_up(void **state)
 /* Many pods of an old one have ended, which each one has to be asked for. */
 static void test_recreate(void **state)
 {
-	enum { COUNT = 2 * NEAP_FEED_STEPS / TEXT_STEPS };
+	enum { COUNT = 2 * NEAP_STEPS / TEXT_STEPS };
 	struct many_rig *rig = *state;
 	char uid[NEAP_OBJECT_UID], ask[128];
 

@@ -128,7 +128,7 @@ static int teardown(void **state)
 
 static void start(struct feed_rig *rig)
 {
-	const struct neap_feed_config config = {.base = rig->base,
+	const struct neap_feed_config config = {.tasks = neap_kube_tasks(rig->kube),
 						.client = rig->client,
 						.arg = rig,
 						.resources = {"pods"},
@@ -307,7 +307,7 @@ static void anew(void *arg)
 static void test_anew(void **state)
 {
 	struct feed_rig *rig = *state;
-	const struct neap_feed_config config = {.base = rig->base,
+	const struct neap_feed_config config = {.tasks = neap_kube_tasks(rig->kube),
 						.client = rig->client,
 						.arg = rig,
 						.resources = {"pods"},
@@ -348,7 +348,7 @@ static int64_t look_twice(void *arg, const char *ns, const char *name)
 
 	(void)look(arg, ns, name);
 	assert_true(neap_feed_has_steps(rig->feed));
-	neap_feed_spend(rig->feed, NEAP_FEED_STEPS);
+	neap_feed_spend(rig->feed, NEAP_STEPS);
 	assert_false(neap_feed_has_steps(rig->feed));
 	return rig->count % 2 ? NEAP_FEED_GOES_ON : 0;
 }
@@ -356,7 +356,7 @@ static int64_t look_twice(void *arg, const char *ns, const char *name)
 static void test_goes_on(void **state)
 {
 	struct feed_rig *rig = *state;
-	const struct neap_feed_config config = {.base = rig->base,
+	const struct neap_feed_config config = {.tasks = neap_kube_tasks(rig->kube),
 						.client = rig->client,
 						.arg = rig,
 						.resources = {"pods"},
@@ -370,7 +370,7 @@ static void test_goes_on(void **state)
 	for (int i = 0; i < 4; i += 2)
 		assert_string_equal(rig->looks[i], rig->looks[i + 1]);
 	assert_string_not_equal(rig->looks[0], rig->looks[2]);
-	assert_int_equal(neap_feed_most_steps(rig->feed) / NEAP_FEED_STEPS, 1);
+	assert_int_equal(neap_feed_most_steps(rig->feed) / NEAP_STEPS, 1);
 }
 
 /* Each event leaves something that takes all steps of three turns. What follows is heard
@@ -392,7 +392,7 @@ static bool rest(void *arg)
 	if (!left)
 		return true;
 	rests++;
-	neap_feed_spend(rig->feed, NEAP_FEED_STEPS);
+	neap_feed_spend(rig->feed, NEAP_STEPS);
 	return --left == 0;
 }
 
@@ -405,7 +405,7 @@ static int64_t look_rested(void *arg, const char *ns, const char *name)
 static void test_rest(void **state)
 {
 	struct feed_rig *rig = *state;
-	const struct neap_feed_config config = {.base = rig->base,
+	const struct neap_feed_config config = {.tasks = neap_kube_tasks(rig->kube),
 						.client = rig->client,
 						.arg = rig,
 						.resources = {"pods"},
@@ -422,15 +422,15 @@ static void test_rest(void **state)
 			      "a", "x", i);
 	until(rig, 1);
 	assert_int_equal(rests, 3 * 6);
-	assert_in_range(neap_feed_most_steps(rig->feed), NEAP_FEED_STEPS,
-			NEAP_FEED_STEPS * 11 / 10);
+	assert_in_range(neap_feed_most_steps(rig->feed), NEAP_STEPS,
+			NEAP_STEPS * 11 / 10);
 }
 
 /* Short of memory: nothing is forgotten. */
 static void test_nomem(void **state)
 {
 	struct feed_rig *rig = *state;
-	const struct neap_feed_config config = {.base = rig->base,
+	const struct neap_feed_config config = {.tasks = neap_kube_tasks(rig->kube),
 						.client = rig->client,
 						.arg = rig,
 						.resources = {"pods"},

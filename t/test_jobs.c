@@ -467,7 +467,7 @@ static void test_slow_disk(void **state)
  * pieces, and all in the end. */
 static void test_long_texts(void **state)
 {
-	enum { FILLING = 20000, MANY = NEAP_FEED_STEPS / (FILLING / 4) + 10 };
+	enum { FILLING = 20000, MANY = NEAP_STEPS / (FILLING / 4) + 10 };
 	static char body[FILLING + 1024], filling[FILLING + 1];
 	struct kube_rig *rig = *state;
 	json_t *pods, *pod;
@@ -481,14 +481,14 @@ static void test_long_texts(void **state)
 		       MANY, filling);
 	assert_int_equal(kube_ask(rig, "POST " JOBS, body), 201);
 	json_decref(jobs_until_active(rig, MANY));
-	assert_in_range(jobs_most_steps(), NEAP_FEED_STEPS / 2, NEAP_FEED_STEPS * 3 / 2);
+	assert_in_range(jobs_most_steps(), NEAP_STEPS / 2, NEAP_STEPS * 3 / 2);
 	/* All are read anew, before anything is made. */
 	jobs_again(rig);
 	jobs_change(rig, "a", "{'metadata':{'labels':{'b':'c'}}}");
 	kube_run(rig, 300);
 	pods = jobs_until_active(rig, MANY);
 	assert_int_equal(json_array_size(pods), MANY);
-	assert_in_range(jobs_most_steps(), NEAP_FEED_STEPS / 2, NEAP_FEED_STEPS * 3 / 2);
+	assert_in_range(jobs_most_steps(), NEAP_STEPS / 2, NEAP_STEPS * 3 / 2);
 	/* The job goes unseen, and leaves its pods. */
 	jobs_stop(rig);
 	assert_int_equal(kube_ask(rig, "DELETE " JOBS "/a", NULL), 200);
@@ -511,7 +511,7 @@ static void test_long_texts(void **state)
 			left += *kube_text(pod, "metadata.finalizers.0") != '\0';
 		json_decref(pods);
 	}
-	assert_in_range(jobs_most_steps(), NEAP_FEED_STEPS / 2, NEAP_FEED_STEPS * 3 / 2);
+	assert_in_range(jobs_most_steps(), NEAP_STEPS / 2, NEAP_STEPS * 3 / 2);
 }
 
 int main(void)

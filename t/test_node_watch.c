@@ -44,7 +44,7 @@ static int64_t test_now(void)
 
 static void start(struct state *state)
 {
-	struct neap_workload_config config = {.base = state->rig->base,
+	struct neap_workload_config config = {.tasks = neap_kube_tasks(state->rig->kube),
 					      .client = state->rig->client,
 					      .now = test_now,
 					      .log = &state->log};
@@ -529,7 +529,7 @@ static void test_tolerations(void **state)
 static void test_short_of_memory(void **arg)
 {
 	struct state *state = *arg;
-	struct neap_workload_config config = {.base = state->rig->base,
+	struct neap_workload_config config = {.tasks = neap_kube_tasks(state->rig->kube),
 					      .client = state->rig->client,
 					      .now = test_now,
 					      .log = &state->log};

@@ -95,12 +95,12 @@ static void test_adopt_many(void **state)
 
 /* The most steps that a turn may take: what it did last was no more than half as much as
  * all it may. */
-#define MOST (NEAP_FEED_STEPS * 3 / 2)
+#define MOST (NEAP_STEPS * 3 / 2)
 
 /* No turn reads so many pods that others wait for it; the next one knows them. */
 static void test_read_many(void **state)
 {
-	enum { FILLING = 20000, PODS_READ = NEAP_FEED_STEPS / (FILLING / 4) + 10 };
+	enum { FILLING = 20000, PODS_READ = NEAP_STEPS / (FILLING / 4) + 10 };
 	struct sets_rig *rig = *state;
 
 	start_beside(rig, PODS_READ, FILLING);
@@ -114,7 +114,7 @@ static void test_read_many(void **state)
  * found pods wait for the last ones. The last rule alone fails, of all pods but one. */
 static void test_select_many(void **state)
 {
-	enum { MANY = NEAP_FEED_STEPS / (RULES * 10) + 20 };
+	enum { MANY = NEAP_STEPS / (RULES * 10) + 20 };
 	neap_auto_buf struct neap_buf set = {0};
 	struct sets_rig *rig = *state;
 	struct neap_workload_config config = workload_config(rig->kube);
@@ -158,7 +158,7 @@ static void add_rules(struct neap_buf *body, const char *format)
  * out. */
 static void test_many_sets_ask(void **state)
 {
-	enum { SETS_MANY = NEAP_FEED_STEPS / (RULES * 10) + 20, PODS_MANY = 3 };
+	enum { SETS_MANY = NEAP_STEPS / (RULES * 10) + 20, PODS_MANY = 3 };
 	struct sets_rig *rig = *state;
 
 	for (int i = 0; i < SETS_MANY; i++) {

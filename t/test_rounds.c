@@ -55,7 +55,7 @@ static void told(void *arg, const struct neap_round_told *what)
 
 static void start(struct rounds_rig *rig)
 {
-	struct neap_feed_config feed = {.base = rig->kube->base,
+	struct neap_feed_config feed = {.tasks = neap_kube_tasks(rig->kube->kube),
 					.client = rig->kube->client,
 					.arg = rig,
 					.resources = {"configmaps"},

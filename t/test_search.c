@@ -55,7 +55,7 @@ static unsigned wants(void *arg, const char *uid, const struct neap_object *obje
 	struct search_rig *rig = arg;
 
 	assert_string_equal(uid, rig->uid);
-	neap_feed_spend(rig->feed, NEAP_FEED_STEPS);
+	neap_feed_spend(rig->feed, NEAP_STEPS);
 	return (unsigned)store_rig_n(object);
 }
 
@@ -125,7 +125,7 @@ static int setup(void **state)
 	store_rig_init(&rig->store);
 	rig->store.config.history_bytes = 4096;
 	store_rig_open(&rig->store);
-	rig->base = feed.base = event_base_new();
+	rig->base = event_base_new();
 	assert_non_null(rig->base);
 	assert_int_equal(
 		neap_kube_new(&(struct neap_kube_config){.base = rig->base,
@@ -133,6 +133,7 @@ static int setup(void **state)
 			      &rig->kube, NULL),
 		0);
 	rig->client = neap_kube_client(rig->kube);
+	feed.tasks = neap_kube_tasks(rig->kube);
 	feed.client = search.client = rig->client;
 	rig->heard = event_new(rig->base, neap_store_fd(rig->store.store),
 			       EV_READ | EV_PERSIST, hear, rig->store.store);
@@ -177,8 +178,8 @@ static void test_pieces(void **state)
 	finds(rig, "u1", "a1 b1 c1 d1 e1 f1 g1 h1 i1 j1 ");
 	/* One each, and none that finds the end alone. */
 	assert_int_equal(rig->pieces, 10);
-	assert_in_range(neap_feed_most_steps(rig->feed), NEAP_FEED_STEPS,
-			NEAP_FEED_STEPS * 11 / 10);
+	assert_in_range(neap_feed_most_steps(rig->feed), NEAP_STEPS,
+			NEAP_STEPS * 11 / 10);
 	finds(rig, "u2", "a1 b1 c1 d1 e1 f1 g1 h1 i1 j1 ");
 }
 

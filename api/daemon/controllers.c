@@ -4,10 +4,12 @@
 #include <stdlib.h>
 
 #include "api/schedule/schedule.h"
+#include "api/task/task.h"
 #include "api/workload/workload.h"
 #include "engine/base/mem.h"
 
 struct neap_daemon_controllers {
+	struct neap_tasks *tasks; /* their turns */
 	struct neap_replicasets *replicasets;
 	struct neap_deployments *deployments;
 	struct neap_jobs *jobs;
@@ -44,8 +46,7 @@ int neap_daemon_controllers_start(const struct neap_daemon_api_config *config,
 {
 	struct neap_daemon_controllers *controllers = neap_alloc(sizeof(*controllers));
 	const struct neap_config *options = config->config;
-	const struct neap_workload_config workload = {
-		.base = config->base,
+	struct neap_workload_config workload = {
 		.client = client,
 		.log = config->log,
 	};
@@ -64,6 +65,9 @@ int neap_daemon_controllers_start(const struct neap_daemon_api_config *config,
 
 	*ret = controllers;
 	if (controllers == NULL)
+		return neap_error_nomem(err);
+	workload.tasks = controllers->tasks = neap_tasks_new(config->base);
+	if (controllers->tasks == NULL)
 		return neap_error_nomem(err);
 	if ((options->roles & NEAP_ROLE_CONTROLLERS) != 0 &&
 	    workload_start(controllers, &workload, options->node_grace_usec, err) < 0)
@@ -93,5 +97,6 @@ void neap_daemon_controllers_free(struct neap_daemon_controllers *controllers)
 	neap_jobs_free(controllers->jobs);
 	neap_deployments_free(controllers->deployments);
 	neap_replicasets_free(controllers->replicasets);
+	neap_tasks_free(controllers->tasks);
 	free(controllers);
 }

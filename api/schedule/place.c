@@ -8,6 +8,7 @@
 
 #include "api/client/client.h"
 #include "api/schedule/schedule_priv.h"
+#include "api/task/turns.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
@@ -516,7 +517,8 @@ static void expire(struct neap_scheduler *scheduler)
 
 bool scheduler_place(struct neap_scheduler *scheduler)
 {
-	int64_t until = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID) + TURN_USEC;
+	int64_t until = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID) +
+			neap_turn_share(scheduler->base, TURN_USEC);
 	size_t cost = 0;
 
 	expire(scheduler);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "api/task/turns.h"
 #include "engine/base/clock.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
@@ -116,7 +117,8 @@ static void turn(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	tasks->spent = 0;
+	/* What other loops have used of this turn is spent. */
+	tasks->spent = tasks->turn_usec - neap_turn_share(tasks->base, tasks->turn_usec);
 	tasks->is_short = false;
 	do {
 		struct peer *peer = TAILQ_FIRST(&tasks->due);
@@ -168,6 +170,11 @@ void neap_tasks_set_times(struct neap_tasks *tasks, int64_t slice_usec, int64_t 
 {
 	tasks->slice_usec = slice_usec;
 	tasks->turn_usec = turn_usec;
+}
+
+struct event_base *neap_tasks_base(const struct neap_tasks *tasks)
+{
+	return tasks->base;
 }
 
 uint64_t neap_tasks_count(const struct neap_tasks *tasks)

@@ -36,6 +36,7 @@ void neap_tasks_free(struct neap_tasks *tasks);
  * turn. */
 void neap_tasks_set_times(struct neap_tasks *tasks, int64_t slice_usec,
 			  int64_t turn_usec);
+struct event_base *neap_tasks_base(const struct neap_tasks *tasks);
 /* Number of slices done. */
 uint64_t neap_tasks_count(const struct neap_tasks *tasks);
 

@@ -33,3 +33,18 @@ void neap_turns_run(struct event_base *base, struct neap_turns *turns)
 		from = until;
 	} while (ended == 0 && !event_base_got_break(base) && !event_base_got_exit(base));
 }
+
+/* The base keeps the time at which it began to call back. A clock that is set makes one
+ * turn shorter or longer. */
+int64_t neap_turn_share(struct event_base *base, int64_t usec)
+{
+	int64_t left = NEAP_TURN_SHARED_USEC, least = usec / NEAP_TURN_LEAST_PART;
+	struct timeval began;
+
+	if (event_base_gettimeofday_cached(base, &began) == 0)
+		left -= neap_clock_unix() -
+			((int64_t)began.tv_sec * 1000000 + began.tv_usec);
+	if (left > usec)
+		left = usec;
+	return left > least ? left : least;
+}

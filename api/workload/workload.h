@@ -10,16 +10,16 @@
 
 #include "api/client/client.h"
 
-struct event_base;
 struct neap_replicasets;
 struct neap_deployments;
 struct neap_jobs;
 struct neap_node_watch;
 struct neap_reservations;
+struct neap_tasks;
 struct neap_unserved;
 
 struct neap_workload_config {
-	struct event_base *base;
+	struct neap_tasks *tasks; /* the controllers have their turns from it */
 	struct neap_client *client;
 	int64_t (*now)(void); /* Unix microseconds; NULL: the clock */
 	const struct neap_log *log;

@@ -16,26 +16,11 @@
 #define MAX   "deployment.kubernetes.io/max-replicas"
 
 struct kind {
-	int sets, variables;
+	int sets;
+	size_t bytes; /* of a template */
 	bool is_owned;
 	int replicas; /* of each set */
 };
-
-/* Bytes of a variable, as it is stored. */
-#define VARIABLE (sizeof("{\"name\":\"V00000\",\"value\":\"v\"},") - 1)
-
-static json_t *variables_new(int count)
-{
-	json_t *list = json_array();
-	char name[16];
-
-	for (int i = 0; i < count; i++) {
-		(void)snprintf(name, sizeof(name), "V%05d", i);
-		(void)json_array_append_new(
-			list, json_pack("{s:s, s:s}", "name", name, "value", "v"));
-	}
-	return list;
-}
 
 static json_t *template_new(const struct kind *kind, int number)
 {
@@ -51,7 +36,7 @@ static json_t *template_new(const struct kind *kind, int number)
 		"name", "c", "image", image, "imagePullPolicy", "IfNotPresent",
 		"terminationMessagePath", "/dev/termination-log",
 		"terminationMessagePolicy", "File", "env",
-		variables_new(kind->variables));
+		filler_variables_new(kind->bytes));
 }
 
 static json_t *owners_new(const char *kind, const char *name, const char *uid)
@@ -127,11 +112,11 @@ int main(int argc, char **argv)
 
 	if (argc == 5) {
 		kind.sets = (int)strtol(argv[2], NULL, 10);
-		kind.variables = (int)(strtol(argv[3], NULL, 10) / (long)VARIABLE);
+		kind.bytes = strtoul(argv[3], NULL, 10);
 		kind.is_owned = strcmp(argv[4], "strays") != 0;
 		kind.replicas = strcmp(argv[4], "scaled") == 0;
 	}
-	if (kind.sets < 1 || kind.variables < 0) {
+	if (kind.sets < 1) {
 		(void)fprintf(stderr,
 			      "usage: revisions FILE SETS BYTES old|scaled|strays\n");
 		return 2;

@@ -103,6 +103,22 @@ void filler_put_namespace(struct filler *filler, const char *name)
 			     "finalizers", "kubernetes", "status", "phase", "Active"));
 }
 
+/* Bytes of a variable, as it is stored. */
+#define VARIABLE (sizeof("{\"name\":\"V00000\",\"value\":\"v\"},") - 1)
+
+json_t *filler_variables_new(size_t bytes)
+{
+	json_t *list = json_array();
+	char name[16];
+
+	for (size_t i = 0; i < bytes / VARIABLE; i++) {
+		(void)snprintf(name, sizeof(name), "V%05zu", i);
+		(void)json_array_append_new(
+			list, json_pack("{s:s, s:s}", "name", name, "value", "v"));
+	}
+	return list;
+}
+
 struct filler *filler_open(const char *file)
 {
 	struct neap_store_sqlite_config config = {.file = file};

@@ -25,8 +25,9 @@ static int64_t test_now(void)
 
 void jobs_start(struct kube_rig *rig)
 {
-	struct neap_workload_config config = {
-		.base = rig->base, .client = rig->client, .now = test_now};
+	struct neap_workload_config config = {.tasks = neap_kube_tasks(rig->kube),
+					      .client = rig->client,
+					      .now = test_now};
 	struct neap_error err = {0};
 
 	assert_int_equal(neap_jobs_new(&config, &jobs, &err), 0);

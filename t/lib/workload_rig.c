@@ -21,8 +21,9 @@ static int64_t workload_now(void)
 
 struct neap_workload_config workload_config(struct kube_rig *rig)
 {
-	return (struct neap_workload_config){
-		.base = rig->base, .client = rig->client, .now = workload_now};
+	return (struct neap_workload_config){.tasks = neap_kube_tasks(rig->kube),
+					     .client = rig->client,
+					     .now = workload_now};
 }
 
 static bool take(void *arg, struct neap_object *object)

@@ -61,12 +61,11 @@ bool rollout_is_partial(const struct rollout *rollout)
 }
 
 bool rollout_may_ask(struct rollout *rollout, const struct neap_object *set,
-		     struct neap_set_facts *facts, int64_t times,
-		     struct neap_client_ask *ret)
+		     struct neap_set_facts *facts, struct neap_client_ask *ret)
 {
 	if (!may_write(rollout, facts))
 		return false;
-	neap_feed_spend(rollout->deployments->feed, times * neap_feed_steps_of_text(set));
+	neap_feed_spend(rollout->deployments->feed, neap_steps_of_write(set));
 	return rollout_ask(rollout, RS, set->name, ret);
 }
 
@@ -152,7 +151,7 @@ static void ask_change(struct rollout *rollout, const struct neap_found *found,
 	struct neap_client_ask ask;
 	json_t *tree;
 
-	if (!rollout_may_ask(rollout, found->object, facts, ROLLOUT_WRITE, &ask))
+	if (!rollout_may_ask(rollout, found->object, facts, &ask))
 		return;
 	tree = neap_object_tree(found->object);
 	neap_client_patch_take(rollout->deployments->config.client, &ask, false,
@@ -203,7 +202,7 @@ static struct neap_set_facts *facts_of(struct rollout *rollout,
 
 	if (neap_set_facts_has(deployments->facts, set))
 		neap_feed_spend(deployments->feed, 1);
-	else if (!rollout_may_read(rollout, ROLLOUT_READ * neap_feed_steps_of_text(set)))
+	else if (!rollout_may_read(rollout, ROLLOUT_READ * neap_steps_of_text(set)))
 		return NULL;
 	facts = neap_set_facts_get(deployments->facts, set);
 	rollout->is_short = !facts;
@@ -263,7 +262,8 @@ static bool read_digest(const struct rollout *rollout)
 	if (deployments->digest_version == owner->version &&
 	    strcmp(deployments->digest_uid, owner->uid) == 0)
 		return true;
-	neap_feed_spend(deployments->feed, (ROLLOUT_READ - 1) * rollout->text_steps);
+	neap_feed_spend(deployments->feed,
+			(ROLLOUT_READ - 1) * neap_steps_of_text(rollout->object));
 	deployments->digest_version = owner->version;
 	(void)neap_strcopy(deployments->digest_uid, sizeof(deployments->digest_uid),
 			   owner->uid);

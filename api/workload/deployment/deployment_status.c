@@ -242,8 +242,7 @@ static void tell_failure(struct rollout *rollout)
 		rollout_drop_condition(rollout, REPLICA_FAILURE);
 		return;
 	}
-	neap_feed_spend(rollout->deployments->feed,
-			neap_feed_steps_of_text(failing->object));
+	neap_feed_spend(rollout->deployments->feed, neap_steps_of_text(failing->object));
 	tree = neap_object_tree(failing->object);
 	if (tree)
 		copy_failure(rollout, neap_tree_condition(tree, REPLICA_FAILURE));
@@ -307,6 +306,7 @@ static void write_take(struct rollout *rollout, bool is_status, json_t *patch)
 {
 	struct neap_client_ask ask;
 
+	neap_feed_spend(rollout->deployments->feed, neap_steps_of_write(rollout->object));
 	if (patch && rollout_ask(rollout, DEPLOYMENTS, rollout->owner->name, &ask))
 		neap_client_patch_take(rollout->deployments->config.client, &ask,
 				       is_status, patch);

@@ -187,8 +187,12 @@ static bool take_step(struct rollout *rollout)
 
 static int64_t go_on(struct rollout *rollout)
 {
-	bool is_rollout = take_step(rollout);
+	bool is_rollout;
 
+	/* This turn was for reading. */
+	if (rollout->read && !neap_feed_has_steps(rollout->deployments->feed))
+		return NEAP_FEED_GOES_ON;
+	is_rollout = take_step(rollout);
 	return rollout->goes_on ? NEAP_FEED_GOES_ON : rollout_status(rollout, is_rollout);
 }
 
@@ -196,12 +200,12 @@ static int64_t look_at_tree(struct neap_deployments *deployments,
 			    const struct neap_object *object, const json_t *tree)
 {
 	struct rollout rollout = {.deployments = deployments,
+				  .object = object,
 				  .tree = tree,
-				  .text_steps = neap_feed_steps_of_text(object),
 				  .now = deployments->config.now()};
 	int64_t again = -1;
 
-	neap_feed_spend(deployments->feed, rollout.text_steps);
+	neap_feed_spend(deployments->feed, neap_steps_of_text(object));
 	rollout.owner = neap_owners_get(deployments->owners, object, tree);
 	if (!rollout.owner)
 		return -1;
@@ -260,7 +264,7 @@ int neap_deployments_new(const struct neap_workload_config *config,
 			 struct neap_deployments **ret, struct neap_error *err)
 {
 	struct neap_deployments *deployments = neap_alloc(sizeof(*deployments));
-	struct neap_feed_config feed = {.base = config->base,
+	struct neap_feed_config feed = {.tasks = config->tasks,
 					.client = config->client,
 					.arg = deployments,
 					.resources = {DEPLOYMENTS, RS, "pods"},

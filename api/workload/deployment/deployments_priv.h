@@ -30,9 +30,8 @@ enum { ASK_OTHER, ASK_SET };
 /* Writes of one look. The rest follows when these are there: others wait for the loop. */
 #define ROLLOUT_PIECE 100
 /* Steps of a turn for each step of reading a text: what is read of a ReplicaSet also
- * becomes a digest; what is written is copied and checked, too. */
-#define ROLLOUT_READ  4
-#define ROLLOUT_WRITE 4
+ * becomes a digest. */
+#define ROLLOUT_READ 4
 
 struct neap_deployments {
 	struct neap_workload_config config;
@@ -71,8 +70,8 @@ struct member {
 struct rollout {
 	struct neap_deployments *deployments;
 	const struct neap_owner *owner;
-	const json_t *tree;
-	int64_t text_steps; /* what it takes to read it */
+	const struct neap_object *object;
+	const json_t *tree; /* of object */
 	int64_t now;
 	struct member *members; /* oldest first */
 	size_t count, size;
@@ -104,11 +103,10 @@ void rollout_done(struct rollout *rollout);
 /* Whether a text that is not known may be read in this turn; takes the steps. False: the
  * look goes on in the next one. */
 bool rollout_may_read(struct rollout *rollout, int64_t steps);
-/* Fills in a request about a ReplicaSet that is there; takes the steps, so many times
- * those of its text. False: not in this look, or without memory. */
+/* Fills in a request about a ReplicaSet that is there; takes the steps of a write. False:
+ * not in this look, or without memory. */
 bool rollout_may_ask(struct rollout *rollout, const struct neap_object *set,
-		     struct neap_set_facts *facts, int64_t times,
-		     struct neap_client_ask *ret);
+		     struct neap_set_facts *facts, struct neap_client_ask *ret);
 /* Whether rollout_may_ask left one out. */
 bool rollout_is_partial(const struct rollout *rollout);
 /* As of neap_rounds: what became of an ask. */

@@ -43,7 +43,7 @@ bool rollout_scale_member(struct rollout *rollout, struct member *member,
 	    (before == replicas && member->desired == rollout->replicas &&
 	     member->max == max))
 		return false;
-	if (!rollout_may_ask(rollout, member->object, member->facts, ROLLOUT_WRITE, &ask))
+	if (!rollout_may_ask(rollout, member->object, member->facts, &ask))
 		return false;
 	neap_client_patch_take(rollout->deployments->config.client, &ask, false,
 			       make_patch(rollout, member, replicas));
@@ -204,7 +204,7 @@ void rollout_clean_up(struct rollout *rollout)
 		struct neap_client_ask ask;
 
 		if (may_go(old[i]) &&
-		    rollout_may_ask(rollout, old[i]->object, old[i]->facts, 1, &ask))
+		    rollout_may_ask(rollout, old[i]->object, old[i]->facts, &ask))
 			neap_client_delete(rollout->deployments->config.client, &ask,
 					   old[i]->uid, -1);
 	}

@@ -110,8 +110,7 @@ static void ask_update_take(struct rollout *rollout, json_t *annotations,
 				  "minReadySeconds", (json_int_t)min_ready);
 	struct neap_client_ask ask;
 
-	if (rollout_may_ask(rollout, current->object, current->facts, ROLLOUT_WRITE,
-			    &ask))
+	if (rollout_may_ask(rollout, current->object, current->facts, &ask))
 		neap_client_patch_take(rollout->deployments->config.client, &ask, false,
 				       patch);
 	else
@@ -125,8 +124,7 @@ bool rollout_update_current(struct rollout *rollout, int64_t revision)
 	json_t *tree = neap_object_tree(current->object), *map = NULL;
 	bool is_so;
 
-	neap_feed_spend(rollout->deployments->feed,
-			neap_feed_steps_of_text(current->object));
+	neap_feed_spend(rollout->deployments->feed, neap_steps_of_text(current->object));
 	if (tree)
 		map = missing_annotations(rollout, current, tree, revision);
 	is_so = !json_object_size(map) &&

@@ -80,7 +80,7 @@ static bool is_running(struct rollout *rollout, const struct neap_object *pod)
 
 	if (neap_pod_facts_has(deployments->pod_facts, pod))
 		neap_feed_spend(deployments->feed, 1);
-	else if (!rollout_may_read(rollout, neap_feed_steps_of_text(pod)))
+	else if (!rollout_may_read(rollout, neap_steps_of_text(pod)))
 		return true;
 	facts = neap_pod_facts_get(deployments->pod_facts, pod);
 	return !facts ||

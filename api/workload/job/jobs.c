@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/task/task.h"
 #include "api/workload/job/jobs_priv.h"
 #include "api/workload/loop/feed.h"
 #include "engine/base/clock.h"
@@ -97,7 +98,7 @@ static int release_orphans(struct neap_jobs *jobs, const char *ns, const char *n
 			flight = job_flight_begin(jobs, ns, name, uid);
 		if (!flight)
 			return -1;
-		if (!job_may_ask(flight, neap_feed_steps_of_text(found[i].object)))
+		if (!job_may_ask(flight, found[i].object))
 			break; /* the next look finds it too */
 		job_ask_release(flight, found[i].object);
 	}
@@ -160,7 +161,7 @@ static int64_t hear_pod(struct neap_jobs *jobs, const struct neap_object *object
 	if (owner)
 		neap_feed_due(jobs->feed, object->ns, neap_json_text(owner, "name"), 0);
 	json_decref(tree);
-	return steps + neap_feed_steps_of_text(object);
+	return steps + neap_steps_of_text(object);
 }
 
 static void heard(void *arg, const char *resource, const struct neap_client_event *event)
@@ -215,7 +216,7 @@ int neap_jobs_new(const struct neap_workload_config *config, struct neap_jobs **
 		  struct neap_error *err)
 {
 	struct neap_jobs *jobs = neap_alloc(sizeof(*jobs));
-	struct neap_feed_config feed = {.base = config->base,
+	struct neap_feed_config feed = {.tasks = config->tasks,
 					.client = config->client,
 					.arg = jobs,
 					.resources = {"jobs.batch", "pods"},
@@ -232,7 +233,7 @@ int neap_jobs_new(const struct neap_workload_config *config, struct neap_jobs **
 		return neap_error_nomem(err);
 	jobs->config = *config;
 	jobs->flights = neap_map_new();
-	jobs->search = event_new(config->base, -1, 0, search, jobs);
+	jobs->search = event_new(neap_tasks_base(config->tasks), -1, 0, search, jobs);
 	if (!jobs->flights || !jobs->search) {
 		neap_jobs_free(jobs);
 		return neap_error_nomem(err);

@@ -226,13 +226,13 @@ static void told_status(void *arg, struct neap_object *object,
 
 /* --- what is asked --- */
 
-bool job_may_ask(struct flight *flight, int64_t text_steps)
+bool job_may_ask(struct flight *flight, const struct neap_object *object)
 {
 	struct neap_feed *feed = flight->jobs->feed;
 
 	if (flight->has_asked && !neap_feed_has_steps(feed))
 		return false;
-	neap_feed_spend(feed, JOB_WRITE_STEPS * text_steps);
+	neap_feed_spend(feed, neap_steps_of_write(object));
 	return true;
 }
 
@@ -252,7 +252,7 @@ static void ask_pods(struct flight *flight, const struct job *job)
 		const struct neap_object *object = job->objects[i];
 		unsigned todo = job->pods[i].todo & (NEAP_JOB_RELEASE | NEAP_JOB_DELETE);
 
-		if (todo && !job_may_ask(flight, neap_feed_steps_of_text(object)))
+		if (todo && !job_may_ask(flight, object))
 			return;
 		if ((job->pods[i].todo & NEAP_JOB_RELEASE) != 0)
 			job_ask_release(flight, object);
@@ -276,7 +276,7 @@ static void ask_new_pods(struct flight *flight, const struct job *job,
 	for (size_t i = 0; i < plan->create && i < most; i++) {
 		struct neap_client_ask ask;
 
-		if (!job_may_ask(flight, job->text_steps))
+		if (!job_may_ask(flight, job->object))
 			return;
 		ask = ask_of(flight, "pods", NULL, told_created);
 		neap_client_create_take(flight->jobs->config.client, &ask,
@@ -326,14 +326,18 @@ static void set_note(struct flight *flight, const struct job *job,
 static bool ask_status(struct flight *flight, const struct job *job,
 		       const struct neap_job_plan *plan)
 {
+	struct neap_feed *feed = flight->jobs->feed;
 	struct neap_client_ask ask;
 	json_t *tree;
 
+	/* The status is made in a copy of all of it. */
+	neap_feed_spend(feed, neap_steps_of_text(job->object));
 	if (!job_status(job, plan, job_now(flight->jobs), &tree))
 		return false;
 	if (!tree)
 		return true;
 	set_note(flight, job, plan);
+	neap_feed_spend(feed, neap_steps_of_write(job->object));
 	ask = ask_of(flight, "jobs.batch", flight->name, told_status);
 	neap_client_update_take(flight->jobs->config.client, &ask, true, tree);
 	return true;

@@ -16,8 +16,8 @@
 
 struct job {
 	json_t *tree;
-	int64_t text_steps;          /* the cost of reading it */
-	const char *ns, *name, *uid; /* borrowed from tree */
+	const struct neap_object *object; /* borrowed */
+	const char *ns, *name, *uid;      /* borrowed from tree */
 	struct neap_job_spec spec;
 	struct neap_job_state state;
 	struct neap_job_rule *rules; /* of spec */
@@ -58,9 +58,6 @@ struct neap_jobs {
 
 /* A pod's relation to the Job; OLD: it has ended, and is counted. */
 enum { JOB_OWNS = 1, JOB_ORPHAN = 2, JOB_OLD = 4 };
-/* How many times more steps a write takes than reading the text: it is also copied,
- * checked and written. */
-#define JOB_WRITE_STEPS 4
 /* Bytes of text that one step searches. */
 #define JOB_SEARCH_BYTES 64
 
@@ -120,9 +117,8 @@ void job_flight_free(struct flight *flight);
 /* Microseconds until pods may be made again after a failure. */
 int64_t job_flight_pause(const struct flight *flight);
 void job_ask_release(struct flight *flight, const struct neap_object *object);
-/* Whether this turn may ask once more, about an object that takes text_steps to read.
- * Takes the steps. */
-bool job_may_ask(struct flight *flight, int64_t text_steps);
+/* Whether this turn may ask once more, about such an object. Takes the steps. */
+bool job_may_ask(struct flight *flight, const struct neap_object *object);
 /* Asks for everything in the plan that the turn has steps for; the next look sees the
  * rest. False without memory. */
 bool job_ask_all(struct flight *flight, const struct job *job,

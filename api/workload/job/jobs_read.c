@@ -244,7 +244,7 @@ static bool is_orphan(struct neap_jobs *jobs, const struct neap_object *object)
 	if (!strstr(object->text, quoted) ||
 	    !strstr(object->text, "\"" JOB_FINALIZER "\""))
 		return false;
-	neap_feed_spend(jobs->feed, neap_feed_steps_of_text(object));
+	neap_feed_spend(jobs->feed, neap_steps_of_text(object));
 	tree = neap_object_tree(object);
 	owner = job_of_pod(tree);
 	is_one = owner && strcmp(neap_json_text(owner, "name"), jobs->name) == 0 &&
@@ -346,7 +346,7 @@ static int read_pods(struct neap_jobs *jobs, struct job *job, struct neap_error 
 				ret = 1;
 				break;
 			}
-			neap_feed_spend(jobs->feed, neap_feed_steps_of_text(object));
+			neap_feed_spend(jobs->feed, neap_steps_of_text(object));
 			known = read_known(jobs, job, object);
 		}
 		if (!known) {
@@ -359,6 +359,9 @@ static int read_pods(struct neap_jobs *jobs, struct job *job, struct neap_error 
 	}
 	if (ret == 0)
 		drop_pods(job, have);
+	/* This turn was for reading. */
+	if (ret == 0 && read && !neap_feed_has_steps(jobs->feed))
+		ret = 1;
 	return ret;
 }
 
@@ -393,9 +396,8 @@ int job_read(struct neap_jobs *jobs, const struct neap_object *object, struct jo
 {
 	const json_t *meta;
 
-	*ret = (struct job){.tree = neap_object_tree(object),
-			    .text_steps = neap_feed_steps_of_text(object)};
-	neap_feed_spend(jobs->feed, ret->text_steps);
+	*ret = (struct job){.object = object, .tree = neap_object_tree(object)};
+	neap_feed_spend(jobs->feed, neap_steps_of_text(object));
 	/* The meaning of a pod depends on the job. */
 	if (jobs->known_version != object->version)
 		job_forget_read(jobs);

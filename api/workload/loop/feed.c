@@ -5,10 +5,10 @@
  * failures. */
 #include "api/workload/loop/feed.h"
 
-#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/task/task.h"
 #include "engine/base/clock.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
@@ -19,14 +19,8 @@
 #define PAUSE_MAX_USEC (60 * 1000000LL)
 #define EVENTS_PIECE   500
 #define LIST_PIECE     500
-/* Slow looks mean fewer per turn. */
-#define TURN_USEC 10000
-
-/* Steps for one event, and between two checks of the clock; bytes of text that one step
- * reads. */
+/* Steps for one event. */
 #define EVENT_STEPS 20
-#define CLOCK_STEPS 4000
-#define STEP_BYTES  4
 
 #define NOT_DUE SIZE_MAX
 
@@ -47,7 +41,7 @@ struct source {
 
 struct neap_feed {
 	struct neap_feed_config config;
-	struct event *turn;
+	struct neap_task *turn;
 	struct source sources[NEAP_FEED_SOURCES];
 	size_t source_count;
 	struct neap_map *keys; /* "NAMESPACE/NAME": struct key */
@@ -58,45 +52,35 @@ struct neap_feed {
 	bool is_hearing;
 	bool has_rest;     /* see rest */
 	struct key *going; /* the look to continue; NULL: none */
-	/* In this turn. */
-	int64_t began, steps, clock_at;
-	int64_t taken, most; /* steps: of this turn, of any turn */
-	size_t listed;       /* the source being listed */
+	struct neap_steps steps;
+	size_t listed; /* the source being listed */
 	int64_t list_version;
 	struct neap_client_place place; /* position in the list */
 };
 
 static void wake(struct neap_feed *feed, int64_t usec)
 {
-	struct timeval after = {.tv_sec = usec / 1000000, .tv_usec = usec % 1000000};
-
-	(void)event_add(feed->turn, &after);
+	if (usec)
+		neap_task_wake_later(feed->turn, usec);
+	else
+		neap_task_wake(feed->turn);
 }
 
 /* --- steps --- */
 
 bool neap_feed_has_steps(const struct neap_feed *feed)
 {
-	return feed->steps > 0;
+	return neap_steps_has(&feed->steps);
 }
 
-/* A slow machine gets fewer steps per turn. */
 void neap_feed_spend(struct neap_feed *feed, int64_t steps)
 {
-	feed->steps -= steps;
-	feed->taken += steps;
-	if (feed->taken > feed->most)
-		feed->most = feed->taken;
-	if (feed->steps > feed->clock_at)
-		return;
-	feed->clock_at = feed->steps - CLOCK_STEPS;
-	if (neap_clock_steady() - feed->began >= TURN_USEC)
-		feed->steps = 0;
+	neap_steps_spend(&feed->steps, steps);
 }
 
 int64_t neap_feed_most_steps(const struct neap_feed *feed)
 {
-	return feed->most;
+	return feed->steps.most;
 }
 
 int64_t neap_feed_steps_of(const struct neap_object *object,
@@ -104,19 +88,6 @@ int64_t neap_feed_steps_of(const struct neap_object *object,
 {
 	return 1 + object->owner_count +
 	       (selector ? neap_object_selection_steps(object, selector) : 0);
-}
-
-int64_t neap_feed_steps_of_text(const struct neap_object *object)
-{
-	return 1 + object->text_len / STEP_BYTES;
-}
-
-static void begin_turn(struct neap_feed *feed)
-{
-	feed->began = neap_clock_steady();
-	feed->steps = NEAP_FEED_STEPS;
-	feed->taken = 0;
-	feed->clock_at = NEAP_FEED_STEPS - CLOCK_STEPS;
 }
 
 /* --- the heap --- */
@@ -401,9 +372,10 @@ static bool is_any_ready(const struct neap_feed *feed)
 
 static void look_at_some(struct neap_feed *feed)
 {
-	int64_t at = neap_clock_steady(), until = at + TURN_USEC;
+	int64_t at = neap_clock_steady();
 
-	for (int i = 0; i < NEAP_FEED_PIECE && at < until; i++) {
+	/* Slow looks mean fewer per turn. */
+	for (int i = 0; i < NEAP_FEED_PIECE && (i == 0 || at < feed->steps.until); i++) {
 		if (!feed->going && (!feed->heap_count || feed->heap[0]->due > at))
 			return;
 		look_at_first(feed);
@@ -413,20 +385,19 @@ static void look_at_some(struct neap_feed *feed)
 	}
 }
 
-static void turn(int fd, short what, void *arg)
+static enum neap_task_next turn(void *arg)
 {
 	struct neap_feed *feed = arg;
 	size_t left = EVENTS_PIECE;
 	struct neap_error err;
+	bool has_heard;
 
-	(void)fd;
-	(void)what;
 	if (feed->is_lost && restart(feed, &err) < 0) {
 		feed->is_lost = true;
 		wake(feed, RETRY_USEC);
-		return;
+		return NEAP_TASK_WAITS;
 	}
-	begin_turn(feed);
+	neap_steps_begin(&feed->steps, feed->config.tasks);
 	feed->is_hearing = true;
 	if (feed->has_rest)
 		feed->has_rest = !feed->config.rest(feed->config.arg);
@@ -441,19 +412,22 @@ static void turn(int fd, short what, void *arg)
 	if (feed->is_listing && !feed->has_rest)
 		list_some(feed);
 	feed->is_hearing = false;
-	/* Events come first: a look may depend on them. */
-	if (!is_any_ready(feed) && !feed->is_lost && !feed->has_rest &&
-	    !(feed->is_listing && feed->config.anew))
+	/* Events come first: a look may depend on them. Both may be a write or two, so that
+	 * a turn is not for both when it is used up. */
+	has_heard = !is_any_ready(feed) && !feed->has_rest &&
+		    !(feed->is_listing && feed->config.anew);
+	if (has_heard && !feed->is_lost && neap_feed_has_steps(feed))
 		look_at_some(feed);
 	if (feed->is_lost)
 		wake(feed, RETRY_USEC);
-	else if (is_any_ready(feed) || feed->is_listing || feed->has_rest || feed->going)
-		wake(feed, 0);
+	else if (!has_heard || is_any_ready(feed) || feed->is_listing || feed->going)
+		return NEAP_TASK_GOES_ON;
 	else if (feed->heap_count) {
 		int64_t after = feed->heap[0]->due - neap_clock_steady();
 
 		wake(feed, after > 0 ? after : 0);
 	}
+	return NEAP_TASK_WAITS;
 }
 
 /* --- its life --- */
@@ -476,8 +450,8 @@ int neap_feed_new(const struct neap_feed_config *config, struct neap_feed **ret,
 		feed->source_count++;
 	}
 	feed->keys = neap_map_new();
-	feed->turn = event_new(config->base, -1, 0, turn, feed);
-	if (!feed->keys || !feed->turn) {
+	feed->turn = neap_task_new(config->tasks, config->resources[0], turn, feed);
+	if (!feed->keys || !feed->turn || !neap_task_prepare_later(feed->turn)) {
 		neap_feed_free(feed);
 		return neap_error_nomem(err);
 	}
@@ -497,7 +471,6 @@ void neap_feed_free(struct neap_feed *feed)
 		free(neap_map_at(feed->keys, i, NULL));
 	neap_map_free(feed->keys);
 	free(feed->heap);
-	if (feed->turn)
-		event_free(feed->turn);
+	neap_task_free(feed->turn);
 	free(feed);
 }

@@ -6,25 +6,24 @@
  * limited number per turn of the loop. A failed look is retried with doubling pauses.
  * Missed events (a watch that was too slow) make all keys due.
  *
- * A turn has NEAP_FEED_STEPS steps of about 50 ns; events and looks charge them, and
- * longer work comes in pieces. */
+ * Events and looks charge the steps of a turn, and longer work comes in pieces. All
+ * controllers take turns, so that many of them delay others no more than one does. */
 #ifndef NEAP_API_WORKLOAD_LOOP_FEED_H
 #define NEAP_API_WORKLOAD_LOOP_FEED_H
 
+#include "api/workload/loop/steps.h"
 #include "api/workload/workload.h"
 
 #define NEAP_FEED_SOURCES 6
 /* Looks per turn of the loop. */
 #define NEAP_FEED_PIECE 50
-/* Steps per turn: 10 ms. */
-#define NEAP_FEED_STEPS 200000
 /* Result of a look that continues in the next turn, before any other look. */
 #define NEAP_FEED_GOES_ON INT64_MAX
 
 struct neap_feed;
 
 struct neap_feed_config {
-	struct event_base *base;
+	struct neap_tasks *tasks;
 	struct neap_client *client;
 	void *arg;
 	/* NULL-terminated. All objects of the first are due at the start */
@@ -59,10 +58,9 @@ bool neap_feed_has_steps(const struct neap_feed *feed);
 void neap_feed_spend(struct neap_feed *feed, int64_t steps);
 /* The most steps that any turn has taken. */
 int64_t neap_feed_most_steps(const struct neap_feed *feed);
-/* Steps for checking an object's owners and labels, and for reading its text. */
+/* Steps for checking an object's owners and labels. */
 int64_t neap_feed_steps_of(const struct neap_object *object,
 			   const struct neap_selector *selector);
-int64_t neap_feed_steps_of_text(const struct neap_object *object);
 /* Starts over a little later: state from events could not be kept. */
 void neap_feed_restart(struct neap_feed *feed);
 

@@ -93,7 +93,7 @@ int neap_unserved_new(const struct neap_workload_config *config,
 	unserved->config = *config;
 	for (size_t i = 0; i < KINDS && failed == 0; i++) {
 		struct watched *watched = &unserved->watched[i];
-		struct neap_feed_config feed = {.base = config->base,
+		struct neap_feed_config feed = {.tasks = config->tasks,
 						.client = config->client,
 						.arg = watched,
 						.resources = {kinds[i].resource},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods whose node is lost, tainted or gone. All pods are checked, a few hundred per turn,
- * most of them only by the name of their node. */
+ * Pods whose node is lost, tainted or gone. All pods are checked, most of them only by
+ * the name of their node. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,22 +14,7 @@
 #include "engine/json/json.h"
 
 #define PODS "pods"
-/* Pods per turn that are checked, and that are affected: those are parsed, and perhaps
- * written. */
-#define PIECE     500
-#define CONCERNED 64
-
 enum why { WHY_NODE, WHY_MISSING, WHY_UNBOUND, WHY_OUT };
-
-struct piece {
-	struct neap_node_watch *watch;
-	int64_t now;
-	size_t looked, count;
-	struct {
-		struct neap_object *pod;
-		enum why why;
-	} concerned[CONCERNED];
-};
 
 /* --- which --- */
 
@@ -53,10 +38,9 @@ static int64_t missing_since(struct neap_node_watch *watch, const char *node, in
 }
 
 /* False: it is not affected. */
-static bool is_concerned(struct piece *piece, const struct neap_object *pod,
-			 enum why *ret)
+static bool is_concerned(struct neap_node_watch *watch, const struct neap_object *pod,
+			 int64_t now, int *ret)
 {
-	struct neap_node_watch *watch = piece->watch;
 	const char *node = neap_object_field(pod, "spec.nodeName");
 	const struct node_record *record;
 	int64_t end;
@@ -67,10 +51,10 @@ static bool is_concerned(struct piece *piece, const struct neap_object *pod,
 	record = neap_map_find(watch->nodes, node);
 	*ret = WHY_MISSING;
 	if (!record) {
-		end = missing_since(watch, node, piece->now) + watch->grace;
-		if (end > piece->now && end < watch->due)
+		end = missing_since(watch, node, now) + watch->grace;
+		if (end > now && end < watch->due)
 			watch->due = end;
-		return end <= piece->now;
+		return end <= now;
 	}
 	*ret = WHY_OUT;
 	if (record->is_out && !record->is_ready && pod->is_deleting)
@@ -78,21 +62,6 @@ static bool is_concerned(struct piece *piece, const struct neap_object *pod,
 	*ret = WHY_NODE;
 	return (record->execute && !pod->is_deleting) ||
 	       (record->is_lost && !record->is_ready);
-}
-
-static bool take_pod(void *arg, struct neap_object *object)
-{
-	struct piece *piece = arg;
-	enum why why;
-
-	if (piece->looked == PIECE || piece->count == CONCERNED)
-		return false;
-	piece->looked++;
-	if (is_concerned(piece, object, &why)) {
-		piece->concerned[piece->count].pod = neap_object_ref(object);
-		piece->concerned[piece->count++].why = why;
-	}
-	return true;
 }
 
 /* --- what becomes of one --- */
@@ -130,11 +99,19 @@ static struct neap_client_note about(const struct pod *pod, const char *reason,
 static void write_condition(const struct pod *pod, const char *phase, const char *type,
 			    const char *value, const char *reason, const char *message)
 {
+	neap_steps_spend(&pod->watch->steps, neap_steps_of_write(pod->object));
 	neap_client_patch_take(
 		pod->watch->config.client, &pod->ask, true,
 		json_pack("{s:{s:s*, s:o}}", "status", "phase", phase, "conditions",
 			  node_conditions_with(pod->status, type, value, reason, message,
 					       pod->now)));
+}
+
+static void delete (const struct pod *pod, int64_t grace_s)
+{
+	neap_steps_spend(&pod->watch->steps, neap_steps_of_write(pod->object));
+	neap_client_delete(pod->watch->config.client, &pod->ask, pod->object->uid,
+			   grace_s);
 }
 
 /* No kubelet can end the pod, so it is deleted at once. Its controller must see that it
@@ -146,7 +123,7 @@ static void force(const struct pod *pod, enum why why)
 				"DeletionByPodGC",
 				why == WHY_OUT ? "PodGC: node is out of service"
 					       : "PodGC: node no longer exists");
-	neap_client_delete(pod->watch->config.client, &pod->ask, pod->object->uid, 0);
+	delete (pod, 0);
 }
 
 static void evict(const struct pod *pod)
@@ -156,7 +133,8 @@ static void evict(const struct pod *pod)
 
 	write_condition(pod, NULL, "DisruptionTarget", "True", "DeletionByTaintManager",
 			"Taint manager: deleting due to NoExecute taint");
-	neap_client_delete(pod->watch->config.client, &pod->ask, pod->object->uid, -1);
+	delete (pod, -1);
+	neap_steps_spend(&pod->watch->steps, NEAP_STEPS_WRITE_ANY);
 	neap_client_note(pod->watch->config.client, &note,
 			 "Marking for deletion Pod %s/%s", pod->object->ns,
 			 pod->object->name);
@@ -201,6 +179,7 @@ static void mark_lost(const struct pod *pod)
 			       "True"))
 		return;
 	write_condition(pod, NULL, "Ready", "False", "NodeNotReady", "Node is not ready");
+	neap_steps_spend(&pod->watch->steps, NEAP_STEPS_WRITE_ANY);
 	neap_client_note(pod->watch->config.client, &note, "Node is not ready");
 }
 
@@ -230,23 +209,24 @@ static void look_at(struct pod *pod, enum why why)
 }
 
 /* Works on the newest state, which may differ from the listed one. */
-static void look_at_newest(struct piece *piece, const struct neap_object *listed,
-			   enum why why)
+static void look_at_newest(struct neap_node_watch *watch, struct neap_object *listed,
+			   int why, int64_t now)
 {
-	struct neap_object *newest = neap_client_newest(piece->watch->config.client, PODS,
-							listed->ns, listed->name);
-	struct pod pod = {.watch = piece->watch, .now = piece->now, .object = newest};
+	struct neap_object *newest =
+		neap_client_newest(watch->config.client, PODS, listed->ns, listed->name);
+	struct pod pod = {.watch = watch, .now = now, .object = newest};
 
 	if (!newest || strcmp(newest->uid, listed->uid) != 0)
 		return;
 	/* A write may replace it. */
 	(void)neap_object_ref(newest);
+	neap_steps_spend(&watch->steps, neap_steps_of_text(newest));
 	pod.ask = (struct neap_client_ask){
 		.resource = PODS, .ns = listed->ns, .name = listed->name};
 	pod.tree = neap_object_tree(newest);
 	pod.status = json_object_get(pod.tree, "status");
 	if (pod.tree)
-		look_at(&pod, why);
+		look_at(&pod, (enum why)why);
 	json_decref(pod.tree);
 	(void)neap_object_unref(newest);
 }
@@ -268,22 +248,10 @@ static void forget_missing(struct neap_node_watch *watch)
 
 bool node_pods_pass(struct neap_node_watch *watch, int64_t now)
 {
-	struct neap_client *client = watch->config.client;
-	struct piece piece = {.watch = watch, .now = now};
-	struct neap_error err;
-	int more = neap_client_list(client, PODS, NULL, &watch->place, take_pod, &piece,
-				    &err);
+	static const struct node_pass pass = {
+		.resource = PODS, .is_concerned = is_concerned, .look = look_at_newest};
+	int more = node_pass_go(watch, &pass, now);
 
-	if (more == -NEAP_EGONE) {
-		/* The version of the list is forgotten: continue with the present one. */
-		watch->place.version = neap_client_version(client);
-		more = neap_client_list(client, PODS, NULL, &watch->place, take_pod,
-					&piece, &err);
-	}
-	for (size_t i = 0; i < piece.count; i++) {
-		look_at_newest(&piece, piece.concerned[i].pod, piece.concerned[i].why);
-		(void)neap_object_unref(piece.concerned[i].pod);
-	}
 	if (more == 0)
 		forget_missing(watch);
 	return more > 0;

@@ -4,13 +4,13 @@
  * with the right one. So missed events and refused writes are repaired, and the cost does
  * not depend on activity. Our own clock measures a Lease's silence, from when we saw it
  * change: machines' clocks differ. */
-#include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/client/client.h"
 #include "api/client/events.h"
+#include "api/task/task.h"
 #include "api/workload/node/node_watch_priv.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
@@ -87,10 +87,12 @@ static void look_at_lease(struct neap_node_watch *watch, struct node_record *rec
 		record->renewed = now;
 	}
 	record->is_lost = now - record->renewed > watch->grace;
-	if (record->is_lost && !was_lost)
-		neap_log_line(watch->config.log, NEAP_LOG_WARN,
-			      "node %s is lost: its lease was not renewed for %lld s",
-			      name, (long long)((now - record->renewed) / NODE_USEC));
+	if (!record->is_lost || was_lost)
+		return;
+	neap_steps_spend(&watch->steps, NEAP_STEPS_WRITE_ANY);
+	neap_log_line(watch->config.log, NEAP_LOG_WARN,
+		      "node %s is lost: its lease was not renewed for %lld s", name,
+		      (long long)((now - record->renewed) / NODE_USEC));
 }
 
 /* The kubelet's conditions, set to Unknown; NULL when they are already. */
@@ -128,22 +130,24 @@ static json_t *lost_conditions(const json_t *status, int64_t now)
 }
 
 /* True when there was something to write. */
-static bool tell_lost(struct neap_node_watch *watch, const char *name, const json_t *node,
-		      int64_t now)
+static bool tell_lost(struct neap_node_watch *watch, const struct neap_object *object,
+		      const json_t *node, int64_t now)
 {
+	const char *name = object->name;
 	const struct neap_client_ask ask = {.resource = NODES, .ns = "", .name = name};
-	const struct neap_client_note about = {
-		.api_version = "v1",
-		.kind = "Node",
-		.ns = "",
-		.name = name,
-		.uid = neap_json_text(json_object_get(node, "metadata"), "uid"),
-		.reason = "NodeNotReady",
-		.component = "node-controller"};
+	const struct neap_client_note about = {.api_version = "v1",
+					       .kind = "Node",
+					       .ns = "",
+					       .name = name,
+					       .uid = object->uid,
+					       .reason = "NodeNotReady",
+					       .component = "node-controller"};
 	json_t *status = lost_conditions(json_object_get(node, "status"), now);
 
 	if (!status)
 		return false;
+	neap_steps_spend(&watch->steps,
+			 neap_steps_of_write(object) + NEAP_STEPS_WRITE_ANY);
 	neap_client_patch_take(watch->config.client, &ask, true,
 			       json_pack("{s:o}", "status", status));
 	neap_client_note(watch->config.client, &about,
@@ -176,6 +180,7 @@ static void look_at_object(struct neap_node_watch *watch, struct node_record *re
 	json_t *node = neap_object_tree(object), *changed;
 	const struct neap_object *newest;
 
+	neap_steps_spend(&watch->steps, neap_steps_of_text(object));
 	if (!node)
 		return;
 	if (record->version != object->version) {
@@ -191,14 +196,15 @@ static void look_at_object(struct neap_node_watch *watch, struct node_record *re
 	 * sees it. */
 	newest = neap_client_newest(watch->config.client, NODES, "", object->name);
 	if (newest && newest->version == object->version) {
-		bool is_told =
-			record->is_lost && tell_lost(watch, object->name, node, now);
+		bool is_told = record->is_lost && tell_lost(watch, object, node, now);
 
 		changed = node_taints_changed(node, now);
-		if (changed)
+		if (changed) {
+			neap_steps_spend(&watch->steps, neap_steps_of_write(object));
 			neap_client_patch_take(
 				watch->config.client, &ask, false,
 				json_pack("{s:{s:o}}", "spec", "taints", changed));
+		}
 		/* After a refusal look again. */
 		if (!is_told && !changed)
 			record->version = object->version;
@@ -237,56 +243,35 @@ static struct node_record *record_of(struct neap_node_watch *watch,
 	return record;
 }
 
-struct nodes {
-	struct neap_object **list;
-	size_t count, size;
-	bool failed;
-};
-
-static bool take_node(void *arg, struct neap_object *object)
-{
-	struct nodes *nodes = arg;
-
-	if (nodes->count == nodes->size) {
-		nodes->failed = true;
-		return false;
-	}
-	nodes->list[nodes->count++] = object;
-	return true;
-}
-
-static void look_at_node(struct neap_node_watch *watch, struct neap_object *object,
-			 int64_t now)
+static bool is_concerned(struct neap_node_watch *watch, const struct neap_object *object,
+			 int64_t now, int *ret_why)
 {
 	struct node_record *record = record_of(watch, object, now);
 	bool was_lost;
 
+	(void)ret_why;
 	if (!record)
-		return;
+		return false;
 	was_lost = record->is_lost;
 	look_at_lease(watch, record, object->name, now);
-	if (record->version != object->version || record->is_lost != was_lost)
+	if (record->is_lost != was_lost)
+		record->version = 0;
+	return record->version != object->version;
+}
+
+static void look_at_node(struct neap_node_watch *watch, struct neap_object *object,
+			 int why, int64_t now)
+{
+	struct node_record *record = neap_map_find(watch->nodes, object->name);
+
+	(void)why;
+	if (record)
 		look_at_object(watch, record, object, now);
 }
 
-static void look_at_nodes(struct neap_node_watch *watch, int64_t now)
+static void forget_gone(struct neap_node_watch *watch)
 {
-	struct neap_client *client = watch->config.client;
-	struct neap_client_place place = {.version = neap_client_version(client)};
-	struct nodes nodes = {.size = neap_client_count(client, NODES)};
-	struct neap_error err;
-
-	watch->looks++;
-	nodes.list = neap_alloc_array(nodes.size, sizeof(*nodes.list));
-	if (!nodes.list)
-		return;
-	/* Objects stay valid until the loop's next turn. */
-	if (neap_client_list(client, NODES, NULL, &place, take_node, &nodes, &err) < 0)
-		nodes.failed = true;
-	for (size_t i = 0; i < nodes.count; i++)
-		look_at_node(watch, nodes.list[i], now);
-	free(nodes.list);
-	for (size_t i = neap_map_count(watch->nodes); i-- > 0 && !nodes.failed;) {
+	for (size_t i = neap_map_count(watch->nodes); i-- > 0;) {
 		const char *name;
 		struct node_record *record = neap_map_at(watch->nodes, i, &name);
 
@@ -296,6 +281,18 @@ static void look_at_nodes(struct neap_node_watch *watch, int64_t now)
 		record_free(record);
 		watch->is_changed = true;
 	}
+}
+
+/* True when there are more. */
+static bool look_at_nodes(struct neap_node_watch *watch, int64_t now)
+{
+	static const struct node_pass pass = {
+		.resource = NODES, .is_concerned = is_concerned, .look = look_at_node};
+	int more = node_pass_go(watch, &pass, now);
+
+	if (more == 0)
+		forget_gone(watch);
+	return more > 0;
 }
 
 /* --- life --- */
@@ -323,46 +320,52 @@ static bool is_pass_due(const struct neap_node_watch *watch, int64_t now)
 	       watch->looks - watch->passed >= LOOKS_OF_PASS;
 }
 
-static void look(struct neap_node_watch *watch, int64_t now)
+static void begin(struct neap_node_watch *watch, bool *is_going)
 {
-	if (watch->looked == 0 || now < watch->looked ||
-	    now - watch->looked > watch->grace / 2)
-		start_anew(watch, now);
-	watch->looked = now;
-	look_at_nodes(watch, now);
-	if (!is_pass_due(watch, now))
-		return;
-	watch->is_passing = true;
+	*is_going = true;
 	watch->place = (struct neap_client_place){
 		.version = neap_client_version(watch->config.client)};
+}
+
+static void look(struct neap_node_watch *watch, int64_t now)
+{
+	if (!watch->is_looking) {
+		watch->looks++;
+		begin(watch, &watch->is_looking);
+	}
+	watch->is_looking = look_at_nodes(watch, now);
+	if (watch->is_looking || !is_pass_due(watch, now))
+		return;
 	watch->is_changed = false;
 	watch->due = INT64_MAX;
 	watch->passed = watch->looks;
 	watch->passes++;
+	begin(watch, &watch->is_passing);
 }
 
-static void turn(evutil_socket_t fd, short what, void *arg)
+static enum neap_task_next turn(void *arg)
 {
 	struct neap_node_watch *watch = arg;
-	int64_t now = watch->config.now(), usec = watch->period;
-	struct timeval after = {0};
+	int64_t now = watch->config.now();
 
-	(void)fd;
-	(void)what;
+	if (watch->turned == 0 || now < watch->turned ||
+	    now - watch->turned > watch->grace / 2)
+		start_anew(watch, now);
+	watch->turned = now;
+	neap_steps_begin(&watch->steps, watch->config.tasks);
 	if (!watch->is_passing)
 		look(watch, now);
 	if (watch->is_passing)
 		watch->is_passing = node_pods_pass(watch, now);
-	if (!watch->is_passing)
-		after = (struct timeval){.tv_sec = usec / NODE_USEC,
-					 .tv_usec = usec % NODE_USEC};
-	(void)event_add(watch->turn, &after); /* its memory exists since the first time */
+	if (watch->is_looking || watch->is_passing)
+		return NEAP_TASK_GOES_ON;
+	neap_task_wake_later(watch->turn, watch->period);
+	return NEAP_TASK_WAITS;
 }
 
 int neap_node_watch_new(const struct neap_workload_config *config, int64_t grace_usec,
 			struct neap_node_watch **ret, struct neap_error *err)
 {
-	static const struct timeval at_once = {0};
 	struct neap_node_watch *watch = neap_alloc(sizeof(*watch));
 
 	if (!watch)
@@ -378,12 +381,13 @@ int neap_node_watch_new(const struct neap_workload_config *config, int64_t grace
 	watch->is_changed = true;
 	watch->nodes = neap_map_new();
 	watch->missing = neap_map_new();
-	watch->turn = event_new(config->base, -1, 0, turn, watch);
+	watch->turn = neap_task_new(config->tasks, NODES, turn, watch);
 	if (!watch->nodes || !watch->missing || !watch->turn ||
-	    event_add(watch->turn, &at_once) < 0) {
+	    !neap_task_prepare_later(watch->turn)) {
 		neap_node_watch_free(watch);
 		return neap_error_nomem(err);
 	}
+	neap_task_wake(watch->turn);
 	*ret = watch;
 	return 0;
 }
@@ -392,8 +396,7 @@ void neap_node_watch_free(struct neap_node_watch *watch)
 {
 	if (!watch)
 		return;
-	if (watch->turn)
-		event_free(watch->turn);
+	neap_task_free(watch->turn);
 	for (size_t i = 0; watch->nodes && i < neap_map_count(watch->nodes); i++)
 		record_free(neap_map_at(watch->nodes, i, NULL));
 	for (size_t i = 0; watch->missing && i < neap_map_count(watch->missing); i++)

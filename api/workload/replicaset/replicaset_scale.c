@@ -66,7 +66,7 @@ static void create_some(struct look *look, int64_t count)
 	for (int64_t batch = 1; count > 0 && is_fine; batch *= 2)
 		for (int64_t i = 0; i < batch && count > 0; i++, count--) {
 			/* Requests the rest when these exist. */
-			if (!neap_replicaset_may_write(look, is_first, look->text_steps))
+			if (!neap_replicaset_may_write(look, is_first, look->object))
 				count = 1;
 			else
 				is_fine = create(look, pod) && is_fine;
@@ -157,8 +157,7 @@ static void delete_some(struct look *look, int64_t count)
 					      pod->name, look->set->uid};
 		struct neap_client_ask ask;
 
-		if (!neap_replicaset_may_write(look, i == 0,
-					       neap_feed_steps_of_text(pod)))
+		if (!neap_replicaset_may_write(look, i == 0, pod))
 			return;
 		if (neap_rounds_ask(look->sets->rounds, &what, &ask))
 			neap_client_delete(look->sets->config.client, &ask, pod->uid, -1);

@@ -100,6 +100,7 @@ int64_t neap_replicaset_status(struct look *look, int64_t diff)
 	}
 	patch = json_pack("{s:{s:s}, s:o}", "metadata", "uid", look->set->uid, "status",
 			  status);
+	neap_feed_spend(look->sets->feed, neap_steps_of_write(look->object));
 	if (neap_rounds_ask(look->sets->rounds, &what, &ask))
 		neap_client_patch_take(look->sets->config.client, &ask, true, patch);
 	else

@@ -18,7 +18,7 @@ static bool is_orphan(struct neap_replicasets *sets, const struct neap_object *p
 	if (!pod->owner_count)
 		return true;
 	if (!neap_pod_facts_has(sets->facts, pod))
-		neap_feed_spend(sets->feed, neap_feed_steps_of_text(pod));
+		neap_feed_spend(sets->feed, neap_steps_of_text(pod));
 	facts = neap_pod_facts_get(sets->facts, pod);
 	return !facts || facts->controller[0] == '\0';
 }
@@ -88,15 +88,16 @@ const struct neap_pod_facts *neap_replicaset_facts(struct look *look,
 		look->goes_on = true;
 		return NULL;
 	}
-	neap_feed_spend(look->sets->feed, neap_feed_steps_of_text(pod));
+	neap_feed_spend(look->sets->feed, neap_steps_of_text(pod));
 	return neap_pod_facts_get(cache, pod);
 }
 
-bool neap_replicaset_may_write(struct look *look, bool is_first, int64_t text_steps)
+bool neap_replicaset_may_write(struct look *look, bool is_first,
+			       const struct neap_object *object)
 {
 	if (!is_first && !neap_feed_has_steps(look->sets->feed))
 		return false;
-	neap_feed_spend(look->sets->feed, NEAP_REPLICASET_WRITE * text_steps);
+	neap_feed_spend(look->sets->feed, neap_steps_of_write(object));
 	return true;
 }
 
@@ -188,7 +189,9 @@ static bool find_pods(struct look *look)
 	for (size_t i = 0; i < count; i++)
 		if (!sort_out(look, &found[i]))
 			return false;
-	return true;
+	/* This turn was for reading. */
+	look->goes_on = look->read && !neap_feed_has_steps(sets->feed);
+	return !look->goes_on;
 }
 
 /* Takes patch. */
@@ -219,8 +222,7 @@ static bool may_claim(struct look *look, int *left, const struct neap_object *po
 {
 	bool is_first = *left == NEAP_REPLICASET_PIECE;
 
-	return (*left)-- > 0 &&
-	       neap_replicaset_may_write(look, is_first, neap_feed_steps_of_text(pod));
+	return (*left)-- > 0 && neap_replicaset_may_write(look, is_first, pod);
 }
 
 /* False: another writer came first, or there are more than one look may ask for. */
@@ -272,14 +274,11 @@ static void look_done(struct look *look)
 static int64_t look_at_tree(struct neap_replicasets *sets,
 			    const struct neap_object *object, const json_t *tree)
 {
-	struct look look = {.sets = sets,
-			    .tree = tree,
-			    .text_steps = neap_feed_steps_of_text(object),
-			    .now = sets->config.now()};
+	struct look look = {
+		.sets = sets, .object = object, .tree = tree, .now = sets->config.now()};
 	int64_t again = -1, diff = 0;
 
-	neap_feed_spend(sets->feed, look.text_steps);
-
+	neap_feed_spend(sets->feed, neap_steps_of_text(object));
 	look.set = neap_owners_get(sets->owners, object, tree);
 	if (!look.set)
 		return -1;
@@ -335,7 +334,7 @@ int neap_replicasets_new(const struct neap_workload_config *config,
 			 struct neap_replicasets **ret, struct neap_error *err)
 {
 	struct neap_replicasets *sets = neap_alloc(sizeof(*sets));
-	struct neap_feed_config feed = {.base = config->base,
+	struct neap_feed_config feed = {.tasks = config->tasks,
 					.client = config->client,
 					.arg = sets,
 					.resources = {RS, "pods"},

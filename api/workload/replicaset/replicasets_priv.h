@@ -33,26 +33,23 @@ struct neap_replicasets {
 /* Requests of each kind in one look. The rest follows after these, so that the loop
  * serves others. */
 #define NEAP_REPLICASET_PIECE 100
-/* Steps charged per step of reading, for a write: the text is copied, checked and written
- * too. */
-#define NEAP_REPLICASET_WRITE 4
 
 struct look {
 	struct neap_replicasets *sets;
 	const struct neap_owner *set;
-	const json_t *tree;
+	const struct neap_object *object;
+	const json_t *tree; /* of object */
 	int64_t now;
 	struct neap_ranked_pod *pods; /* counted references: its own, and active */
 	size_t count, size;
 	/* Those to be adopted are among pods; these are to be let go. */
 	struct neap_object **strays;
 	size_t stray_count, stray_size;
-	int64_t labeled;    /* of the pods, those that have the labels of the template */
-	int64_t text_steps; /* what it takes to read the set */
-	bool is_short;      /* of memory */
-	int read;           /* pods that were not known */
-	bool is_partial;    /* more are to be claimed than fit into one look */
-	bool goes_on;       /* continue in the next turn: more to find, or to read */
+	int64_t labeled; /* of the pods, those that have the labels of the template */
+	bool is_short;   /* of memory */
+	int read;        /* pods that were not known */
+	bool is_partial; /* more are to be claimed than fit into one look */
+	bool goes_on;    /* continue in the next turn: more to find, or to read */
 };
 
 /* Returns what is known of one of the set's pods, borrowed; NULL when memory is short, or
@@ -60,9 +57,10 @@ struct look {
  * them. */
 const struct neap_pod_facts *neap_replicaset_facts(struct look *look,
 						   const struct neap_object *pod);
-/* Whether a look that has asked for so much may ask for one more write, of an object that
- * takes so many steps to read; takes them. */
-bool neap_replicaset_may_write(struct look *look, bool is_first, int64_t text_steps);
+/* Whether a look that has asked for so much may ask for one more write, of such an
+ * object; takes the steps. */
+bool neap_replicaset_may_write(struct look *look, bool is_first,
+			       const struct neap_object *object);
 /* replicaset_scale.c: as of a neap_search, which pods are of a set or of its siblings. */
 unsigned neap_replicaset_wants_sibling(void *arg, const char *uid,
 				       const struct neap_object *pod);

@@ -106,9 +106,8 @@ void reservation_target_drop(struct reservation_index *index, const char *uid)
 
 /* --- users --- */
 
-/* Whether the text contains the annotation's name. False: the pod has no such
- * annotation. */
-static bool may_use(const struct neap_object *pod)
+/* Whether the text contains the annotation's name. */
+bool reservation_may_use(const struct neap_object *pod)
 {
 	static const char key[] = "\"" NEAP_KEY_RESERVATION_ALLOCATED "\"";
 
@@ -162,7 +161,7 @@ static bool read_user(const struct neap_object *pod,
 	json_t *tree;
 
 	*ret = NULL;
-	if (!may_use(pod))
+	if (!reservation_may_use(pod))
 		return true;
 	tree = neap_object_tree(pod);
 	if (!tree || !read_target(tree, target)) {

@@ -127,6 +127,8 @@ int64_t reservation_look_at_pod(struct neap_reservations *reservations, const ch
 		return 0;
 	if (!newest || newest->version != pod->version)
 		return WAIT_USEC;
+	/* It may be read twice. */
+	neap_feed_spend(reservations->feed, 2 * neap_steps_of_text(pod));
 	tree = neap_object_tree(pod);
 	if (!tree)
 		return -1;
@@ -136,6 +138,7 @@ int64_t reservation_look_at_pod(struct neap_reservations *reservations, const ch
 	else if (!is_over(tree) &&
 		 !is_told(neap_tree_entry(tree, "metadata.annotations", CURRENT_OWNER),
 			  owner)) {
+		neap_feed_spend(reservations->feed, neap_steps_of_write(pod));
 		ask(reservations, pod, tree, owner);
 		again = AGAIN_USEC;
 	}

@@ -14,6 +14,8 @@
 
 /* The period of collection. */
 #define ROUND_USEC (INT64_C(60) * 1000000)
+/* Bytes of a pod's text that one step searches. */
+#define RESERVATION_SEARCH_BYTES 64
 
 /* --- what happens --- */
 
@@ -45,6 +47,10 @@ static void heard_pod(struct neap_reservations *reservations,
 	const struct neap_object *pod = event->object;
 	bool is_gone = event->what == NEAP_CLIENT_DELETED;
 
+	neap_feed_spend(reservations->feed,
+			reservation_may_use(pod)
+				? 2 * neap_steps_of_text(pod)
+				: 1 + pod->text_len / RESERVATION_SEARCH_BYTES);
 	if (!reservation_user_set(&reservations->index, pod, is_gone,
 				  reservations->resources, due, reservations))
 		neap_feed_restart(reservations->feed);
@@ -66,6 +72,7 @@ static void heard_node(struct neap_reservations *reservations,
 
 	if (event->what != NEAP_CLIENT_DELETED)
 		return;
+	neap_feed_spend(reservations->feed, (int64_t)neap_map_count(targets));
 	for (size_t i = 0; i < neap_map_count(targets); i++) {
 		struct reservation_target *target = neap_map_at(targets, i, NULL);
 
@@ -146,6 +153,7 @@ static int64_t collect(struct look *look)
 
 	if (look->now <= until || look->object->is_deleting)
 		return settle(look, until);
+	neap_feed_spend(reservations->feed, neap_steps_of_write(look->object));
 	if (neap_rounds_ask(reservations->rounds, &what, &ask))
 		neap_client_delete(reservations->config.client, &ask, look->object->uid,
 				   -1);
@@ -163,6 +171,7 @@ static int64_t write_status(struct look *look, enum reservation_ask why, json_t 
 
 	if (!status || json_object_set_new(tree, "status", status) < 0)
 		return -1;
+	neap_feed_spend(reservations->feed, neap_steps_of_write(look->object));
 	if (neap_rounds_ask(reservations->rounds, &what, &ask))
 		neap_client_update_take(reservations->config.client, &ask, true,
 					json_incref(tree));
@@ -235,6 +244,8 @@ static int64_t look_at_it(struct look *look)
 	json_t *tree = NULL;
 	int64_t again = -1;
 
+	/* It is read twice. */
+	neap_feed_spend(look->reservations->feed, 2 * neap_steps_of_text(look->object));
 	if (neap_reserve_new(look->object, look->reservations->resources, &look->reserve,
 			     &err) < 0)
 		return -1;
@@ -301,7 +312,7 @@ int neap_reservations_new(const struct neap_workload_config *config, int64_t kee
 			  struct neap_reservations **ret, struct neap_error *err)
 {
 	struct neap_reservations *reservations = neap_alloc(sizeof(*reservations));
-	struct neap_feed_config feed = {.base = config->base,
+	struct neap_feed_config feed = {.tasks = config->tasks,
 					.client = config->client,
 					.arg = reservations,
 					.resources = {RESERVATIONS, "pods", "nodes"},

@@ -70,6 +70,8 @@ struct reservation_target *reservation_target_set(struct reservation_index *inde
 						  const struct neap_object *object);
 /* ... or deleted. */
 void reservation_target_drop(struct reservation_index *index, const char *uid);
+/* Whether a pod's text says that it may use one; the others cost next to nothing. */
+bool reservation_may_use(const struct neap_object *pod);
 /* Applies a pod's change to the targets it named and names; each affected target is
  * reported once. pod: its present state, with is_gone its last one. False without
  * memory. */
