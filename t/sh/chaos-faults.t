@@ -30,11 +30,13 @@ fill() { cat /dev/zero >"$1/filler" 2>/dev/null; [ -s "$1/filler" ]; }
 log_mark() { MARK=$(wc -l <"$WORK/neapd.log"); }
 lines() { tail -n +$((MARK + 1)) "$WORK/neapd.log" | grep -cF -e "$1"; }
 told() { [ "$(lines "$1")" -gt 0 ] || { tail -n +$((MARK + 1)) "$WORK/neapd.log" | tail -n 5; return 1; }; }
-# few MOST: lines of warnings and errors since the mark.
+# few MOST: lines of warnings and errors since the mark. A machine that stands still for a
+# while makes more of its own.
 few()
 {
 	local n
-	n=$(tail -n +$((MARK + 1)) "$WORK/neapd.log" | grep -cE '(neapd|neap-hand) (warn|error): ')
+	n=$(tail -n +$((MARK + 1)) "$WORK/neapd.log" | grep -vF "s late: neapd was stopped" |
+		grep -cE '(neapd|neap-hand) (warn|error): ')
 	[ "$n" -le "$1" ] || { tail -n +$((MARK + 1)) "$WORK/neapd.log" | tail -n 20; return 1; }
 }
 ticks() { neapctl status -o json | sed -n 's/.*"ticks": *\([0-9]*\).*/\1/p'; }
@@ -258,7 +260,7 @@ if [ -n "${CHAOS_LONG:-}" ]; then
 	sleep "$STOP"
 	kill -CONT "$NEAPD_PID"
 	check "the loop stood still: one line says how long" eventually 5 told "s late: neapd was stopped"
-	check "and no other" few 1
+	check "and no other" few 0
 	after=$(ticks)
 	check "no tick is made up for" [ $((after - before)) -lt 15 ]
 	check "all is as wanted" back_to_work
