@@ -83,6 +83,11 @@ int64_t neap_feed_most_steps(const struct neap_feed *feed)
 	return feed->steps.most;
 }
 
+int64_t neap_feed_all_steps(const struct neap_feed *feed)
+{
+	return feed->steps.all;
+}
+
 int64_t neap_feed_steps_of(const struct neap_object *object,
 			   const struct neap_selector *selector)
 {

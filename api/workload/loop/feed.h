@@ -56,8 +56,9 @@ void neap_feed_due(struct neap_feed *feed, const char *ns, const char *name,
  * then asks. */
 bool neap_feed_has_steps(const struct neap_feed *feed);
 void neap_feed_spend(struct neap_feed *feed, int64_t steps);
-/* The most steps that any turn has taken. */
+/* The most steps that any turn has taken; those of all turns. */
 int64_t neap_feed_most_steps(const struct neap_feed *feed);
+int64_t neap_feed_all_steps(const struct neap_feed *feed);
 /* Steps for checking an object's owners and labels. */
 int64_t neap_feed_steps_of(const struct neap_object *object,
 			   const struct neap_selector *selector);

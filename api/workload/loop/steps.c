@@ -24,6 +24,7 @@ void neap_steps_spend(struct neap_steps *steps, int64_t count)
 {
 	steps->left -= count;
 	steps->taken += count;
+	steps->all += count;
 	if (steps->taken > steps->most)
 		steps->most = steps->taken;
 	if (steps->left > steps->clock_at)

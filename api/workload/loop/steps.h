@@ -22,7 +22,7 @@ struct neap_tasks;
 struct neap_steps {
 	int64_t left, until; /* the steady clock */
 	int64_t clock_at;
-	int64_t taken, most; /* of this turn, of any turn */
+	int64_t taken, most, all; /* of this turn, of any turn, of all turns */
 };
 
 void neap_steps_begin(struct neap_steps *steps, const struct neap_tasks *tasks);
