@@ -28,8 +28,8 @@ struct neap_frames {
 void neap_frames_init(struct neap_frames *frames, bool is_list,
 		      bool (*take)(void *arg, const char *text, size_t len), void *arg);
 void neap_frames_done(struct neap_frames *frames);
-/* The next bytes. 0; 1: take wants no more; NEAP_EINVAL: this is no JSON object, or a value
- * is longer than NEAP_FRAMES_MAX (NEAP_ETOOLARGE); NEAP_ENOMEM. */
+/* The next bytes. 0; 1: take wants no more; NEAP_EINVAL: this is no JSON object;
+ * NEAP_ETOOLARGE: a value is longer than NEAP_FRAMES_MAX; NEAP_ENOMEM. */
 int neap_frames_feed(struct neap_frames *frames, const char *bytes, size_t len,
 		     struct neap_error *err);
 /* Whether the stream may end here: no value is half there. */

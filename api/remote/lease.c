@@ -163,7 +163,7 @@ static int64_t duration_s(const struct neap_lease *lease)
 /* The spec as this process wants it; NULL without memory. */
 static json_t *make_spec(const struct neap_lease *lease)
 {
-	json_t *spec = json_deep_copy(json_object_get(lease->record, "spec"));
+	json_t *spec = neap_json_deep_copy(json_object_get(lease->record, "spec"));
 	json_int_t transitions =
 		json_integer_value(json_object_get(spec, "leaseTransitions"));
 	char now[TIME_BYTES];
@@ -187,7 +187,7 @@ static json_t *make_spec(const struct neap_lease *lease)
 static char *make_body(const struct neap_lease *lease, json_t *spec)
 {
 	json_t *object = lease->record != NULL
-				 ? json_deep_copy(lease->record)
+				 ? neap_json_deep_copy(lease->record)
 				 : json_pack("{s:{s:s, s:s}}", "metadata", "name",
 					     lease->name, "namespace", lease->ns);
 	char *body;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Objects on their way into the mirror. One never goes back to an older state, whatever
- * answer comes late; and what this process wrote stays the newest until it is heard of. */
+ * answer comes late; and what this process wrote stays the newest until it is heard
+ * of. */
 #include <string.h>
 
 #include "api/remote/reflector_priv.h"

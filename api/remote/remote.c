@@ -113,6 +113,12 @@ static void ask_again(struct neap_remote *remote)
 	(void)event_add(remote->again, &after);
 }
 
+/* "32", "20+". */
+static long minor_of(const char *text)
+{
+	return text != NULL ? strtol(text, NULL, 10) : 0;
+}
+
 static void asked(void *arg, const struct neap_transport_answer *answer)
 {
 	struct neap_remote *remote = arg;
@@ -140,7 +146,7 @@ static void asked(void *arg, const struct neap_transport_answer *answer)
 							       : "of an unknown version");
 	neap_log_line(remote->config.log, NEAP_LOG_INFO, "api server: it is %s",
 		      remote->server);
-	if (reflect(remote, minor != NULL && atoi(minor) >= WATCH_LIST_MINOR, &err) < 0) {
+	if (reflect(remote, minor_of(minor) >= WATCH_LIST_MINOR, &err) < 0) {
 		neap_log_from(remote->config.log, "api server", NEAP_LOG_ERROR,
 			      "api server: %s", err.msg);
 		ask_again(remote);

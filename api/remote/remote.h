@@ -28,8 +28,8 @@ struct neap_remote_config {
 	int64_t (*now)(void); /* Unix microseconds; NULL: the clock */
 	/* Called once from the loop: every resource is filled, or not served. */
 	void (*filled)(void *arg);
-	/* Whether this process may write now, asked right before each write is sent. NULL:
-	 * it may always. */
+	/* Whether this process may write now, asked right before each write is sent.
+	 * NULL: it may always. */
 	bool (*may_write)(void *arg);
 	void *arg;
 	const struct neap_log *log;

@@ -35,6 +35,10 @@ struct neap_reflector *remote_reflector(const struct neap_remote *remote,
 /* The mirror has changed: its watches are called, soon. */
 void remote_call(struct neap_remote *remote);
 
+/* --- remote_reason.c --- */
+/* text: the reason of a Status; NULL: the HTTP status alone says why. */
+enum neap_client_reason remote_reason(const char *text, int code);
+
 /* --- remote_write.c --- */
 void remote_create_take(struct neap_client *client, const struct neap_client_ask *ask,
 			json_t *object);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which transfer runs when: a queue for each rank, the client-side limit, waits before a
- * repetition, and connections that come from somebody else. What libcurl is told stands in
- * transport_curl.c. */
+ * repetition, and connections that come from somebody else. What libcurl is told stands
+ * in transport_curl.c. */
 #include "api/remote/transport.h"
 
 #include <event2/event.h>
@@ -66,7 +66,7 @@ int neap_transport_ask_take(struct neap_transport *transport,
 		.method = neap_strdup(ask->method),
 		.path = neap_strdup(ask->path),
 		.content_type = ask->content_type ? neap_strdup(ask->content_type) : NULL,
-		.body = neap_steal(ask->body),
+		.body = ask->body,
 		.len = ask->len,
 		.rank = ask->rank,
 		.timeout_usec = ask->timeout_usec,
@@ -77,6 +77,7 @@ int neap_transport_ask_take(struct neap_transport *transport,
 		.arg = ask->arg,
 		.asked_usec = neap_clock_steady(),
 	};
+	ask->body = NULL;
 	neap_buf_init(&transfer->in, TRANSFER_BODY_MAX);
 	if (transfer->method == NULL || transfer->path == NULL ||
 	    (ask->content_type && transfer->content_type == NULL)) {

@@ -81,8 +81,8 @@ struct neap_transport_ask {
 	/* Asked right before it is sent, which may be long after it was asked for: false,
 	 * and it ends without having been sent. NULL: it may always be. */
 	bool (*may)(void *arg);
-	/* Gets the pieces of a body with status 200 as they come; false ends the transfer,
-	 * and done is called. NULL: the whole body is given to done. */
+	/* Gets the pieces of a body with status 200 as they come; false ends the
+	 * transfer, and done is called. NULL: the whole body is given to done. */
 	bool (*data)(void *arg, const char *bytes, size_t len);
 	/* Called once, from the loop, and not after neap_transfer_cancel. */
 	void (*done)(void *arg, const struct neap_transport_answer *answer);

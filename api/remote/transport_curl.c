@@ -467,17 +467,17 @@ static bool set_names(struct neap_transport *transport, const char *text)
 	return is_fine;
 }
 
-int neap_transport_address(const char *text, char *host, size_t size, uint16_t *ret_port,
+int neap_transport_address(const char *url, char *host, size_t size, uint16_t *ret_port,
 			   struct neap_error *err)
 {
-	CURLU *url = curl_url();
+	CURLU *parts = curl_url();
 	char *name = NULL, *port = NULL;
-	bool is_fine =
-		url != NULL &&
-		curl_url_set(url, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME) ==
-			CURLUE_OK &&
-		curl_url_get(url, CURLUPART_HOST, &name, 0) == CURLUE_OK &&
-		curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK;
+	bool is_fine = parts != NULL &&
+		       curl_url_set(parts, CURLUPART_URL, url,
+				    CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
+		       curl_url_get(parts, CURLUPART_HOST, &name, 0) == CURLUE_OK &&
+		       curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) ==
+			       CURLUE_OK;
 
 	if (is_fine) {
 		is_fine = neap_strcopy(host, size, name + (name[0] == '['));
@@ -486,11 +486,11 @@ int neap_transport_address(const char *text, char *host, size_t size, uint16_t *
 	}
 	curl_free(name);
 	curl_free(port);
-	curl_url_cleanup(url);
+	curl_url_cleanup(parts);
 	return is_fine ? 0
 		       : neap_error_set(err, NEAP_EINVAL,
 					"%s: a URL with a host and a port is expected",
-					text);
+					url);
 }
 
 int transport_curl_open(struct neap_transport *transport, struct neap_error *err)

@@ -18,9 +18,9 @@ int neap_mirror_new(int64_t history_usec, size_t history_bytes, struct neap_stor
 /* Number for the next object or deletion; each is used once, in this order. */
 int64_t neap_mirror_next(struct neap_store *store);
 
-/* Shows object (taken): a name that is new, or a newer state of one. is_settled: what this
- * process wrote of it is in it, or is no more; else that stays the newest. NEAP_ENOMEM:
- * watches of the resource start over, and so must the reflector. */
+/* Shows object (taken): a name that is new, or a newer state of one. is_settled: what
+ * this process wrote of it is in it, or is no more; else that stays the newest.
+ * NEAP_ENOMEM: watches of the resource start over, and so must the reflector. */
 int neap_mirror_show_take(struct neap_store *store, const char *resource,
 			  struct neap_object *object, bool is_settled, int64_t now_usec,
 			  struct neap_error *err);

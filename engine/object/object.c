@@ -345,30 +345,25 @@ struct neap_object *neap_object_with_text(const struct neap_object *object,
 	return other;
 }
 
-static int set_version(json_t *metadata, int64_t version, struct neap_error *err)
-{
-	char text[24];
-
-	(void)snprintf(text, sizeof(text), "%" PRId64, version);
-	return json_object_set_new(metadata, "resourceVersion", json_string(text)) < 0
-		       ? neap_error_nomem(err)
-		       : 0;
-}
-
 static int make(json_t *tree, const char *const *fields, int64_t version,
 		bool keeps_version, struct neap_object **ret, struct neap_error *err)
 {
 	json_t *metadata = json_object_get(tree, "metadata");
 	neap_auto_free char *text = NULL;
 	struct meta meta = {0};
+	char number[24];
 	int r;
 
+	(void)snprintf(number, sizeof(number), "%" PRId64, version);
+	if (tree == NULL)
+		return neap_error_nomem(err);
 	if (!json_is_object(metadata))
 		return neap_error_field(err, NEAP_EINVAL, "metadata", "Required value");
 	(void)json_object_del(tree, "kind");
 	(void)json_object_del(tree, "apiVersion"); /* not there is fine */
-	if (!keeps_version && set_version(metadata, version, err) < 0)
-		return -(int)err->code;
+	if (!keeps_version &&
+	    json_object_set_new(metadata, "resourceVersion", json_string(number)) < 0)
+		return neap_error_nomem(err);
 	text = neap_json_dump(tree, JSON_COMPACT);
 	if (text == NULL)
 		return neap_error_nomem(err);
@@ -384,8 +379,7 @@ static int make(json_t *tree, const char *const *fields, int64_t version,
 int neap_object_new_take(json_t *tree, const char *const *fields, int64_t version,
 			 struct neap_object **ret, struct neap_error *err)
 {
-	int r = tree != NULL ? make(tree, fields, version, false, ret, err)
-			     : neap_error_nomem(err);
+	int r = make(tree, fields, version, false, ret, err);
 
 	json_decref(tree);
 	return r;
@@ -394,8 +388,7 @@ int neap_object_new_take(json_t *tree, const char *const *fields, int64_t versio
 int neap_object_new_seen_take(json_t *tree, const char *const *fields, int64_t version,
 			      struct neap_object **ret, struct neap_error *err)
 {
-	int r = tree != NULL ? make(tree, fields, version, true, ret, err)
-			     : neap_error_nomem(err);
+	int r = make(tree, fields, version, true, ret, err);
 
 	json_decref(tree);
 	return r;

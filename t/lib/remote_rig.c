@@ -13,7 +13,8 @@
 #include "engine/log/log.h"
 #include "t/lib/patience.h"
 
-static const struct neap_log quiet = {.fd = STDERR_FILENO, .level = NEAP_LOG_ERROR, .program = "remote"};
+static const struct neap_log quiet = {
+	.fd = STDERR_FILENO, .level = NEAP_LOG_ERROR, .program = "remote"};
 
 const struct neap_remote_resource remote_rig_resources[] = {
 	{.resource = "nodes"},

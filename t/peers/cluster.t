@@ -65,15 +65,18 @@ EOF
 for n in a b c; do node_make "node-$n"; done
 
 check "neapd reads the cluster of a kubeconfig and is ready" scheduler_start one
-check "... and holds its Lease" eventually 10 has "$(holder)" "_"
+is_held() { has "$(holder)" _; }
+check "... and holds its Lease" eventually 10 is_held
 for i in 1 2 3 4 5 6; do pod_make "p$i" 2; done
 check "pods are placed" eventually 30 is_placed p6
-check "... all of them" eventually 30 eval 'for i in 1 2 3 4 5; do is_placed p$i || exit 1; done'
+all_placed() { for i in 1 2 3 4 5; do is_placed "p$i" || return 1; done; }
+check "... all of them" eventually 30 all_placed
 pod_make big 9
-refused() { kube get pod big -o jsonpath='{.status.conditions[?(@.type=="PodScheduled")].message}'; }
-check "one that fits nowhere is told why" eventually 30 eval 'has "$(refused)" "0/3 nodes are available: 3 Insufficient cpu"'
-events() { kube get events -o json | jq -r '.items[] | "\(.reason) \(.involvedObject.name)"'; }
-check "events say what happened" eventually 30 eval 'has "$(events)" "Scheduled p1" && has "$(events)" "FailedScheduling big"'
+is_told() { has "$(kube get pod big -o jsonpath='{.status.conditions[?(@.type=="PodScheduled")].message}')" "$1"; }
+check "one that fits nowhere is told why" eventually 30 is_told "0/3 nodes are available: 3 Insufficient cpu"
+has_event() { has "$(kube get events -o json | jq -r '.items[] | "\(.reason) \(.involvedObject.name)"')" "$1"; }
+check "events say what happened" eventually 30 has_event "Scheduled p1"
+check "... and what did not" eventually 30 has_event "FailedScheduling big"
 kube delete pod big p1 p2 p3 p4 p5 p6 --grace-period=0 --force >/dev/null 2>&1
 
 # --- exclusive CPUs ---
@@ -93,7 +96,8 @@ cpus_of()
 	kube get pods -o json | jq -r '.items[] | select(.metadata.annotations["scheduling.koordinator.sh/resource-status"] != null)
 		| .spec.nodeName + " " + (.metadata.annotations["scheduling.koordinator.sh/resource-status"] | fromjson | .cpuset)'
 }
-check "pods of class LSR get CPUs of their own" eventually 30 eval '[ "$(cpus_of | wc -l)" = 3 ]'
+have_cpus() { [ "$(cpus_of | wc -l)" = "$1" ]; }
+check "pods of class LSR get CPUs of their own" eventually 30 have_cpus 3
 check "... no CPU twice" is "$(cpus_of | sort | uniq -d)" ""
 kube delete pod lsr1 lsr2 lsr3 --grace-period=0 --force >/dev/null 2>&1
 
@@ -112,12 +116,14 @@ spec:
       containers: [{name: c, image: i, resources: {requests: {cpu: "6"}}}]
 EOF
 phase() { kube get reservation kept -o jsonpath='{.status.phase} {.status.nodeName}'; }
-check "a Reservation becomes Available" eventually 30 eval 'has "$(phase)" "Available node-"'
+is_available() { has "$(phase)" "Available node-"; }
+check "a Reservation becomes Available" eventually 30 is_available
 kept=$(phase)
 pod_make owner 6 '"app": "web"'
-check "its owner lands in it" eventually 30 eval 'is_placed owner && is "$(node_of owner)" "${kept#* }"'
-owners() { kube get reservation kept -o jsonpath='{.status.currentOwners[0].name}'; }
-check "... and is its owner by name" eventually 30 eval 'is "$(owners)" owner'
+is_on() { is "$(node_of "$1")" "$2"; }
+check "its owner lands in it" eventually 30 is_on owner "${kept#* }"
+is_owner() { is "$(kube get reservation kept -o jsonpath='{.status.currentOwners[0].name}')" "$1"; }
+check "... and is its owner by name" eventually 30 is_owner owner
 
 # --- the role node ---
 
@@ -127,18 +133,21 @@ status_before=$(status_of)
 neapd_options --policy none --roles node --node-name "$GROUP" --kubeconfig "$REAL_CONFIG"
 "$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/neapd.out" 2>>"$WORK/neapd.log" &
 NEAPD_PID=$!
-metric() { kube get nodemetric "$GROUP" -o json | jq -r '.status.nodeMetric.nodeUsage.resources | keys | join(",")'; }
-check "the role node writes its NodeMetric" eventually 60 eval 'is "$(metric)" cpu,memory'
-topology() { kube get noderesourcetopology "$GROUP" -o json | jq -r '.metadata.annotations["node.koordinator.sh/cpu-topology"] | fromjson | .detail | length > 0'; }
-check "... and its NodeResourceTopology" eventually 30 eval 'is "$(topology)" true'
+is_measured() { kube get nodemetric "$GROUP" -o json | jq -e '.status.nodeMetric.nodeUsage.resources.cpu'; }
+check "the role node writes its NodeMetric" eventually 60 is_measured
+has_cpus()
+{
+	kube get noderesourcetopology "$GROUP" -o json |
+		jq -e '.metadata.annotations["node.koordinator.sh/cpu-topology"] | fromjson | .detail | length > 0'
+}
+check "... and its NodeResourceTopology" eventually 30 has_cpus
 check "... and leaves the Node to the kubelet" is "$(status_of)" "$status_before"
 neapd_end TERM
 kube delete node "$GROUP" >/dev/null
 
 # --- the server goes away, and comes back ---
 
-kill -9 "$PEER_PID_kube_apiserver"
-wait "$PEER_PID_kube_apiserver" 2>/dev/null
+peer_end kube-apiserver KILL
 sleep 3
 check "the kube-apiserver is started again" real_apiserver_start
 pod_make later 1
@@ -149,16 +158,15 @@ check "after a restart of the server pods are placed again" eventually 60 is_pla
 before=$(holder)
 check "a second neapd follows" scheduler_start two
 check "... and does not lead" is "$(holder)" "$before"
-kill -9 "$PEER_PID_one"
-wait "$PEER_PID_one" 2>/dev/null
+peer_end one KILL
 pod_make after-kill 1
 check "when the leader is killed, the other one takes over" eventually 30 is_placed after-kill
-check "... by the Lease" eval '[ "$(holder)" != "$before" ]'
+has_changed() { [ -n "$(holder)" ] && [ "$(holder)" != "$before" ]; }
+check "... by the Lease" has_changed
 before=$(holder)
 scheduler_start three
-kill "$PEER_PID_two"
-wait "$PEER_PID_two" 2>/dev/null
-check "one that ends gives the Lease up" eventually 10 eval '[ "$(holder)" != "$before" ] && [ -n "$(holder)" ]'
+peer_end two
+check "one that ends gives the Lease up" eventually 10 has_changed
 pod_make after-end 1
 check "... and the third works" eventually 30 is_placed after-end
 tap_end

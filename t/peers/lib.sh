@@ -49,6 +49,13 @@ peer_start()
 	printf -v "PEER_PID_${name//-/_}" %s $!
 }
 
+# peer_end NAME [SIGNAL]
+peer_end()
+{
+	local pid=PEER_PID_${1//-/_}
+	kill "-${2:-TERM}" "${!pid}" && wait "${!pid}" 2>/dev/null
+}
+
 # Clients before servers.
 peers_end()
 {

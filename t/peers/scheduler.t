@@ -32,11 +32,6 @@ scheduler_start()
 	peer_start "$1" "$PEER_BIN/kube-scheduler" --port 0 --bind-address 127.0.0.1 --secure-port "$2" --cert-dir "$WORK" \
 		--authentication-skip-lookup "${@:3}"
 }
-peer_end()
-{
-	local pid=PEER_PID_${1//-/_}
-	kill "-${2:-TERM}" "${!pid}" && wait "${!pid}" 2>/dev/null
-}
 
 volume() { kube "$1" get pv local -o jsonpath='{.spec.claimRef.namespace}/{.spec.claimRef.name}'; }
 # The scheduler has said something of each pod of a group that is its own; of one with a

@@ -26,7 +26,7 @@ struct neap_node_keep_config {
 	const char
 		*data_dir; /* its file system is ephemeral-storage; NULL: not reported */
 	int port;          /* of the TLS address, for status.daemonEndpoints; 0: none */
-	/* In a cluster: a kubelet keeps the Node and its Lease, and neapd only the rest. */
+	/* In a cluster a kubelet keeps the Node and its Lease, and neapd the rest. */
 	bool has_kubelet;
 	bool runs_pods; /* otherwise the Node is not Ready, with the reason */
 	int pods_max;
