@@ -95,6 +95,47 @@ static void exceptions(void **state)
 	no_proxy = NULL;
 }
 
+/* Whether it is the URL of a server, and of a proxy. */
+static const struct {
+	const char *url;
+	bool is_server, is_proxy;
+} urls[] = {
+	{"https://a", true, true},
+	{"http://a:80/b/", true, true},
+	{"HTTPS://a", true, true},
+	{"socks5://a:1", false, true},
+	{"http:/a", false, false},
+	{"http:/a/b://c", false, false},
+	{"a", false, false},
+	{"", false, false},
+	{"://a", false, false},
+	{"http://", false, false},
+	{"https:///b", false, false},
+	{"https://a b", false, false},
+	{"https://a\n", false, false},
+	{"https://u:p@a", false, true},
+	{"https://a:65536", false, false},
+	{"https://a#b", false, false},
+	{"https://[::1", false, false},
+	{"https://[fd00::1]:1", true, true},
+	{"socks5h://a", false, false},
+	{"file:///etc/passwd", false, false},
+};
+
+static void schemes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(urls); i++) {
+		const char *url = urls[i].url;
+
+		if (!remote_url_check(url, NEAP_REMOTE_SERVER_SCHEMES, NULL) !=
+			    urls[i].is_server ||
+		    !remote_url_check(url, NEAP_REMOTE_PROXY_SCHEMES, NULL) !=
+			    urls[i].is_proxy)
+			fail_msg("'%s'", url);
+	}
+}
+
 static void names(void **state)
 {
 	struct neap_error err;
@@ -117,6 +158,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exceptions),
+		cmocka_unit_test(schemes),
 		cmocka_unit_test(names),
 	};
 

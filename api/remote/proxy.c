@@ -93,12 +93,13 @@ static const char *parts_check(CURLU *url, const char *schemes, struct remote_ur
 const char *remote_url_check(const char *url, const char *schemes, struct remote_url *ret)
 {
 	CURLU *parsed = curl_url();
+	const char *after = url + strcspn(url, ":/"); /* the scheme */
 	const char *why = "is no URL";
 
 	if (!parsed)
 		return "no memory";
-	/* Schemes that curl does not know end here, too. */
-	if (!strstr(url, "://"))
+	/* curl takes one slash and three, too, and guesses a scheme without one. */
+	if (strncmp(after, "://", 3) != 0 || after[3] == '/')
 		why = parts_check(parsed, schemes, NULL);
 	else if (curl_url_set(parsed, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) ==
 		 CURLUE_OK)
