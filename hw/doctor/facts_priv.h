@@ -19,7 +19,6 @@ void neap_facts_add_word(char *text, size_t size, const char *word);
 
 void neap_facts_kernel(const char *root, struct neap_kernel_facts *ret);
 void neap_facts_cgroup(const char *root, struct neap_cgroup_facts *ret);
-void neap_facts_processes(const char *root, struct neap_agent_facts *ret);
 void neap_facts_agents(const char *root, struct neap_agent_facts *ret);
 
 #endif

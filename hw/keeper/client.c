@@ -17,19 +17,13 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "hw/jail.h"
 #include "hw/keeper/client.h"
 #include "hw/packet.h"
 
 #define START_USEC 30000000
-
-void neap_keeper_fd_close(int *fd)
-{
-	if (*fd >= 0)
-		(void)close(*fd);
-	*fd = -1;
-}
 
 int neap_keeper_watch(struct neap_keeper *keeper, int how, int fd, uint32_t events,
 		      void *what)
@@ -361,10 +355,10 @@ void neap_keeper_free(struct neap_keeper *keeper)
 		keeper->asks = ask->next;
 		free(ask);
 	}
-	neap_keeper_fd_close(&keeper->sock);
-	neap_keeper_fd_close(&keeper->epoll_fd);
-	neap_keeper_fd_close(&keeper->note_fd);
-	neap_keeper_fd_close(&keeper->dir_fd);
+	neap_fd_close(&keeper->sock);
+	neap_fd_close(&keeper->epoll_fd);
+	neap_fd_close(&keeper->note_fd);
+	neap_fd_close(&keeper->dir_fd);
 	if (keeper->pid > 0)
 		(void)waitpid(keeper->pid, NULL, WNOHANG); /* it ends by itself */
 	free(keeper);

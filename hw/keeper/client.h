@@ -47,7 +47,6 @@ struct neap_keeper {
 };
 
 /* Closes *fd if it is open and sets it to -1. */
-void neap_keeper_fd_close(int *fd);
 /* Changes the epoll set; how as in epoll_ctl(2). */
 int neap_keeper_watch(struct neap_keeper *keeper, int how, int fd, uint32_t events,
 		      void *what);

@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "hw/keeper/client.h"
 #include "hw/packet.h"
@@ -105,20 +106,20 @@ static int keeper_take(struct neap_keeper *keeper, struct neap_keeper_event *ret
 		return 0;
 	}
 	if (n != sizeof(spawn) || spawn.magic != NEAP_KEEPER_SPAWN) {
-		neap_keeper_fd_close(&fd);
+		neap_fd_close(&fd);
 		(void)neap_keeper_watch(keeper, EPOLL_CTL_DEL, keeper->sock, 0, NULL);
-		neap_keeper_fd_close(&keeper->sock);
+		neap_fd_close(&keeper->sock);
 		return 0;
 	}
 	task = neap_keeper_task_find(keeper, spawn.id);
 	/* Forgotten meanwhile, or forgotten and asked for again: then this one serves,
 	 * and the next finds it served. */
 	if (!task || task->fd >= 0 || task->is_over) {
-		neap_keeper_fd_close(&fd);
+		neap_fd_close(&fd);
 		return 0;
 	}
 	if (spawn.errnum || fd < 0) {
-		neap_keeper_fd_close(&fd);
+		neap_fd_close(&fd);
 		event = event_of(task, NEAP_KEEPER_FAILED,
 				 spawn.errnum ? spawn.errnum : EMFILE,
 				 "the keeper could not start one more process");
@@ -176,12 +177,12 @@ static int task_take(struct neap_keeper *keeper, struct keeper_task *task,
 	}
 	if (n <= 0 ||
 	    neap_keeper_event_parse(packet, (size_t)n, keeper->text, &event, NULL) < 0) {
-		neap_keeper_fd_close(&fd);
+		neap_fd_close(&fd);
 		event = neap_keeper_folder_look(keeper, task, keeper->text);
 		return task_end(keeper, task, &event, ret);
 	}
 	if ((event.what == NEAP_KEEPER_WAITING) != (fd >= 0)) {
-		neap_keeper_fd_close(&fd);
+		neap_fd_close(&fd);
 		/* Too many are open here: nothing can be moved, so nothing may run. */
 		if (event.what == NEAP_KEEPER_WAITING) {
 			event = event_of(task, NEAP_KEEPER_FAILED, EMFILE,

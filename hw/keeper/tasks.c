@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "hw/keeper/client.h"
 #include "hw/packet.h"
@@ -27,7 +28,7 @@ void neap_keeper_task_free(struct neap_keeper *keeper, struct keeper_task *task)
 {
 	if (task->fd >= 0)
 		(void)neap_keeper_watch(keeper, EPOLL_CTL_DEL, task->fd, 0, NULL);
-	neap_keeper_fd_close(&task->fd);
+	neap_fd_close(&task->fd);
 	free(task->order);
 	free(task);
 }
