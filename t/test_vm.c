@@ -227,6 +227,10 @@ static void test_timer_goes_to_sleep(void **state)
 			       neap_budget_is_ticking()));
 	assert_true(comes_true(!neap_budget_is_ticking()));
 	assert_int_equal(run(vm, "while true do end", 0, 20000, &err), -NEAP_EBUDGET);
+	/* Nor does it tick where it was told to rest, and still stops what comes next. */
+	neap_budget_rest();
+	assert_false(neap_budget_is_ticking());
+	assert_int_equal(run(vm, "while true do end", 0, 20000, &err), -NEAP_EBUDGET);
 	neap_vm_free(vm);
 }
 

@@ -192,6 +192,7 @@ void neap_ask_policies(struct neap_node *node)
 	}
 	for (i = 0; i < count; i++)
 		ask_shadow(node, i, &left_usec);
+	neap_budget_rest();
 }
 
 /* At most 20 reactions in any second: four at once, and 16 a second on average. More

@@ -184,6 +184,10 @@ static bool is_unnamed(const struct node_workload *workload)
 
 static bool is_due(const struct node_observe *observe)
 {
+	/* No pod is young: the pods themselves are not looked at. */
+	if (observe->ticks - observe->found_tick >= YOUNG_TICKS &&
+	    observe->ticks % OLD_EVERY != 0)
+		return false;
 	for (size_t i = 0; i < neap_map_count(observe->workloads); i++) {
 		const struct node_workload *workload =
 			neap_map_at(observe->workloads, i, NULL);

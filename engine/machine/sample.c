@@ -469,16 +469,26 @@ static int oldest_part(const struct neap_window *w, int first, int count, int *r
 	return from;
 }
 
+/* Four sums, so that no addition waits for the one before it. */
+static double sum(const float *value, int count)
+{
+	double part[4] = {0};
+	int i = 0;
+
+	for (; i + 4 <= count; i += 4)
+		for (int k = 0; k < 4; k++)
+			part[k] += (double)value[i + k];
+	for (; i < count; i++)
+		part[0] += (double)value[i];
+	return part[0] + part[1] + (part[2] + part[3]);
+}
+
 static float average(const struct neap_window *w, int first, int count)
 {
 	int length, from = oldest_part(w, first, count, &length);
-	double sum = 0;
 
-	for (int i = 0; i < length; i++)
-		sum += (double)w->value[from + i];
-	for (int i = 0; i < count - length; i++)
-		sum += (double)w->value[i];
-	return (float)(sum / count);
+	return (float)((sum(w->value + from, length) + sum(w->value, count - length)) /
+		       count);
 }
 
 /* A float as a number with the same order, and back. */

@@ -399,6 +399,16 @@ bool neap_budget_begin(lua_State *L, int64_t budget_usec, const char *label)
 	return true;
 }
 
+void neap_budget_rest(void)
+{
+	struct budget *b = &budget;
+
+	if (b->L || !b->is_armed)
+		return;
+	b->is_armed = false;
+	(void)set_timer(b, 0, 0); /* if this failed the next idle tick tries again */
+}
+
 void neap_budget_end(struct neap_budget_end *ret)
 {
 	struct budget *b = &budget;

@@ -43,6 +43,9 @@ int64_t neap_budget_clock_usec(void);
 bool neap_budget_begin(lua_State *L, int64_t budget_usec, const char *label);
 /* Ends it and removes the hook. */
 void neap_budget_end(struct neap_budget_end *ret);
+/* Stops the timer of this thread, which otherwise ticks once more after the last call.
+ * Called where no call follows soon, so that nothing wakes the thread meanwhile. */
+void neap_budget_rest(void);
 /* Returns true when the script on L must stop. */
 bool neap_budget_is_spent(lua_State *L);
 /* Announces nsec of uninterruptible CPU work for the script on L. Returns true when its
