@@ -127,12 +127,8 @@ static int teardown(void **state)
 static int load_from(const char *file, const char *context,
 		     struct neap_remote_target **ret, struct neap_error *err)
 {
-	const struct neap_remote_source source = {
-		.file = file,
-		.context = context,
-		.getenv = env_find,
-		.account_dir = path_of("account"),
-	};
+	const struct neap_remote_source source = {file, context, env_find,
+						  path_of("account")};
 
 	memset(err, 0, sizeof(*err));
 	return neap_remote_target_load(&source, ret, err);
@@ -149,8 +145,7 @@ static struct neap_remote_target *loaded(const char *file, const char *context)
 	return target;
 }
 
-/* A kubeconfig with one context, with these fields of its cluster and user; %s is what
- * is put in. */
+/* A kubeconfig with one context, with these fields of its cluster and user. */
 static void put_one(const char *name, const char *cluster, const char *user)
 {
 	neap_auto_free char *text =
@@ -248,6 +243,12 @@ static void relative_files(void **state)
 	assert_string_equal(target->key_file, path_of("sub/../pair.key"));
 	assert_string_equal(target->token_file, path_of("sub/token"));
 	assert_null(target->token);
+	neap_remote_target_free(target);
+
+	assert_int_equal(chdir(path_of("sub")), 0);
+	target = loaded("config", NULL);
+	assert_int_equal(chdir("/"), 0);
+	assert_string_equal(target->token_file, path_of("sub/token"));
 	neap_remote_target_free(target);
 
 	/* A token counts when its file cannot be read. */

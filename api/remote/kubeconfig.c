@@ -153,6 +153,22 @@ static int file_parse(struct remote_file *file, struct neap_error *err)
 	return rc;
 }
 
+/* The whole path: who reads the files beside it later has another working directory. */
+static int path_make(const char *path, size_t len, char **ret, struct neap_error *err)
+{
+	neap_auto_free char *cwd = NULL;
+
+	if (path[0] == '/') {
+		*ret = neap_strndup(path, len);
+	} else {
+		cwd = getcwd(NULL, 0);
+		if (!cwd)
+			return neap_error_sys(err, "working directory");
+		*ret = neap_asprintf("%s/%.*s", cwd, (int)len, path);
+	}
+	return *ret ? 0 : neap_error_nomem(err);
+}
+
 static void file_done(struct remote_file *file)
 {
 	free(file->path);
@@ -171,9 +187,8 @@ static int file_add(struct reading *reading, const char *path, size_t len)
 	if (reading->count == FILES_MAX)
 		return neap_error_set(err, NEAP_ETOOLARGE, "KUBECONFIG: over %d files",
 				      FILES_MAX);
-	file->path = neap_strndup(path, len);
-	if (!file->path)
-		return neap_error_nomem(err);
+	if (path_make(path, len, &file->path, err) < 0)
+		return -(int)err->code;
 	neap_buf_init(&file->text, NEAP_YAML_MAX);
 	rc = neap_file_load(file->path, &file->text, err);
 	if (rc < 0 && err->errnum == ENOENT) {

@@ -12,8 +12,7 @@
 
 #include "engine/base/error.h"
 
-/* Texts are NULL when they are not given. File names are absolute, or relative to the
- * working directory where the kubeconfig was named so. */
+/* Texts are NULL when they are not given. File names are absolute. */
 struct neap_remote_target {
 	char *server;          /* "https://host:6443/path", without a slash at the end */
 	char *tls_server_name; /* instead of the URL's host */

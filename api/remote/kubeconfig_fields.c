@@ -62,7 +62,7 @@ int remote_path(const struct remote_entry *entry, const char *name, char **ret,
 
 	if (rc < 0 || !text)
 		return rc;
-	if (text[0] == '/' || !slash)
+	if (text[0] == '/')
 		*ret = neap_steal(text);
 	else
 		*ret = neap_asprintf("%.*s/%s", (int)(slash - entry->file->path),
