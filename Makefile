@@ -91,7 +91,9 @@ MAINS   := api/neapd.c api/neapctl.c
 LIB_SRC := $(filter-out $(MAINS),$(wildcard engine/*/*.c engine/*/*/*.c hw/*.c hw/*/*.c lua/*/*.c api/*.c api/*/*.c api/*/*/*.c))
 # The tables of the built-in kinds are made of text.
 TYPES   := $(wildcard api/kube/types/*.types)
-LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(if $(TYPES),$(O)/api/kube/types/tables.o)
+# Texts that neapctl prints or writes.
+TEXTS   := $(filter-out %.awk,$(wildcard api/ctl/texts/*))
+LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(if $(TYPES),$(O)/api/kube/types/tables.o) $(if $(TEXTS),$(O)/api/ctl/texts/texts.o)
 # What tests can make fail: compiled a second time for them, as no program that is
 # installed has these hooks.
 FAULTY  := $(wildcard engine/base/mem.c api/policy/folder.c)
@@ -110,12 +112,12 @@ A_NAMES := $(sort $(A_SRC:%.c=%) $(A_SH:%.t=%))
 T_BIN   := $(patsubst %.c,$(O)/%,$(T_SRC) $(A_SRC))
 T_HELP  := $(patsubst t/%.c,$(O)/t/%.o,$(wildcard t/lib/*.c))
 # The program is called as its folder, so its objects lie in another.
-VEC_OBJ := $(patsubst t/vectors/%.c,$(O)/t/vectors.o/%.o,$(wildcard t/vectors/*.c))
+VEC_OBJ := $(patsubst t/vectors/%.c,$(O)/t/vectors.o/%.o,$(wildcard t/vectors/*.c)) $(O)/t/lib/policy_rule.o
 TOOLS   := $(patsubst %.c,$(O)/%,$(wildcard t/demo/*.c t/bench/*.c t/chaos/*.c t/vm/*.c))
 TOOL_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard t/chaos/lib/*.c))
 # Fuzz targets read files; built by `make fuzz` they are fuzzers.
 FUZZ    := $(patsubst t/fuzz/%.c,$(O)/t/fuzz/%,$(wildcard t/fuzz/*.c))
-FUZZ_OBJ := $(addprefix $(O)/t/fuzz/lib/,fuzz.o http_reading.o) \
+FUZZ_OBJ := $(addprefix $(O)/t/fuzz/lib/,fuzz.o http_reading.o) $(O)/t/lib/policy_rule.o \
            $(if $(findstring fuzzer,$(SAN)),,$(O)/t/fuzz/lib/replay.o)
 FUZZ_SECONDS ?= 10
 # Torture: its objects lie beside, as above; the allocator that fails also as a library to
@@ -191,6 +193,15 @@ $(O)/api/kube/types/tables.c: api/kube/types/types.awk $(TYPES)
 	$(Q)LC_ALL=C awk -f $^ >$@
 
 $(O)/api/kube/types/tables.o: $(O)/api/kube/types/tables.c $(O)/flags
+	$(call say,CC,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(O)/api/ctl/texts/texts.c: api/ctl/texts/texts.awk $(TEXTS)
+	$(call say,AWK,$@)
+	@mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f $^ >$@
+
+$(O)/api/ctl/texts/texts.o: $(O)/api/ctl/texts/texts.c $(O)/flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 

@@ -96,7 +96,6 @@ static int print_overview(void)
 {
 	struct neap_buf out;
 	size_t i;
-	int r;
 
 	neap_buf_init(&out, NEAP_BUF_FILE);
 	neap_buf_adds(&out, "neapctl [OPTIONS] COMMAND [OPTIONS]\n\nCommands:\n");
@@ -107,15 +106,13 @@ static int print_overview(void)
 	neap_options_help(global_options, &out);
 	neap_buf_adds(&out,
 		      "\n'neapctl COMMAND --help' tells the options of a command.\n");
-	r = neap_ctl_print(&out);
-	neap_buf_done(&out);
-	return r;
+	return neap_ctl_print_done(&out);
 }
 
 static int print_help(const struct neap_command *command)
 {
+	struct neap_option output[2];
 	struct neap_buf out;
-	int r;
 
 	neap_buf_init(&out, NEAP_BUF_FILE);
 	neap_buf_addf(&out, "neapctl %s%s%s\n\n%c%s.\n", command->name,
@@ -126,17 +123,16 @@ static int print_help(const struct neap_command *command)
 		      command->summary + 1);
 	if (command->text != NULL)
 		neap_buf_adds(&out, command->text);
-	if (command->options != NULL) {
+	neap_ctl_output_option(command, output);
+	if (command->options != NULL || command->output != NULL)
 		neap_buf_adds(&out, "\nOptions:\n");
-		neap_options_help(command->options, &out);
-	}
+	neap_options_help(command->options, &out);
+	neap_options_help(output, &out);
 	neap_buf_addf(&out,
 		      "\nExample:\n  neapctl %s\n\n"
 		      "'neapctl --help' tells the options that say where neapd is.\n",
 		      command->example);
-	r = neap_ctl_print(&out);
-	neap_buf_done(&out);
-	return r;
+	return neap_ctl_print_done(&out);
 }
 
 static bool starts_with_word(const char *name, const char *word)
@@ -302,20 +298,37 @@ static int check_count(const struct neap_command *command, int argc, char **argv
 	return 0;
 }
 
+/* Those behind the command beat those before it. */
+static void take_globals(struct neap_ctl *ctl, const struct neap_ctl *more)
+{
+	if (more->socket != NULL && *more->socket) {
+		ctl->socket = more->socket;
+		ctl->is_socket_given = true;
+		if (ctl->is_server_found)
+			ctl->server = NULL;
+	}
+	ctl->server = more->server != NULL ? more->server : ctl->server;
+	ctl->cacert = more->cacert != NULL ? more->cacert : ctl->cacert;
+	ctl->cert = more->cert != NULL ? more->cert : ctl->cert;
+	ctl->key = more->key != NULL ? more->key : ctl->key;
+	ctl->token_file = more->token_file != NULL ? more->token_file : ctl->token_file;
+}
+
 static int dispatch(struct neap_ctl *ctl, const struct neap_command *command, int argc,
 		    char **argv)
 {
-	struct neap_ctl more;
+	struct neap_ctl more = {0};
 	void *values = neap_alloc(command->values_size);
-	struct neap_option_set sets[] = {{command->options, values},
-					 {global_options, &more}};
+	struct neap_option output[2];
+	const struct neap_option_set sets[] = {
+		{command->options, values}, {output, ctl}, {global_options, &more}};
 	struct neap_error err = {0};
 	int r;
 
 	if (values == NULL)
 		return neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
+	neap_ctl_output_option(command, output);
 	neap_options_clear(&sets[0]);
-	neap_options_clear(&sets[1]);
 	if (neap_options_parse(sets, NEAP_ARRAY_LEN(sets), command->is_prefix, &argc,
 			       argv, &err) < 0) {
 		r = neap_ctl_complain(NEAP_CTL_USAGE, &err);
@@ -324,22 +337,7 @@ static int dispatch(struct neap_ctl *ctl, const struct neap_command *command, in
 	} else if (more.want_version) {
 		r = version(NULL, NULL, 0, NULL);
 	} else {
-		if (more.socket != NULL && *more.socket) {
-			ctl->socket = more.socket;
-			ctl->is_socket_given = true;
-			if (ctl->is_server_found)
-				ctl->server = NULL;
-		}
-		if (more.server != NULL)
-			ctl->server = more.server;
-		if (more.cacert != NULL)
-			ctl->cacert = more.cacert;
-		if (more.cert != NULL)
-			ctl->cert = more.cert;
-		if (more.key != NULL)
-			ctl->key = more.key;
-		if (more.token_file != NULL)
-			ctl->token_file = more.token_file;
+		take_globals(ctl, &more);
 		r = check_count(command, argc, argv);
 		if (r == 0)
 			r = command->run(ctl, values, argc, argv);

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/control/metrics.h"
-#include "api/daemon/controllers.h"
+#include "api/control/control.h"
+#include "api/daemon/api.h"
 #include "api/daemon/format.h"
 #include "api/daemon/neapd.h"
-#include "api/daemon/role_extender.h"
+#include "api/daemon/roles.h"
 #include "api/daemon/start.h"
 #include "api/schedule/schedule.h"
 #include "engine/base/clock.h"

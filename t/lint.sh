@@ -169,7 +169,7 @@ part_luacheck()
 {
 	local f
 	need luacheck || return 1
-	list f 'policies/*.lua' 'lua/*.lua' 't/bench/*.lua' || return 0
+	list f 'policies/*.lua' 'lua/*.lua' 't/bench/*.lua' 'api/ctl/texts/*.lua' || return 0
 	luacheck --quiet --no-color --codes "${f[@]}"
 }
 
@@ -177,7 +177,7 @@ part_shellcheck()
 {
 	local f
 	need shellcheck || return 1
-	list f '*.sh' '*.t' '.ci/run' || return 0
+	list f '*.sh' '*.t' '*.bash' '.ci/run' || return 0
 	(cd "$LINT_ROOT" && shellcheck -x -f gcc "${f[@]}")
 }
 

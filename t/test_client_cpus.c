@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A server that takes any binding, and a client whose answers are lost: the scheduler
- * alone sees to it that no CPU, and no room of a node, is given twice. */
+ * alone sees to it that no CPU, and no room of a node, is given twice. And a pod that
+ * changes after it was decided on: that decision is not written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -117,10 +118,61 @@ static void test_answers_are_lost(void **state)
 	}
 }
 
+/* The scheduler has heard of the pod and not decided yet. */
+static void ask_for_spread(void *arg, struct neap_object *object,
+			   const struct neap_client_failure *failure)
+{
+	struct neap_client_ask ask = {.resource = "pods", .ns = "default", .name = "p"};
+
+	assert_non_null(object);
+	assert_null(failure);
+	neap_client_patch_take(
+		((struct kube_rig *)arg)->client, &ask, false,
+		json_pack("{s:{s:{s:s}}}", "metadata", "annotations",
+			  "scheduling.koordinator.sh/resource-spec",
+			  "{\"preferredCPUBindPolicy\":\"SpreadByPCPUs\"}"));
+}
+
+static void test_pod_changes(void **state)
+{
+	struct kube_rig *rig;
+	struct neap_client_ask ask = {
+		.resource = "pods", .ns = "default", .name = "p", .told = ask_for_spread};
+
+	(void)state;
+	assert_int_equal(kube_rig_setup((void **)&rig), 0);
+	add_node(rig);
+	schedule_start(rig);
+	ask.arg = rig;
+	neap_client_create_take(
+		rig->client, &ask,
+		json_pack("{s:{s:s, s:{s:s, s:s}}, s:{s:s, s:[{s:s, s:s, s:{s:{s:s}, "
+			  "s:{s:s}}}]}}",
+			  "metadata", "name", "p", "labels", "koordinator.sh/qosClass",
+			  "LSR", "koordinator.sh/priority-class", "koord-prod", "spec",
+			  "schedulerName", "neap-scheduler", "containers", "name", "c",
+			  "image", "i", "resources", "requests", "cpu", "2", "limits",
+			  "cpu", "2"));
+	schedule_until(rig, "GET " SCHEDULE_PODS "/p", "spec.nodeName=a", NULL, NULL);
+	assert_string_equal(json_string_value(json_object_get(
+				    kube_at(rig->body, "metadata.annotations"),
+				    "scheduling.koordinator.sh/resource-status")),
+			    "{\"cpuset\":\"0,2\"}");
+	/* That is nothing to tell. */
+	assert_int_equal(
+		kube_ask(rig, "GET /api/v1/events?fieldSelector=reason=FailedScheduling",
+			 NULL),
+		200);
+	assert_null(kube_differs(rig->body, "#items=0"));
+	schedule_stop();
+	assert_int_equal(kube_rig_teardown((void **)&rig), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers_are_lost),
+		cmocka_unit_test(test_pod_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

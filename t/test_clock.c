@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "api/daemon/clock.h"
+#include "api/daemon/neapd.h"
 #include "engine/base/base.h"
 
 #define SEC INT64_C(1000000)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "engine/decide/claim.h"
+#include "engine/decide/decide.h"
 #include "t/lib/cluster_rig.h"
 #include "t/lib/cpus_rig.h"
 

@@ -17,7 +17,6 @@
 
 #include <cmocka.h>
 
-#include "api/control/audit.h"
 #include "api/control/control.h"
 #include "engine/base/mem.h"
 

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "api/control/policies.h"
+#include "api/control/control.h"
 #include "api/http/server.h"
 #include "engine/base/mem.h"
 #include "t/lib/live_rig.h"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "engine/decide/claim.h"
+#include "engine/decide/decide.h"
 #include "t/lib/cluster_rig.h"
 #include "t/lib/cpus_rig.h"
 

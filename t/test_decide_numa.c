@@ -2,7 +2,7 @@
  *
  * Pods with CPUs of their own and NUMA nodes: where they go, what they get, why not, and
  * who has to go for them. */
-#include "engine/decide/claim.h"
+#include "engine/decide/decide.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  *
  * By what NUMA nodes and nodes are compared: which of them a pod gets, and how many
  * points NodeNUMAResource gives. */
-#include "engine/decide/claim.h"
+#include "engine/decide/decide.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -16,6 +16,7 @@
 #include "lua/vm/budget.h"
 #include "t/lib/offer_rig.h"
 #include "t/lib/place_rig.h"
+#include "t/lib/policy_rule.h"
 #include "t/lib/steps.h"
 
 #define PURSE_USEC   45000

@@ -15,6 +15,7 @@
 
 #include "engine/base/mem.h"
 #include "t/lib/live_rig.h"
+#include "t/lib/policy_rule.h"
 
 static const char *text_at(const json_t *body, const char *member)
 {

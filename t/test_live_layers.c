@@ -198,6 +198,7 @@ static void test_short_file(void **state)
 /* 64 policies are the most: refused before anything is on disk. */
 static void test_full(void **state)
 {
+	struct neap_error err;
 	struct live_rig *rig = open_rig(state, true);
 	struct neap_policy_id id = {"qos", "over"};
 	char name[16], *text = NULL;
@@ -210,7 +211,7 @@ static void test_full(void **state)
 	}
 	assert_int_equal(live_put(rig, "over", live_text("over", 'A')), 409);
 	assert_non_null(strstr(rig->answer.err.msg, "64 policies"));
-	assert_int_equal(neap_versions_read(rig->dir, &id, "", &text, &len, NULL, NULL),
+	assert_int_equal(neap_versions_read(rig->dir, &id, "", &text, &len, NULL, &err),
 			 -NEAP_ENOTFOUND);
 	live_file(rig, "over.lua", live_text("over", 'A'));
 	assert_string_equal(live_state(rig, "over"), "-");

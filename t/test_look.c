@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "api/control/look.h"
+#include "api/control/control.h"
 #include "api/schedule/config.h"
 #include "api/schedule/view.h"
 #include "t/lib/schedule_rig.h"

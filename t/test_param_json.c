@@ -14,6 +14,7 @@
 
 #include "engine/base/mem.h"
 #include "lua/call/policy.h"
+#include "t/lib/policy_rule.h"
 
 #define POLICY(params) "return { api = 1, kind = 'qos', name = 'x', params = {\n" params
 #define REST           " },\ntick = function(ctx) return {} end,\n"

@@ -15,6 +15,7 @@
 #include "engine/base/base.h"
 #include "lua/call/policy.h"
 #include "t/lib/patience.h"
+#include "t/lib/policy_rule.h"
 
 static const char text[] =
 	"return { api = 1, kind = \"qos\", name = \"x\", params = {\n"

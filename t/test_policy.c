@@ -16,6 +16,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "lua/call/policy.h"
+#include "t/lib/policy_rule.h"
 
 /* A whole policy but for the part in the middle. */
 #define POLICY(part) "return { api = 1, kind = \"qos\", name = \"x\",\n" part "\n}"

@@ -25,6 +25,7 @@
 #include "lua/call/policy.h"
 #include "lua/vm/sandbox.h"
 #include "lua/vm/vm.h"
+#include "t/lib/policy_rule.h"
 
 #define FOLDER        "t/sandbox"
 #define ALARM_SECONDS 20

@@ -398,38 +398,6 @@ static void test_refused_by_conflict(void **state)
 	assert_string_equal(cpus_of(rig, "q"), "2-3,6-7");
 }
 
-/* The scheduler has heard of the pod and not decided yet. */
-static void ask_for_spread(void *arg, struct neap_object *object,
-			   const struct neap_client_failure *failure)
-{
-	struct kube_rig *rig = arg;
-	struct neap_client_ask ask = {.resource = "pods", .ns = "default", .name = "p"};
-
-	assert_non_null(object);
-	assert_null(failure);
-	is_created = true;
-	neap_client_patch_take(
-		rig->client, &ask, false,
-		json_pack("{s:{s:{s:s}}}", "metadata", "annotations",
-			  NEAP_KEY_RESOURCE_SPEC,
-			  "{\"preferredCPUBindPolicy\":\"SpreadByPCPUs\"}"));
-}
-
-static void test_decided_anew(void **state)
-{
-	struct kube_rig *rig = *state;
-
-	add_node(rig, "a", 4, "");
-	create(rig, "p", ask_for_spread);
-	assert_string_equal(cpus_of(rig, "p"), "0,2");
-	/* That is nothing to tell. */
-	assert_int_equal(
-		kube_ask(rig, "GET /api/v1/events?fieldSelector=reason=FailedScheduling",
-			 NULL),
-		200);
-	assert_null(kube_differs(rig->body, "#items=0"));
-}
-
 static void delete_node(void *arg, struct neap_object *object,
 			const struct neap_client_failure *failure)
 {
@@ -622,7 +590,6 @@ int main(void)
 		TEST(next_best),
 		TEST(broken_annotation),
 		TEST(refused_by_conflict),
-		TEST(decided_anew),
 		TEST(node_goes),
 		TEST(restart),
 		TEST(kept_for_whom_room_is_made),

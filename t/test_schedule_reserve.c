@@ -14,7 +14,7 @@
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/kept.h"
-#include "engine/decide/claim.h"
+#include "engine/decide/decide.h"
 #include "t/lib/patience.h"
 #include "t/lib/schedule_rig.h"
 

@@ -196,7 +196,7 @@ static void test_paths(void **state)
 	assert_int_equal(neap_trusted_read(path, own_uid, 9, &text, &len, &err),
 			 -NEAP_ETOOLARGE);
 	path[300] = '\0'; /* longer than a name may be */
-	assert_true(neap_trusted_read(path, own_uid, 9, &text, &len, NULL) < 0);
+	assert_true(neap_trusted_read(path, own_uid, 9, &text, &len, &err) < 0);
 	free(path);
 }
 

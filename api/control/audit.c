@@ -3,7 +3,7 @@
  * The audit over HTTP. A stream sends all entries since its last event in one write. It
  * sends nothing to a client that does not read; when the client reads again, the stream
  * reports the entries that the ring dropped meanwhile. */
-#include "api/control/audit.h"
+#include "api/control/control.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +116,6 @@ static void answer_list(struct neap_http_request *request, const struct neap_aud
 {
 	uint64_t newest = neap_audit_last(audit), seq = (uint64_t)range->since + 1;
 	json_t *entries = json_array(), *body;
-	struct neap_error err;
 
 	while (entries && (int64_t)json_array_size(entries) < range->limit &&
 	       seq <= newest) {
@@ -129,12 +128,7 @@ static void answer_list(struct neap_http_request *request, const struct neap_aud
 	}
 	/* NULL entries make json_pack fail. */
 	body = json_pack("{s:o, s:I}", "entries", entries, "last", (json_int_t)newest);
-	if (body) {
-		neap_http_answer_json_take(request, 200, body);
-		return;
-	}
-	(void)neap_error_nomem(&err);
-	neap_http_answer_error(request, &err);
+	neap_control_answer_take(request, 200, body);
 }
 
 /* --- streams --- */

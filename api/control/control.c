@@ -78,16 +78,46 @@ static void node_done(void *done_arg, json_t *body, const struct neap_error *err
 		neap_http_answer_json_take(request, 200, body);
 }
 
-static void answer_or_nomem(struct neap_http_request *request, json_t *body)
+void neap_control_answer_take(struct neap_http_request *request, int status, json_t *body)
 {
 	struct neap_error err;
 
 	if (body) {
-		neap_http_answer_json_take(request, 200, body);
+		neap_http_answer_json_take(request, status, body);
 		return;
 	}
-	neap_error_nomem(&err);
+	(void)neap_error_nomem(&err);
 	neap_http_answer_error(request, &err);
+}
+
+int neap_control_read_body(struct neap_http_request *request, bool is_needed,
+			   json_t **ret, struct neap_error *err)
+{
+	json_error_t where;
+	size_t len;
+	const char *body = neap_http_body_get(request, &len);
+	int rc = 0;
+
+	*ret = NULL;
+	if (neap_json_values_of_text(body, len) > NEAP_CONTROL_VALUES_MAX)
+		return neap_error_set(err, NEAP_ETOOLARGE,
+				      "the body has more than %d values",
+				      NEAP_CONTROL_VALUES_MAX);
+	if (len > 0 || is_needed)
+		rc = neap_json_parse(body, len, JSON_REJECT_DUPLICATES, ret, &where);
+	else
+		*ret = json_object();
+	if (rc == -NEAP_EINVAL)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "the body is no JSON: line %d: %s", where.line,
+				      where.text);
+	if (*ret == NULL)
+		return neap_error_nomem(err);
+	if (json_is_object(*ret))
+		return 0;
+	json_decref(*ret);
+	*ret = NULL;
+	return neap_error_set(err, NEAP_EINVAL, "the body is no JSON object");
 }
 
 /* The node answers after its first tick. Before that the client gets the reason. */
@@ -128,7 +158,7 @@ static void get_ready(void *arg, struct neap_http_request *request)
 static void get_version(void *arg, struct neap_http_request *request)
 {
 	(void)arg;
-	answer_or_nomem(request, neap_version_json());
+	neap_control_answer_take(request, 200, neap_version_json());
 }
 
 /* --- figures --- */
@@ -144,7 +174,7 @@ static void get_status(void *arg, struct neap_http_request *request)
 	if (status != NULL && control->live != NULL)
 		(void)json_object_set_new(status, "policies",
 					  neap_live_rows(control->live));
-	answer_or_nomem(request, status);
+	neap_control_answer_take(request, 200, status);
 }
 
 static void get_workloads(void *arg, struct neap_http_request *request)
@@ -152,7 +182,8 @@ static void get_workloads(void *arg, struct neap_http_request *request)
 	struct neap_control *control = arg;
 
 	if (has_node(control, request))
-		answer_or_nomem(request, control->node.workloads(control->node.arg));
+		neap_control_answer_take(request, 200,
+					 control->node.workloads(control->node.arg));
 }
 
 static void get_topology(void *arg, struct neap_http_request *request)
@@ -160,8 +191,9 @@ static void get_topology(void *arg, struct neap_http_request *request)
 	struct neap_control *control = arg;
 
 	if (has_node(control, request))
-		answer_or_nomem(request, neap_topology_json(control->node.topology(
-						 control->node.arg)));
+		neap_control_answer_take(
+			request, 200,
+			neap_topology_json(control->node.topology(control->node.arg)));
 }
 
 /* --- operations --- */
@@ -175,7 +207,7 @@ static void operate(struct neap_control *control, struct neap_http_request *requ
 		return;
 	pending = pending_new(control, request);
 	if (!pending) {
-		answer_or_nomem(request, NULL);
+		neap_control_answer_take(request, 200, NULL);
 		return;
 	}
 	control->node.operate(control->node.arg, verb, neap_http_peer_get(request)->name,
@@ -208,7 +240,8 @@ static void post_rotate(void *arg, struct neap_http_request *request)
 				       &err) < 0)
 		neap_http_answer_error(request, &err);
 	else
-		answer_or_nomem(request, json_pack("{s:s}", "token_file", file));
+		neap_control_answer_take(request, 200,
+					 json_pack("{s:s}", "token_file", file));
 }
 
 /* --- run --- */
@@ -288,8 +321,6 @@ static int check_run(json_t *input, struct neap_error *err)
 	json_t *value;
 	size_t i;
 
-	if (!json_is_object(input))
-		return neap_error_set(err, NEAP_EINVAL, "the body is no JSON object");
 	for (i = 0; i < NEAP_ARRAY_LEN(run_fields); i++) {
 		value = json_object_get(input, run_fields[i].name);
 		if (!value && run_fields[i].is_needed)
@@ -319,11 +350,7 @@ static void post_run(void *arg, struct neap_http_request *request)
 	const struct neap_http_peer *peer = neap_http_peer_get(request);
 	struct pending *pending;
 	struct neap_error err;
-	json_error_t where;
 	json_t *input = NULL;
-	const char *body;
-	size_t len;
-	int rc;
 
 	if (!has_node(control, request))
 		return;
@@ -334,19 +361,8 @@ static void post_run(void *arg, struct neap_http_request *request)
 		neap_http_answer_error(request, &err);
 		return;
 	}
-	body = neap_http_body_get(request, &len);
-	if (neap_json_values_of_text(body, len) > NEAP_CONTROL_VALUES_MAX)
-		rc = neap_error_set(&err, NEAP_ETOOLARGE,
-				    "the body has more than %d values",
-				    NEAP_CONTROL_VALUES_MAX);
-	else
-		rc = neap_json_parse(body, len, JSON_REJECT_DUPLICATES, &input, &where);
-	if (rc == -NEAP_ENOMEM)
-		neap_error_nomem(&err);
-	else if (rc == -NEAP_EINVAL)
-		neap_error_set(&err, NEAP_EINVAL, "the body is no JSON: line %d: %s",
-			       where.line, where.text);
-	if (rc < 0 || check_run(input, &err) < 0) {
+	if (neap_control_read_body(request, true, &input, &err) < 0 ||
+	    check_run(input, &err) < 0) {
 		json_decref(input);
 		neap_http_answer_error(request, &err);
 		return;
@@ -354,7 +370,7 @@ static void post_run(void *arg, struct neap_http_request *request)
 	pending = pending_new(control, request);
 	if (!pending) {
 		json_decref(input);
-		answer_or_nomem(request, NULL);
+		neap_control_answer_take(request, 200, NULL);
 		return;
 	}
 	pending->input = input;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Routes of the scheduler's views, and their parameters. */
-#include "api/control/look.h"
+#include "api/control/control.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +15,6 @@
 struct neap_look {
 	struct neap_look_source source;
 };
-
-static void answer_take(struct neap_http_request *request, json_t *body)
-{
-	struct neap_error err;
-
-	if (body) {
-		neap_http_answer_json_take(request, 200, body);
-		return;
-	}
-	(void)neap_error_nomem(&err);
-	neap_http_answer_error(request, &err);
-}
 
 static bool view_of(struct neap_look *look, struct neap_http_request *request,
 		    struct neap_look_view *ret)
@@ -111,10 +99,7 @@ static json_t *cpus_page(const struct neap_look_view *view, const struct page *p
 		failed = json_object_set_new(body, "continue",
 					     json_string(list[end - 1]->name)) < 0;
 	free(list);
-	if (!failed)
-		return body;
-	json_decref(body);
-	return NULL;
+	return neap_json_made(!failed, body);
 }
 
 static void get_cpus(void *arg, struct neap_http_request *request)
@@ -142,7 +127,7 @@ static void get_cpus(void *arg, struct neap_http_request *request)
 	if (!view_of(arg, request, &view))
 		return;
 	if (!name) {
-		answer_take(request, cpus_page(&view, &page));
+		neap_control_answer_take(request, 200, cpus_page(&view, &page));
 		return;
 	}
 	node = neap_cluster_find_node(view.cluster, name);
@@ -153,20 +138,27 @@ static void get_cpus(void *arg, struct neap_http_request *request)
 		return;
 	}
 	/* A part that is NULL makes json_pack fail. */
-	answer_take(request, json_pack("{s:[o]}", "nodes",
-				       look_cpus_json(&view, node, page.is_summary)));
+	neap_control_answer_take(request, 200,
+				 json_pack("{s:[o]}", "nodes",
+					   look_cpus_json(&view, node, page.is_summary)));
 }
 
 /* --- one pod --- */
 
-static bool read_ask(struct neap_http_request *request, struct look_ask *ret,
-		     struct neap_error *err)
+/* Reads what is asked, and gets the view; false: answered already. */
+static bool begin(struct neap_look *look, struct neap_http_request *request,
+		  struct look_ask *ret, struct neap_look_view *ret_view)
 {
+	struct neap_error err;
+
 	*ret = (struct look_ask){.node = neap_http_query_find(request, "node")};
-	return number(request, "limit", 1, NEAP_LOOK_NODES_MAX, NEAP_LOOK_NODES,
-		      &ret->limit, err) == 0 &&
-	       number(request, "continue", 0, NEAP_CLUSTER_NODES_MAX, 0, &ret->from,
-		      err) == 0;
+	if (number(request, "limit", 1, NEAP_LOOK_NODES_MAX, NEAP_LOOK_NODES, &ret->limit,
+		   &err) == 0 &&
+	    number(request, "continue", 0, NEAP_CLUSTER_NODES_MAX, 0, &ret->from, &err) ==
+		    0)
+		return view_of(look, request, ret_view);
+	neap_http_answer_error(request, &err);
+	return false;
 }
 
 /* False: not answered yet, and why. */
@@ -186,7 +178,7 @@ static bool explain(const struct neap_look *look, struct neap_look_view *view,
 	view->decide = look->source.decide(look->source.arg, pod);
 	if (look_explain_json(view, pod, ask, &body, err) < 0)
 		return false;
-	answer_take(request, body);
+	neap_control_answer_take(request, 200, body);
 	return true;
 }
 
@@ -199,11 +191,7 @@ static void get_pod(void *arg, struct neap_http_request *request)
 	struct neap_error err = {0};
 	struct neap_pod *pod;
 
-	if (!read_ask(request, &ask, &err)) {
-		neap_http_answer_error(request, &err);
-		return;
-	}
-	if (!view_of(arg, request, &view))
+	if (!begin(arg, request, &ask, &view))
 		return;
 	pod = neap_cluster_find_pod(view.cluster, ns, name);
 	if (!pod)
@@ -226,11 +214,7 @@ static void get_reservation(void *arg, struct neap_http_request *request)
 	struct look_ask ask;
 	struct neap_error err = {0};
 
-	if (!read_ask(request, &ask, &err)) {
-		neap_http_answer_error(request, &err);
-		return;
-	}
-	if (!view_of(arg, request, &view))
+	if (!begin(arg, request, &ask, &view))
 		return;
 	book = neap_decide_book(view.decide);
 	reserve = book ? neap_reserve_book_find(book, name) : NULL;

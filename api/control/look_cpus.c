@@ -250,10 +250,13 @@ static bool add_kubelet_pods(json_t *rows, const json_t *list)
 static json_t *reserved_json(const json_t *object)
 {
 	json_t *rows = json_array();
-	json_t *kubelet = annotation(object, "kubelet.koordinator.sh/cpu-manager-policy");
-	json_t *node = annotation(object, NEAP_KEY_NODE_RESERVATION);
-	json_t *system = annotation(object, "node.koordinator.sh/system-qos-resource");
-	json_t *pods = annotation(object, "node.koordinator.sh/pod-cpu-allocs");
+	neap_auto_json json_t *kubelet =
+		annotation(object, "kubelet.koordinator.sh/cpu-manager-policy");
+	neap_auto_json json_t *node = annotation(object, NEAP_KEY_NODE_RESERVATION);
+	neap_auto_json json_t *system =
+		annotation(object, "node.koordinator.sh/system-qos-resource");
+	neap_auto_json json_t *pods =
+		annotation(object, "node.koordinator.sh/pod-cpu-allocs");
 	bool done = rows &&
 		    add_reserved(rows, neap_json_text(kubelet, "reservedCPUs"),
 				 "reserved by the kubelet", NULL) &&
@@ -264,20 +267,13 @@ static json_t *reserved_json(const json_t *object)
 	if (done && !json_is_false(json_object_get(system, "cpusetExclusive")))
 		done = add_reserved(rows, neap_json_text(system, "cpuset"),
 				    "for SYSTEM pods", NULL);
-	json_decref(kubelet);
-	json_decref(node);
-	json_decref(system);
-	json_decref(pods);
-	if (done)
-		return rows;
-	json_decref(rows);
-	return NULL;
+	return neap_json_made(done, rows);
 }
 
 static bool add_pools(json_t *rows, const json_t *object, const char *name,
 		      const char *of)
 {
-	json_t *list = annotation(object, name);
+	neap_auto_json json_t *list = annotation(object, name);
 	const json_t *item;
 	bool done = true;
 	size_t i;
@@ -298,7 +294,6 @@ static bool add_pools(json_t *rows, const json_t *object, const char *name,
 						       json_object_get(item, "node")),
 					       "cpus", list_of(&set))) == 0;
 	}
-	json_decref(list);
 	return done;
 }
 
@@ -306,12 +301,13 @@ static json_t *pools_json(const json_t *object)
 {
 	json_t *rows = json_array();
 
-	if (rows &&
-	    add_pools(rows, object, "node.koordinator.sh/cpu-shared-pools", "LS") &&
-	    add_pools(rows, object, "node.koordinator.sh/be-cpu-shared-pools", "BE"))
-		return rows;
-	json_decref(rows);
-	return NULL;
+	return neap_json_made(
+		rows &&
+			add_pools(rows, object, "node.koordinator.sh/cpu-shared-pools",
+				  "LS") &&
+			add_pools(rows, object, "node.koordinator.sh/be-cpu-shared-pools",
+				  "BE"),
+		rows);
 }
 
 /* By resource, for those with a ratio. */
@@ -329,10 +325,7 @@ static json_t *ratios_json(const struct neap_cpus *cpus)
 						   neap_resources_name(numa->names,
 								       numa->resource[i]),
 						   json_real(numa->ratio[i])) == 0;
-	if (done)
-		return rows;
-	json_decref(rows);
-	return NULL;
+	return neap_json_made(done, rows);
 }
 
 /* --- a node --- */
@@ -434,8 +427,5 @@ json_t *look_cpus_json(const struct neap_look_view *view,
 		done = object && add_detail(row, view, object, cpus->numa);
 		json_decref(object);
 	}
-	if (done)
-		return row;
-	json_decref(row);
-	return NULL;
+	return neap_json_made(done, row);
 }

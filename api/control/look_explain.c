@@ -7,7 +7,7 @@
 
 #include "api/control/look_priv.h"
 #include "engine/base/mem.h"
-#include "engine/decide/claim.h"
+#include "engine/decide/decide.h"
 #include "engine/decide/report.h"
 #include "engine/json/json.h"
 #include "engine/reserve/book.h"
@@ -197,10 +197,7 @@ static json_t *summary_json(const struct maker *maker)
 	}
 	free(rows);
 	free(list);
-	if (done)
-		return ret;
-	json_decref(ret);
-	return NULL;
+	return neap_json_made(done, ret);
 }
 
 /* --- nodes --- */
@@ -279,13 +276,12 @@ static json_t *node_json(const struct maker *maker, const struct neap_report_nod
 
 	look_add_warning(row,
 			 neap_cluster_settle(maker->view->cluster)->nodes[node->row]);
-	if (row &&
-	    (node->reason_count ? add_reasons(maker, row, node)
-				: add_scores(maker, row, node)) &&
-	    add_offers(maker, row, node))
-		return row;
-	json_decref(row);
-	return NULL;
+	return neap_json_made(row &&
+				      (node->reason_count
+					       ? add_reasons(maker, row, node)
+					       : add_scores(maker, row, node)) &&
+				      add_offers(maker, row, node),
+			      row);
 }
 
 /* The node that it is on comes first, without its place among the others. */
@@ -377,10 +373,8 @@ static json_t *body_json(const struct maker *maker, const struct look_ask *ask)
 			  (json_int_t)report->node_count, "fitting",
 			  (json_int_t)report->fitting, "reasons", summary_json(maker));
 
-	if (body && add_nodes(maker, body, ask) && add_claim(maker, body))
-		return body;
-	json_decref(body);
-	return NULL;
+	return neap_json_made(
+		body && add_nodes(maker, body, ask) && add_claim(maker, body), body);
 }
 
 int look_explain_json(const struct neap_look_view *view, struct neap_pod *pod,

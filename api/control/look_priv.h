@@ -5,7 +5,7 @@
 #ifndef NEAP_API_CONTROL_LOOK_PRIV_H
 #define NEAP_API_CONTROL_LOOK_PRIV_H
 
-#include "api/control/look.h"
+#include "api/control/control.h"
 #include "engine/decide/decide.h"
 
 /* --- look_cpus.c --- */

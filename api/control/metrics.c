@@ -2,7 +2,7 @@
  *
  * Two tables name the figures of the node and of a policy: each row maps a member of the
  * status JSON, or of the list of policies, to a metric. */
-#include "api/control/metrics.h"
+#include "api/control/control.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +91,14 @@ static void add_head(struct neap_buf *out, const struct figure *figure)
 {
 	neap_buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", figure->name, figure->help,
 		      figure->name, figure->is_counter ? "counter" : "gauge");
+}
+
+/* A figure that is one whole number. */
+static void add_number(struct neap_buf *out, const char *name, bool is_counter,
+		       uint64_t value, const char *help)
+{
+	add_head(out, &(struct figure){NULL, name, is_counter, 1, help});
+	neap_buf_addf(out, "%s %llu\n", name, (unsigned long long)value);
 }
 
 static const json_t *member(const json_t *object, const char *path)
@@ -191,9 +199,6 @@ static void add_things(struct neap_buf *out, const struct neap_http_shares *shar
 		"Connections that there may be before one of these is refused."};
 	static const struct figure user_max = {NULL, "neap_http_user_limit", false, 1,
 					       "What one user below admin may have."};
-	static const struct figure descriptors = {
-		NULL, "neap_http_out_of_descriptors_total", true, 1,
-		"Connections that had to wait, as neapd had no descriptor left."};
 
 	for (int table = 0; table < 2; table++) {
 		add_head(out, table ? &refused : &held);
@@ -216,25 +221,15 @@ static void add_things(struct neap_buf *out, const struct neap_http_shares *shar
 	for (int thing = 0; thing < NEAP_HTTP_THING_COUNT; thing++)
 		neap_buf_addf(out, "%s{what=\"%s\"} %zu\n", user_max.name,
 			      neap_http_thing_name(thing), shares->user_max[thing]);
-	add_head(out, &descriptors);
-	neap_buf_addf(out, "%s %llu\n", descriptors.name,
-		      (unsigned long long)shares->out_of_descriptors);
+	add_number(out, "neap_http_out_of_descriptors_total", true,
+		   shares->out_of_descriptors,
+		   "Connections that had to wait, as neapd had no descriptor left.");
 }
 
 static void add_changes(struct neap_buf *out, const struct neap_metrics *metrics)
 {
 	static const struct figure changes = {NULL, "neap_policy_changes_total", true, 1,
 					      "What became of changes of policies."};
-	static const struct figure waiting = {NULL, "neap_policy_changes_waiting", false,
-					      1, "Changes that wait for their turn."};
-	static const struct figure deleted = {
-		NULL, "neap_policy_deleted_bytes", false, 1,
-		"Disk that uploaded policies take which were deleted."};
-	static const struct figure connections = {NULL, "neap_http_connections", false, 1,
-						  "Connections that are open."};
-	static const struct figure expiry = {
-		NULL, "neap_tls_certificate_expiry_timestamp_seconds", false, 1,
-		"When the certificate of the TLS address ends."};
 	int64_t end = neap_http_certificate_end(metrics->http);
 	struct neap_live_counts counts;
 
@@ -248,19 +243,19 @@ static void add_changes(struct neap_buf *out, const struct neap_metrics *metrics
 		      (unsigned long long)counts.live, (unsigned long long)counts.refused,
 		      (unsigned long long)counts.rolled_back,
 		      (unsigned long long)counts.unchanged);
-	add_head(out, &waiting);
-	neap_buf_addf(out, "neap_policy_changes_waiting %zu\n", counts.waiting);
-	add_head(out, &deleted);
-	neap_buf_addf(out, "%s %lld\n", deleted.name, (long long)counts.deleted_bytes);
-	add_head(out, &connections);
-	neap_buf_addf(out, "neap_http_connections %zu\n",
-		      neap_http_connection_count(metrics->http));
+	add_number(out, "neap_policy_changes_waiting", false, counts.waiting,
+		   "Changes that wait for their turn.");
+	add_number(out, "neap_policy_deleted_bytes", false,
+		   (uint64_t)counts.deleted_bytes,
+		   "Disk that uploaded policies take which were deleted.");
+	add_number(out, "neap_http_connections", false,
+		   neap_http_connection_count(metrics->http),
+		   "Connections that are open.");
 	add_things(out, neap_http_shares_get(metrics->http));
-	if (end == 0)
-		return;
-	add_head(out, &expiry);
-	neap_buf_addf(out, "neap_tls_certificate_expiry_timestamp_seconds %lld\n",
-		      (long long)end);
+	if (end != 0)
+		add_number(out, "neap_tls_certificate_expiry_timestamp_seconds", false,
+			   (uint64_t)end,
+			   "When the certificate of the TLS address ends.");
 }
 
 static void add_turns(struct neap_buf *out, const struct neap_turns *turns)
@@ -291,31 +286,18 @@ static void add_store(struct neap_buf *out, const struct neap_store *store)
 {
 	const struct neap_store_used used = neap_store_used(store);
 	const struct neap_store_limits limits = neap_store_limits(store);
-	const struct {
-		struct figure figure;
-		uint64_t value;
-	} rows[] = {
-		{{NULL, "neap_store_objects", false, 1, "Objects that are stored."},
-		 used.objects},
-		{{NULL, "neap_store_objects_limit", false, 1, "How many there may be."},
-		 limits.objects},
-		{{NULL, "neap_store_bytes", false, 1, "Bytes of all objects."},
-		 used.bytes},
-		{{NULL, "neap_store_bytes_limit", false, 1, "How many there may be."},
-		 limits.bytes},
-		{{NULL, "neap_store_owned_most", false, 1,
-		  "Objects of the owner that has the most."},
-		 neap_store_owned_most(store)},
-		{{NULL, "neap_store_owned_limit", false, 1,
-		  "How many one owner may have."},
-		 limits.owned},
-	};
 
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
-		add_head(out, &rows[i].figure);
-		neap_buf_addf(out, "%s %llu\n", rows[i].figure.name,
-			      (unsigned long long)rows[i].value);
-	}
+	add_number(out, "neap_store_objects", false, used.objects,
+		   "Objects that are stored.");
+	add_number(out, "neap_store_objects_limit", false, limits.objects,
+		   "How many there may be.");
+	add_number(out, "neap_store_bytes", false, used.bytes, "Bytes of all objects.");
+	add_number(out, "neap_store_bytes_limit", false, limits.bytes,
+		   "How many there may be.");
+	add_number(out, "neap_store_owned_most", false, neap_store_owned_most(store),
+		   "Objects of the owner that has the most.");
+	add_number(out, "neap_store_owned_limit", false, limits.owned,
+		   "How many one owner may have.");
 }
 
 static void get_metrics(void *arg, struct neap_http_request *request)
@@ -351,12 +333,8 @@ static void get_metrics(void *arg, struct neap_http_request *request)
 		add_turns(&out, metrics->turns);
 	if (metrics->store != NULL)
 		add_store(&out, metrics->store);
-	neap_buf_addf(&out,
-		      "# HELP neap_log_lines_held_total Log lines of policies and others "
-		      "that repeated or were too many.\n"
-		      "# TYPE neap_log_lines_held_total counter\n"
-		      "neap_log_lines_held_total %llu\n",
-		      (unsigned long long)neap_log_held());
+	add_number(&out, "neap_log_lines_held_total", true, neap_log_held(),
+		   "Log lines of policies and others that repeated or were too many.");
 	if (neap_buf_failed(&out)) {
 		(void)neap_error_nomem(&err);
 		neap_http_answer_error(request, &err);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Translates requests to changes of live policies, and their results to answers. */
-#include "api/control/policies.h"
+#include "api/control/control.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/control/control.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
@@ -52,18 +51,6 @@ static void add_etag(struct neap_http_request *request, const char *version)
 	(void)neap_http_header_add(request, "ETag", etag); /* fails without memory only */
 }
 
-static void answer_body(struct neap_http_request *request, int status, json_t *body)
-{
-	struct neap_error err;
-
-	if (body != NULL) {
-		neap_http_answer_json_take(request, status, body);
-		return;
-	}
-	(void)neap_error_nomem(&err);
-	neap_http_answer_error(request, &err);
-}
-
 /* Of a body its member "text". */
 static void answer_text_take(struct neap_http_request *request, json_t *body)
 {
@@ -73,7 +60,7 @@ static void answer_text_take(struct neap_http_request *request, json_t *body)
 		neap_http_answer_text(request, 200, LUA_TYPE "; charset=utf-8", text,
 				      strlen(text));
 	else
-		answer_body(request, 200, NULL);
+		neap_control_answer_take(request, 200, NULL);
 	json_decref(body);
 }
 
@@ -90,7 +77,7 @@ static void change_done(void *arg, int status, json_t *body, const char *version
 		answer_text_take(request, body);
 	} else {
 		add_etag(request, version);
-		answer_body(request, status, body);
+		neap_control_answer_take(request, status, body);
 	}
 	waiting_free(waiting);
 }
@@ -218,48 +205,50 @@ static void get_policies(void *arg, struct neap_http_request *request)
 	struct neap_control_policies *policies = arg;
 
 	if (is_open(policies, request))
-		answer_body(request, 200, neap_live_rows(policies->live));
+		neap_control_answer_take(request, 200, neap_live_rows(policies->live));
+}
+
+/* What a policy's own path, or its params, are asked for; NULL: answered already. */
+static json_t *
+read_one(const struct neap_control_policies *policies, struct neap_http_request *request,
+	 int (*read)(struct neap_live *live, const char *kind, const char *name,
+		     json_t **ret, char *version, struct neap_error *err),
+	 char *version)
+{
+	struct neap_error err;
+	json_t *body = NULL;
+
+	if (!is_open(policies, request))
+		return NULL;
+	if (read(policies->live, neap_http_segment_get(request, 0),
+		 neap_http_segment_get(request, 1), &body, version, &err) < 0) {
+		neap_http_answer_error(request, &err);
+		return NULL;
+	}
+	add_etag(request, version);
+	return body;
 }
 
 static void get_policy(void *arg, struct neap_http_request *request)
 {
-	struct neap_control_policies *policies = arg;
-	struct neap_error err;
 	char version[12];
-	json_t *row = NULL;
+	json_t *row = read_one(arg, request, neap_live_row, version);
 
-	if (!is_open(policies, request))
+	if (row == NULL)
 		return;
-	if (neap_live_row(policies->live, neap_http_segment_get(request, 0),
-			  neap_http_segment_get(request, 1), &row, version, &err) < 0) {
-		neap_http_answer_error(request, &err);
-		return;
-	}
-	add_etag(request, version);
-	if (neap_http_accepts(request, LUA_TYPE) && version[0] != '\0') {
+	if (neap_http_accepts(request, LUA_TYPE) && version[0] != '\0')
 		answer_text_take(request, row);
-		return;
-	}
-	answer_body(request, 200, row);
+	else
+		neap_control_answer_take(request, 200, row);
 }
 
 static void get_params(void *arg, struct neap_http_request *request)
 {
-	struct neap_control_policies *policies = arg;
-	struct neap_error err;
 	char version[12];
-	json_t *body = NULL;
+	json_t *body = read_one(arg, request, neap_live_params, version);
 
-	if (!is_open(policies, request))
-		return;
-	if (neap_live_params(policies->live, neap_http_segment_get(request, 0),
-			     neap_http_segment_get(request, 1), &body, version,
-			     &err) < 0) {
-		neap_http_answer_error(request, &err);
-		return;
-	}
-	add_etag(request, version);
-	answer_body(request, 200, body);
+	if (body != NULL)
+		neap_control_answer_take(request, 200, body);
 }
 
 static int start_versions(struct neap_live *live, const struct neap_live_change *change,
@@ -302,43 +291,12 @@ static void delete_policy(void *arg, struct neap_http_request *request)
 	start(arg, request, start_delete, false);
 }
 
-/* The body as a JSON object; without one an empty object. */
-static int read_object(struct neap_http_request *request, json_t **ret,
-		       struct neap_error *err)
-{
-	json_error_t where;
-	const char *body;
-	size_t len;
-	int rc = 0;
-
-	*ret = NULL;
-	body = neap_http_body_get(request, &len);
-	if (neap_json_values_of_text(body, len) > NEAP_CONTROL_VALUES_MAX)
-		return neap_error_set(err, NEAP_ETOOLARGE,
-				      "the body has more than %d values",
-				      NEAP_CONTROL_VALUES_MAX);
-	if (len > 0)
-		rc = neap_json_parse(body, len, JSON_REJECT_DUPLICATES, ret, &where);
-	else
-		*ret = json_object();
-	if (rc == -NEAP_EINVAL)
-		return neap_error_set(err, NEAP_EINVAL,
-				      "the body is no JSON: line %d: %s", where.line,
-				      where.text);
-	if (*ret == NULL)
-		return neap_error_nomem(err);
-	if (json_is_object(*ret))
-		return 0;
-	json_decref(*ret);
-	return neap_error_set(err, NEAP_EINVAL, "the body is no JSON object");
-}
-
 static int start_rollback(struct neap_live *live, const struct neap_live_change *change,
 			  struct neap_http_request *request, struct neap_error *err)
 {
 	const char *key, *to = NULL;
 	json_t *body, *value;
-	int rc = read_object(request, &body, err);
+	int rc = neap_control_read_body(request, false, &body, err);
 
 	if (rc < 0)
 		return rc;
@@ -367,7 +325,7 @@ static int start_params(struct neap_live *live, const struct neap_live_change *c
 			struct neap_http_request *request, struct neap_error *err)
 {
 	json_t *body;
-	int rc = read_object(request, &body, err);
+	int rc = neap_control_read_body(request, false, &body, err);
 
 	if (rc < 0)
 		return rc;

@@ -2,7 +2,7 @@
  *
  * A backup holds its snapshot, and a restore the data read so far, until the last piece
  * or until it is idle. A restore being committed goes on even if its client is gone. */
-#include "api/control/store.h"
+#include "api/control/control.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,18 +102,6 @@ static int find(struct neap_http_request *request, struct session *session,
 	return 0;
 }
 
-static void answer(struct neap_http_request *request, json_t *body)
-{
-	struct neap_error err;
-
-	if (body != NULL) {
-		neap_http_answer_json_take(request, 200, body);
-		return;
-	}
-	(void)neap_error_nomem(&err);
-	neap_http_answer_error(request, &err);
-}
-
 /* --- backup --- */
 
 static void post_backups(void *arg, struct neap_http_request *request)
@@ -133,10 +121,11 @@ static void post_backups(void *arg, struct neap_http_request *request)
 		neap_http_answer_error(request, &err);
 		return;
 	}
-	answer(request,
-	       json_pack("{s:I, s:I, s:I}", "id", (json_int_t)control->backing.id,
-			 "version", (json_int_t)neap_backup_version(control->backup),
-			 "objects", (json_int_t)neap_backup_objects(control->backup)));
+	neap_control_answer_take(
+		request, 200,
+		json_pack("{s:I, s:I, s:I}", "id", (json_int_t)control->backing.id,
+			  "version", (json_int_t)neap_backup_version(control->backup),
+			  "objects", (json_int_t)neap_backup_objects(control->backup)));
 }
 
 static void get_backup(void *arg, struct neap_http_request *request)
@@ -180,7 +169,7 @@ static void delete_backup(void *arg, struct neap_http_request *request)
 		return;
 	}
 	end_backup(control);
-	answer(request, json_object());
+	neap_control_answer_take(request, 200, json_object());
 }
 
 /* --- restore --- */
@@ -199,8 +188,9 @@ static void post_restores(void *arg, struct neap_http_request *request)
 		 neap_backup_reader_new(control->replace, &control->reader, &err) == 0)
 		begin(control, &control->restoring);
 	if (err.code == NEAP_OK) {
-		answer(request,
-		       json_pack("{s:I}", "id", (json_int_t)control->restoring.id));
+		neap_control_answer_take(
+			request, 200,
+			json_pack("{s:I}", "id", (json_int_t)control->restoring.id));
 		return;
 	}
 	if (control->restoring.id == 0)
@@ -226,7 +216,9 @@ static void post_data(void *arg, struct neap_http_request *request)
 		return;
 	}
 	control->restoring.at += (int64_t)len;
-	answer(request, json_pack("{s:I}", "bytes", (json_int_t)control->restoring.at));
+	neap_control_answer_take(
+		request, 200,
+		json_pack("{s:I}", "bytes", (json_int_t)control->restoring.at));
 }
 
 static void client_gone(void *arg)
@@ -268,12 +260,13 @@ static void replaced(void *arg, const struct neap_store_replaced *got,
 	if (err != NULL)
 		neap_http_answer_error(request, err);
 	else
-		answer(request, json_pack("{s:I, s:I, s:I, s:I, s:I}", "created",
-					  (json_int_t)got->created, "updated",
-					  (json_int_t)got->updated, "deleted",
-					  (json_int_t)got->deleted, "unchanged",
-					  (json_int_t)got->unchanged, "version",
-					  (json_int_t)got->version));
+		neap_control_answer_take(request, 200,
+					 json_pack("{s:I, s:I, s:I, s:I, s:I}", "created",
+						   (json_int_t)got->created, "updated",
+						   (json_int_t)got->updated, "deleted",
+						   (json_int_t)got->deleted, "unchanged",
+						   (json_int_t)got->unchanged, "version",
+						   (json_int_t)got->version));
 }
 
 static void post_commit(void *arg, struct neap_http_request *request)
@@ -311,7 +304,7 @@ static void delete_restore(void *arg, struct neap_http_request *request)
 		return;
 	}
 	end_restore(control);
-	answer(request, json_object());
+	neap_control_answer_take(request, 200, json_object());
 }
 
 static const struct neap_http_route routes[] = {

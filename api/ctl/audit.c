@@ -20,7 +20,6 @@
 struct audit_values {
 	bool follow;
 	int64_t since, limit;
-	enum neap_output output;
 };
 
 static const struct neap_option options[] = {
@@ -30,53 +29,32 @@ static const struct neap_option options[] = {
 	 "only entries after this number [the newest ones]", 0, 0},
 	{"limit", 'n', NEAP_OPTION_INT, offsetof(struct audit_values, limit), "N",
 	 "at most so many entries [200, with -f 20]", 1, 1000000},
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct audit_values, output),
-	 NEAP_OUTPUT_NAMES, "print JSON or YAML; with -f each entry by itself"},
 	{""},
 };
 
 /* "SEQ TIME WHAT GROUP (POD) KEY OLD -> NEW POLICY: WHY [error]" */
 static void entry_add(const json_t *entry, struct neap_buf *out)
 {
-	static const char *const plain[] = {"time", "what", "group", "pod", "key"};
-	const char *old_value = json_string_value(json_object_get(entry, "old_value"));
-	const char *new_value = json_string_value(json_object_get(entry, "new_value"));
-	const char *text;
-	char seq[NEAP_CELL_BYTES];
-	size_t i;
+	static const char *const plain[][2] = {
+		{"time", " {time}"}, {"what", " {what}"}, {"group", " {group}"},
+		{"pod", " ({pod})"}, {"key", " {key}"},
+	};
+	const json_t *old_value = json_object_get(entry, "old_value");
+	const json_t *new_value = json_object_get(entry, "new_value");
 
-	neap_buf_adds(out, neap_cell_integer(entry, "seq", seq));
-	for (i = 0; i < NEAP_ARRAY_LEN(plain); i++) {
-		text = json_string_value(json_object_get(entry, plain[i]));
-		if (text == NULL || !*text)
-			continue;
-		neap_buf_adds(out, strcmp(plain[i], "pod") == 0 ? " (" : " ");
-		neap_text_add_clean(out, text, false);
-		if (strcmp(plain[i], "pod") == 0)
-			neap_buf_addc(out, ')');
+	neap_cells_add(out, entry, "{seq}");
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(plain); i++)
+		if (*neap_json_text(entry, plain[i][0]))
+			neap_cells_add(out, entry, plain[i][1]);
+	if (json_is_string(old_value) || json_is_string(new_value)) {
+		neap_cells_add(out, entry,
+			       json_is_string(old_value) ? " {old_value}" : " ?");
+		neap_cells_add(out, entry,
+			       json_is_string(new_value) ? " -> {new_value}" : " -> ?");
 	}
-	if (old_value != NULL || new_value != NULL) {
-		neap_buf_addc(out, ' ');
-		neap_text_add_clean(out, old_value != NULL ? old_value : "?", false);
-		neap_buf_adds(out, " -> ");
-		neap_text_add_clean(out, new_value != NULL ? new_value : "?", false);
-	}
-	text = json_string_value(json_object_get(entry, "policy"));
-	if (text != NULL) {
-		neap_buf_addc(out, ' ');
-		neap_text_add_clean(out, text, false);
-	}
-	text = json_string_value(json_object_get(entry, "why"));
-	if (text != NULL) {
-		neap_buf_adds(out, ": ");
-		neap_text_add_clean(out, text, false);
-	}
-	text = json_string_value(json_object_get(entry, "error"));
-	if (text != NULL) {
-		neap_buf_adds(out, " [failed: ");
-		neap_text_add_clean(out, text, false);
-		neap_buf_addc(out, ']');
-	}
+	neap_cells_add_if(out, entry, "policy", " {policy}");
+	neap_cells_add_if(out, entry, "why", ": {why}");
+	neap_cells_add_if(out, entry, "error", " [failed: {error}]");
 	if (json_is_true(json_object_get(entry, "dry_run")))
 		neap_buf_adds(out, " [dry run]");
 	neap_buf_addc(out, '\n');
@@ -272,8 +250,8 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 		limit = values->follow ? FOLLOW_LIMIT : LIMIT;
 	if (neap_client_new(ctl, &client, &err) < 0)
 		return neap_ctl_fail(&err);
-	r = values->follow ? follow(client, since, limit, values->output)
-			   : once(client, since, limit, values->output);
+	r = values->follow ? follow(client, since, limit, ctl->output)
+			   : once(client, since, limit, ctl->output);
 	neap_client_free(client);
 	return r;
 }
@@ -285,6 +263,7 @@ const struct neap_command neap_command_audit = {
 	.summary = "what was written, when and why",
 	.text = "One line each: number, time, what, group, key, old and new value, policy, reason.\n",
 	.options = options,
+	.output = "print JSON or YAML; with -f each entry by itself",
 	.values_size = sizeof(struct audit_values),
 	.run = run,
 };

@@ -21,14 +21,11 @@
 
 struct backup_values {
 	bool force;
-	enum neap_output output;
 };
 
 static const struct neap_option backup_options[] = {
 	{"force", 'f', NEAP_OPTION_FLAG, offsetof(struct backup_values, force), NULL,
 	 "also in place of a file that is there"},
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct backup_values, output),
-	 NEAP_OUTPUT_NAMES, "print JSON or YAML"},
 	{""},
 };
 
@@ -179,6 +176,12 @@ static int backup_to(struct neap_client *client, struct target *target, bool is_
 	return r;
 }
 
+static void add_counts(const json_t *reply, const void *file, struct neap_buf *out)
+{
+	neap_buf_adds(out, file);
+	neap_cells_add(out, reply, ": {objects} objects, {bytes} bytes\n");
+}
+
 static int run_backup(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 {
 	const struct backup_values *values = arg;
@@ -186,35 +189,20 @@ static int run_backup(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	struct neap_client *client = NULL;
 	struct neap_error err = {0};
 	json_t *reply = NULL;
-	int r = 0;
+	int r;
 
 	(void)argc;
-	if (neap_client_new(ctl, &client, &err) < 0)
-		return neap_ctl_fail(&err);
-	if (backup_to(client, &target, values->force, &reply, &err) < 0)
-		r = neap_ctl_fail(&err);
-	neap_client_free(client);
-	if (r == 0 && values->output)
-		return neap_ctl_print_take(values->output, reply);
+	r = neap_client_new(ctl, &client, &err);
 	if (r == 0)
-		printf("%s: %lld objects, %lld bytes\n", target.file,
-		       (long long)neap_member_integer(reply, "objects", 0),
-		       (long long)neap_member_integer(reply, "bytes", 0));
+		r = backup_to(client, &target, values->force, &reply, &err);
+	neap_client_free(client);
+	if (r == 0)
+		return neap_ctl_show_take(ctl, reply, add_counts, target.file);
 	json_decref(reply);
-	return r;
+	return neap_ctl_fail(&err);
 }
 
 /* --- restore --- */
-
-struct restore_values {
-	enum neap_output output;
-};
-
-static const struct neap_option restore_options[] = {
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct restore_values, output),
-	 NEAP_OUTPUT_NAMES, "print JSON or YAML"},
-	{""},
-};
 
 static int send_piece(struct neap_client *client, int64_t id, int64_t at,
 		      const char *piece, size_t len, struct neap_error *err)
@@ -281,31 +269,31 @@ static int restore_from(struct neap_client *client, const char *file, json_t **r
 	return neap_client_call(client, "POST", path, NULL, ret, err);
 }
 
-static int run_restore(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+static void add_changes(const json_t *reply, const void *arg, struct neap_buf *out)
 {
-	const struct restore_values *values = arg;
+	(void)arg;
+	neap_cells_add(
+		out, reply,
+		"restored: {created} objects created, {updated} changed, {deleted} "
+		"deleted, {unchanged} as they were\n");
+}
+
+static int run_restore(struct neap_ctl *ctl, void *values, int argc, char **argv)
+{
 	struct neap_client *client = NULL;
 	struct neap_error err = {0};
 	json_t *reply = NULL;
-	int r = 0;
+	int r;
 
-	(void)argc;
-	if (neap_client_new(ctl, &client, &err) < 0)
-		return neap_ctl_fail(&err);
-	if (restore_from(client, argv[0], &reply, &err) < 0)
-		r = neap_ctl_fail(&err);
-	neap_client_free(client);
-	if (r == 0 && values->output)
-		return neap_ctl_print_take(values->output, reply);
+	(void)values, (void)argc;
+	r = neap_client_new(ctl, &client, &err);
 	if (r == 0)
-		printf("restored: %lld objects created, %lld changed, %lld deleted, %lld as "
-		       "they were\n",
-		       (long long)neap_member_integer(reply, "created", 0),
-		       (long long)neap_member_integer(reply, "updated", 0),
-		       (long long)neap_member_integer(reply, "deleted", 0),
-		       (long long)neap_member_integer(reply, "unchanged", 0));
+		r = restore_from(client, argv[0], &reply, &err);
+	neap_client_free(client);
+	if (r == 0)
+		return neap_ctl_show_take(ctl, reply, add_changes, NULL);
 	json_decref(reply);
-	return r;
+	return neap_ctl_fail(&err);
 }
 
 const struct neap_command neap_command_backup = {
@@ -315,6 +303,7 @@ const struct neap_command neap_command_backup = {
 	.summary = "all objects of neapd into a file, while it runs",
 	.text = "FILE appears when it is whole, with mode 0600. Everything in it is of one moment.\n",
 	.options = backup_options,
+	.output = "print JSON or YAML",
 	.values_size = sizeof(struct backup_values),
 	.args_min = 1,
 	.args_max = 1,
@@ -328,8 +317,7 @@ const struct neap_command neap_command_restore = {
 	.summary = "make neapd's objects those of a backup",
 	.text = "FILE is checked wholly first; then all changes at once, or nothing. Objects that are not\n"
 		"in it are deleted. \"-\" is standard input.\n",
-	.options = restore_options,
-	.values_size = sizeof(struct restore_values),
+	.output = "print JSON or YAML",
 	.args_min = 1,
 	.args_max = 1,
 	.run = run_restore,

@@ -10,6 +10,7 @@
 #include "api/ctl/draw/cells.h"
 #include "api/ctl/draw/cpus_draw.h"
 #include "api/ctl/draw/table.h"
+#include "engine/json/json.h"
 
 #define PATH_BYTES 384
 /* Nodes that are asked for at once. */
@@ -62,132 +63,97 @@ static int fetch(const struct neap_ctl *ctl, json_t **ret, struct neap_error *er
 
 static void add_row(struct neap_table *table, const json_t *node)
 {
-	char sockets[NEAP_CELL_BYTES], numa[NEAP_CELL_BYTES], cores[NEAP_CELL_BYTES],
-		cpus[NEAP_CELL_BYTES], reserved[NEAP_CELL_BYTES], held[NEAP_CELL_BYTES],
-		pods[NEAP_CELL_BYTES], policy[128];
-	const char *bind = json_string_value(json_object_get(node, "bind_policy"));
-	const char *numa_policy = json_string_value(json_object_get(node, "numa_policy"));
+	const char *bind = neap_json_text(node, "bind_policy");
+	const char *numa = neap_json_text(node, "numa_policy");
+	struct neap_buf policy;
 
-	bind = bind != NULL ? bind : "";
-	numa_policy = numa_policy != NULL ? numa_policy : "";
-	(void)snprintf(policy, sizeof(policy), "%s%s%s", bind,
-		       *bind && *numa_policy ? ", " : "", numa_policy);
-	if (json_object_get(node, "warning") != NULL)
-		(void)snprintf(policy + strlen(policy), sizeof(policy) - strlen(policy),
-			       "%s%s", *policy ? "; " : "",
-			       neap_cell_text(node, "warning"));
-	neap_table_add(table, (const char *[]){
-				      neap_cell_text(node, "node"),
-				      neap_cell_integer(node, "socket_count", sockets),
-				      neap_cell_integer(node, "node_count", numa),
-				      neap_cell_integer(node, "core_count", cores),
-				      neap_cell_integer(node, "cpu_count", cpus),
-				      neap_cell_integer(node, "reserved_count", reserved),
-				      neap_cell_integer(node, "held_count", held),
-				      neap_cell_integer(node, "pod_count", pods),
-				      json_object_get(node, "trouble") != NULL
-					      ? neap_cell_text(node, "trouble")
-					      : policy});
+	neap_buf_init(&policy, NEAP_BUF_LINE);
+	neap_buf_addf(&policy, "%s%s%s", bind, *bind && *numa ? ", " : "", numa);
+	neap_cells_add_if(&policy, node, "warning",
+			  policy.len > 0 ? "; {warning}" : "{warning}");
+	neap_table_add_row(table, node,
+			   (const char *[]){json_object_get(node, "trouble") != NULL
+						    ? neap_cell_text(node, "trouble")
+						    : policy.data});
+	neap_buf_done(&policy);
 }
 
-static int print_table(const json_t *nodes)
+static void add_table(const json_t *nodes, struct neap_buf *out)
 {
 	static const struct neap_table_column columns[] = {
-		{"NODE", false, 40, 0, false},    {"SOCKETS", true, 0, 0, false},
-		{"NUMA", true, 0, 0, false},      {"CORES", true, 0, 0, false},
-		{"CPUS", true, 0, 0, false},      {"RESERVED", true, 0, 0, false},
-		{"GIVEN", true, 0, 0, false},     {"PODS", true, 0, 0, false},
-		{"POLICIES", false, 0, 10, true}, {NULL, false, 0, 0, false}};
-	const struct neap_table_style style = {.columns = neap_ctl_columns(),
-					       .use_color = neap_ctl_use_color()};
+		{"NODE", .max_columns = 40, .cell = "{node}"},
+		{"SOCKETS", true, .cell = "{socket_count}"},
+		{"NUMA", true, .cell = "{node_count}"},
+		{"CORES", true, .cell = "{core_count}"},
+		{"CPUS", true, .cell = "{cpu_count}"},
+		{"RESERVED", true, .cell = "{reserved_count}"},
+		{"GIVEN", true, .cell = "{held_count}"},
+		{"PODS", true, .cell = "{pod_count}"},
+		{"POLICIES", .columns_min = 10, .is_minor = true},
+		{NULL}};
 	struct neap_table *table = neap_table_new(columns);
-	struct neap_buf out;
 	const json_t *node;
 	size_t i;
-	int r;
 
-	neap_buf_init(&out, (size_t)64 << 20);
-	out.failed = table == NULL;
-	if (table != NULL) {
-		json_array_foreach (nodes, i, node) {
-			add_row(table, node);
-		}
-		if (!neap_table_format(table, &style, &out))
-			out.failed = true;
-	}
+	json_array_foreach (nodes, i, node)
+		add_row(table, node);
+	neap_ctl_add_table_take(table, out);
 	if (json_array_size(nodes) == 0)
-		neap_buf_adds(&out, "neapd knows no node.\n");
-	r = neap_ctl_print(&out);
-	neap_table_free(table);
-	neap_buf_done(&out);
-	return r;
+		neap_buf_adds(out, "neapd knows no node.\n");
 }
 
 /* --- one node --- */
 
-static int fetch_one(const struct neap_ctl *ctl, const char *name, json_t **ret,
-		     struct neap_error *err)
+static void add_one(const json_t *body, const void *arg, struct neap_buf *out)
+{
+	(void)arg;
+	neap_ctl_cpus_draw(json_array_get(json_object_get(body, "nodes"), 0), out);
+}
+
+static int show_one(struct neap_ctl *ctl, const char *name)
 {
 	char path[PATH_BYTES];
 
 	(void)snprintf(path, sizeof(path), "/control/v1/cpus?node=%s", name);
-	return neap_client_ask(ctl, "GET", path, ret, err);
+	return neap_ctl_show(ctl, "GET", path, add_one, NULL);
 }
 
-static int print_one(const json_t *body)
+static void add_all(const json_t *body, const void *arg, struct neap_buf *out)
 {
-	struct neap_buf out;
-
-	neap_buf_init(&out, NEAP_BUF_REPLY);
-	neap_ctl_cpus_draw(json_array_get(json_object_get(body, "nodes"), 0), &out);
-	return neap_ctl_print_done(&out);
+	(void)arg;
+	add_table(json_object_get(body, "nodes"), out);
 }
 
 /* For a single node, show the picture. */
-static int show_all(const struct neap_ctl *ctl, enum neap_output output)
+static int show_all(struct neap_ctl *ctl)
 {
 	struct neap_error err = {0};
-	json_t *nodes = NULL, *body = NULL;
+	json_t *nodes = NULL;
 	const char *only;
 	int r;
 
 	if (fetch(ctl, &nodes, &err) < 0)
 		return neap_ctl_fail(&err);
-	if (output)
-		return neap_ctl_print_take(output, json_pack("{s:o}", "nodes", nodes));
 	only = json_array_size(nodes) == 1
 		       ? neap_cell_text(json_array_get(nodes, 0), "node")
 		       : "";
-	if (!neap_ctl_is_kube_name(only))
-		r = print_table(nodes);
-	else if (fetch_one(ctl, only, &body, &err) < 0)
-		r = neap_ctl_fail(&err);
-	else
-		r = print_one(body);
+	if (ctl->output || !neap_ctl_is_kube_name(only))
+		return neap_ctl_show_take(ctl, json_pack("{s:o}", "nodes", nodes),
+					  add_all, NULL);
+	r = show_one(ctl, only);
 	json_decref(nodes);
-	json_decref(body);
 	return r;
 }
 
-static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+static int run(struct neap_ctl *ctl, void *values, int argc, char **argv)
 {
-	const struct neap_output_values *values = arg;
-	struct neap_error err = {0};
-	json_t *body = NULL;
-	int r;
-
+	(void)values;
 	if (argc == 0)
-		return show_all(ctl, values->output);
+		return show_all(ctl);
 	if (!neap_ctl_is_kube_name(argv[0]))
 		return neap_ctl_complainf(NEAP_CTL_USAGE, "'%.64s' is no name of a node",
 					  argv[0]);
-	if (fetch_one(ctl, argv[0], &body, &err) < 0)
-		return neap_ctl_fail(&err);
-	if (values->output)
-		return neap_ctl_print_take(values->output, body);
-	r = print_one(body);
-	json_decref(body);
-	return r;
+	return show_one(ctl, argv[0]);
 }
 
 const struct neap_command neap_command_cpus = {
@@ -197,8 +163,7 @@ const struct neap_command neap_command_cpus = {
 	.summary = "which pods have which CPUs of a node",
 	.text = "\nA letter is a CPU, a group of letters a core. Without NODE: a line for "
 		"each node,\nor the only one drawn.\n",
-	.options = neap_output_of_all,
-	.values_size = sizeof(struct neap_output_values),
+	.output = NEAP_OUTPUT_OF_ALL,
 	.args_max = 1,
 	.run = run,
 };

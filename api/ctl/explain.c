@@ -19,7 +19,6 @@
 
 struct explain_values {
 	const char *node;
-	enum neap_output output;
 	int64_t limit;
 };
 
@@ -28,8 +27,6 @@ static const struct neap_option options[] = {
 	 "only this one, score by score"},
 	{"limit", 'n', NEAP_OPTION_INT, offsetof(struct explain_values, limit), "N",
 	 "so many nodes [20]", 1, LIMIT_MAX},
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct explain_values, output),
-	 NEAP_OUTPUT_NAMES, "print all of it as JSON or YAML"},
 	{""},
 };
 
@@ -39,46 +36,36 @@ static void add_state(const json_t *pod, struct neap_buf *out)
 {
 	const char *state = neap_cell_text(pod, "state");
 
-	neap_buf_addf(out, "%s/%s is ", neap_cell_text(pod, "namespace"),
-		      neap_cell_text(pod, "name"));
-	if (strcmp(state, "pending") == 0)
-		neap_buf_addf(out, "pending, for the scheduler %s",
-			      neap_cell_text(pod, "scheduler"));
-	else
-		neap_buf_addf(out, "%s %s",
-			      strcmp(state, "assumed") == 0 ? "being bound to" : "on",
-			      neap_cell_text(pod, "node"));
-	if (json_object_get(pod, "reservation") != NULL)
-		neap_buf_addf(out, ", with the reservation %s",
-			      neap_cell_text(pod, "reservation"));
+	neap_cells_add(
+		out, pod,
+		strcmp(state, "pending") == 0
+			? "{namespace}/{name} is pending, for the scheduler {scheduler}"
+		: strcmp(state, "assumed") == 0
+			? "{namespace}/{name} is being bound to {node}"
+			: "{namespace}/{name} is on {node}");
+	neap_cells_add_if(out, pod, "reservation",
+			  ", with the reservation {reservation}");
 }
 
 static void add_phase(const json_t *reservation, struct neap_buf *out)
 {
-	neap_buf_addf(out, "The Reservation %s is %s",
-		      neap_cell_text(reservation, "name"),
-		      neap_cell_text(reservation, "phase"));
-	if (json_object_get(reservation, "node") != NULL)
-		neap_buf_addf(out, ", on %s", neap_cell_text(reservation, "node"));
-	else
-		neap_buf_addf(out, ", for the scheduler %s",
-			      neap_cell_text(reservation, "scheduler"));
+	neap_cells_add(out, reservation, "The Reservation {name} is {phase}");
+	neap_cells_add(out, reservation,
+		       json_object_get(reservation, "node") != NULL
+			       ? ", on {node}"
+			       : ", for the scheduler {scheduler}");
 }
 
 static void add_claim(const json_t *claim, struct neap_buf *out)
 {
-	const char *node = neap_cell_text(claim, "node");
-
-	if (json_object_get(claim, "trouble") != NULL)
-		neap_buf_addf(out, "On %s, the best node, it cannot have CPUs: %s\n",
-			      node, neap_cell_text(claim, "trouble"));
-	if (json_object_get(claim, "reservation") != NULL)
-		neap_buf_addf(out,
-			      "On %s, the best node, it would use the reservation %s.\n",
-			      node, neap_cell_text(claim, "reservation"));
-	if (json_object_get(claim, "cpus") != NULL)
-		neap_buf_addf(out, "On %s, the best node, it would have CPUs %s.\n", node,
-			      neap_cell_text(claim, "cpus"));
+	neap_cells_add_if(out, claim, "trouble",
+			  "On {node}, the best node, it cannot have CPUs: "
+			  "{trouble|lines}\n");
+	neap_cells_add_if(out, claim, "reservation",
+			  "On {node}, the best node, it would use the reservation "
+			  "{reservation}.\n");
+	neap_cells_add_if(out, claim, "cpus",
+			  "On {node}, the best node, it would have CPUs {cpus}.\n");
 }
 
 static void add_subject(const json_t *body, struct neap_buf *out)
@@ -91,101 +78,81 @@ static void add_subject(const json_t *body, struct neap_buf *out)
 		pod = json_object_get(body, "reservation");
 		add_phase(pod, out);
 	}
-	if (json_object_get(pod, "cpus") != NULL)
-		neap_buf_addf(out, ", CPUs %s", neap_cell_text(pod, "cpus"));
+	neap_cells_add_if(out, pod, "cpus", ", CPUs {cpus}");
 	neap_buf_adds(out, ".\n");
 	if (json_is_true(json_object_get(pod, "gated")))
 		neap_buf_adds(out, "It has schedulingGates and is left alone.\n");
-	if (json_object_get(pod, "nominated") != NULL)
-		neap_buf_addf(out, "Room is made for it on %s.\n",
-			      neap_cell_text(pod, "nominated"));
-	if (json_object_get(pod, "message") != NULL)
-		neap_buf_addf(out, "Last said of it: %s\n",
-			      neap_cell_text(pod, "message"));
-	if (json_object_get(body, "trouble") != NULL)
-		neap_buf_addf(out, "It cannot be placed: %s\n",
-			      neap_cell_text(body, "trouble"));
+	neap_cells_add_if(out, pod, "nominated", "Room is made for it on {nominated}.\n");
+	neap_cells_add_if(out, pod, "message", "Last said of it: {message|lines}\n");
+	neap_cells_add_if(out, body, "trouble", "It cannot be placed: {trouble|lines}\n");
 	add_claim(json_object_get(body, "claim"), out);
 }
 
 static void add_counts(const json_t *body, struct neap_buf *out)
 {
-	char fitting[NEAP_CELL_BYTES], count[NEAP_CELL_BYTES];
-	const json_t *row;
+	const json_t *reasons = json_object_get(body, "reasons"), *row;
 	size_t i;
 
 	if (json_object_get(body, "trouble") != NULL)
 		return;
-	neap_buf_addf(out, "%s of %s nodes fit%s\n",
-		      neap_cell_integer(body, "fitting", fitting),
-		      neap_cell_integer(body, "node_count", count),
-		      json_array_size(json_object_get(body, "reasons")) ? ":" : ".");
-	json_array_foreach (json_object_get(body, "reasons"), i, row) {
-		neap_buf_addf(
-			out, "  %s: %s: %s%s\n", neap_cell_integer(row, "nodes", count),
-			neap_cell_text(row, "filter"), neap_cell_text(row, "reason"),
-			json_is_true(json_object_get(row, "fewer_pods_may_help"))
-				? " (fewer pods there may help)"
-				: "");
+	neap_cells_add(out, body, "{fitting} of {node_count} nodes fit");
+	neap_buf_adds(out, json_array_size(reasons) ? ":\n" : ".\n");
+	json_array_foreach (reasons, i, row) {
+		neap_cells_add(out, row, "  {nodes}: {filter}: {reason|lines}");
+		neap_buf_adds(out,
+			      json_is_true(json_object_get(row, "fewer_pods_may_help"))
+				      ? " (fewer pods there may help)\n"
+				      : "\n");
 	}
 }
 
 /* --- tables --- */
 
+static long long counts_of(const json_t *score)
+{
+	return (long long)(neap_member_integer(score, "points", 0) *
+			   neap_member_integer(score, "weight", 0));
+}
+
 static void add_node(struct neap_table *table, const json_t *node)
 {
-	char score[NEAP_CELL_BYTES];
+	const json_t *reasons = json_object_get(node, "reasons"), *row;
 	struct neap_buf why;
-	const json_t *row;
+	char score[NEAP_CELL_BYTES];
 	size_t i;
 
 	neap_buf_init(&why, NEAP_BUF_REPLY);
-	json_array_foreach (json_object_get(node, "reasons"), i, row) {
-		neap_buf_addf(&why, "%s%s: %s", i ? "; " : "",
-			      neap_cell_text(row, "filter"),
-			      neap_cell_text(row, "reason"));
-	}
+	json_array_foreach (reasons, i, row)
+		neap_cells_add(&why, row,
+			       i ? "; {filter}: {reason}" : "{filter}: {reason}");
 	json_array_foreach (json_object_get(node, "scores"), i, row) {
-		int64_t counts = neap_member_integer(row, "points", 0) *
-				 neap_member_integer(row, "weight", 0);
-
-		neap_buf_addf(&why, "%s%s %lld", i ? ", " : "",
-			      neap_cell_text(row, "score"), (long long)counts);
+		neap_cells_add(&why, row, i ? ", {score}" : "{score}");
+		neap_buf_addf(&why, " %lld", counts_of(row));
 	}
-	if (json_object_get(node, "warning") != NULL)
-		neap_buf_addf(&why, "%s%s",
-			      json_object_get(node, "reasons") ? "; " : ", ",
-			      neap_cell_text(node, "warning"));
-	neap_table_add(table,
-		       (const char *[]){neap_cell_text(node, "node"),
-					json_is_true(json_object_get(node, "fits"))
-						? neap_cell_integer(node, "score", score)
-						: "no",
-					why.data});
+	neap_cells_add_if(&why, node, "warning", reasons ? "; {warning}" : ", {warning}");
+	neap_table_add_row(
+		table, node,
+		(const char *[]){json_is_true(json_object_get(node, "fits"))
+					 ? neap_cell_integer(node, "score", score)
+					 : "no",
+				 why.data});
 	neap_buf_done(&why);
 }
 
-static bool add_nodes(const json_t *body, struct neap_buf *out)
+static void add_nodes(const json_t *nodes, struct neap_buf *out)
 {
-	static const struct neap_table_column columns[] = {{"NODE", false, 40, 0, false},
-							   {"SCORE", true, 0, 0, false},
-							   {"WHY", false, 0, 10, true},
-							   {NULL, false, 0, 0, false}};
-	const struct neap_table_style style = {.columns = neap_ctl_columns(),
-					       .use_color = neap_ctl_use_color()};
+	static const struct neap_table_column columns[] = {
+		{"NODE", .max_columns = 40, .cell = "{node}"},
+		{"SCORE", true},
+		{"WHY", .columns_min = 10, .is_minor = true},
+		{NULL}};
 	struct neap_table *table = neap_table_new(columns);
 	const json_t *node;
-	bool done = table != NULL;
 	size_t i;
 
-	if (done) {
-		json_array_foreach (json_object_get(body, "nodes"), i, node) {
-			add_node(table, node);
-		}
-		done = neap_table_format(table, &style, out);
-	}
-	neap_table_free(table);
-	return done;
+	json_array_foreach (nodes, i, node)
+		add_node(table, node);
+	neap_ctl_add_table_take(table, out);
 }
 
 /* Describes an offer: the pod has it, would get it, or why not. */
@@ -212,105 +179,72 @@ static void add_offer(struct neap_table *table, const json_t *node, const json_t
 }
 
 /* Reservations of the nodes that are shown. */
-static bool add_offers(const json_t *nodes, struct neap_buf *out)
+static void add_offers(const json_t *nodes, struct neap_buf *out)
 {
 	static const struct neap_table_column columns[] = {
-		{"NODE", false, 40, 0, false},
-		{"RESERVATION", false, 40, 0, false},
-		{"THE POD", false, 0, 10, true},
-		{NULL, false, 0, 0, false}};
-	const struct neap_table_style style = {.columns = neap_ctl_columns(),
-					       .use_color = neap_ctl_use_color()};
+		{"NODE", .max_columns = 40},
+		{"RESERVATION", .max_columns = 40},
+		{"THE POD", .columns_min = 10, .is_minor = true},
+		{NULL}};
 	struct neap_table *table = neap_table_new(columns);
 	const json_t *node, *offer;
-	bool done = table != NULL, has_any = false;
 	size_t i, n;
 
-	if (done) {
-		json_array_foreach (nodes, i, node) {
-			json_array_foreach (json_object_get(node, "reservations"), n,
-					    offer) {
-				add_offer(table, node, offer);
-				has_any = true;
-			}
-		}
-		if (has_any) {
-			neap_buf_addc(out, '\n');
-			done = neap_table_format(table, &style, out);
-		}
-	}
-	neap_table_free(table);
-	return done;
+	json_array_foreach (nodes, i, node)
+		json_array_foreach (json_object_get(node, "reservations"), n, offer)
+			add_offer(table, node, offer);
+	if (neap_table_rows(table) > 0)
+		neap_buf_addc(out, '\n');
+	if (table == NULL || neap_table_rows(table) > 0)
+		neap_ctl_add_table_take(table, out);
+	else
+		neap_table_free(table);
 }
 
 /* A node, score by score. */
-static bool add_scores(const json_t *node, struct neap_buf *out)
+static void add_scores(const json_t *node, struct neap_buf *out)
 {
 	static const struct neap_table_column columns[] = {
-		{"SCORE", false, 0, 0, false}, {"RAW", true, 0, 0, false},
-		{"POINTS", true, 0, 0, false}, {"WEIGHT", true, 0, 0, false},
-		{"COUNTS", true, 0, 0, false}, {NULL, false, 0, 0, false}};
-	const struct neap_table_style style = {.columns = neap_ctl_columns(),
-					       .use_color = neap_ctl_use_color()};
-	char raw[NEAP_CELL_BYTES], points[NEAP_CELL_BYTES], weight[NEAP_CELL_BYTES],
-		counts[NEAP_CELL_BYTES], score[NEAP_CELL_BYTES];
+		{"SCORE", .cell = "{score}"},
+		{"RAW", true, .cell = "{raw}"},
+		{"POINTS", true, .cell = "{points}"},
+		{"WEIGHT", true, .cell = "{weight}"},
+		{"COUNTS", true},
+		{NULL}};
+	char counts[NEAP_CELL_BYTES];
 	struct neap_table *table = neap_table_new(columns);
 	const json_t *row;
-	bool done = table != NULL;
 	size_t i;
 
-	if (done) {
-		json_array_foreach (json_object_get(node, "scores"), i, row) {
-			int64_t sum = neap_member_integer(row, "points", 0) *
-				      neap_member_integer(row, "weight", 0);
-
-			(void)snprintf(counts, sizeof(counts), "%lld", (long long)sum);
-			neap_table_add(
-				table,
-				(const char *[]){neap_cell_text(row, "score"),
-						 neap_cell_integer(row, "raw", raw),
-						 neap_cell_integer(row, "points", points),
-						 neap_cell_integer(row, "weight", weight),
-						 counts});
-		}
-		neap_table_add(table,
-			       (const char *[]){"all", "", "", "",
-						neap_cell_integer(node, "score", score)});
-		done = neap_table_format(table, &style, out);
+	json_array_foreach (json_object_get(node, "scores"), i, row) {
+		(void)snprintf(counts, sizeof(counts), "%lld", counts_of(row));
+		neap_table_add_row(table, row, (const char *[]){counts});
 	}
-	neap_table_free(table);
-	return done;
+	neap_table_add(table, (const char *[]){"all", "", "", "",
+					       neap_cell_integer(node, "score", counts)});
+	neap_ctl_add_table_take(table, out);
 }
 
-static int print(const json_t *body, bool is_one)
+/* values: of the command. */
+static void add(const json_t *body, const void *values, struct neap_buf *out)
 {
+	bool is_one = ((const struct explain_values *)values)->node != NULL;
 	const json_t *nodes = json_object_get(body, "nodes");
 	const json_t *first = json_array_get(nodes, 0);
-	struct neap_buf raw, out;
-	char shown[NEAP_CELL_BYTES];
-	int r;
 
-	neap_buf_init(&raw, NEAP_BUF_REPLY);
-	neap_buf_init(&out, NEAP_BUF_REPLY);
-	add_subject(body, &raw);
+	add_subject(body, out);
 	if (!is_one)
-		add_counts(body, &raw);
-	neap_text_add_clean(&out, raw.data, true);
-	out.failed |= neap_buf_failed(&raw);
+		add_counts(body, out);
 	if (json_array_size(nodes) > 0) {
-		neap_buf_addc(&out, '\n');
-		out.failed |= is_one && json_is_true(json_object_get(first, "fits"))
-				      ? !add_scores(first, &out)
-				      : !add_nodes(body, &out);
-		out.failed |= !add_offers(nodes, &out);
+		neap_buf_addc(out, '\n');
+		if (is_one && json_is_true(json_object_get(first, "fits")))
+			add_scores(first, out);
+		else
+			add_nodes(nodes, out);
+		add_offers(nodes, out);
 	}
-	if (json_object_get(body, "continue") != NULL)
-		neap_buf_addf(&out, "The first %s nodes; -n shows more.\n",
-			      neap_cell_integer(body, "continue", shown));
-	r = neap_ctl_print(&out);
-	neap_buf_done(&raw);
-	neap_buf_done(&out);
-	return r;
+	neap_cells_add_if(out, body, "continue",
+			  "The first {continue} nodes; -n shows more.\n");
 }
 
 /* Appended to the path of the object to explain. */
@@ -360,23 +294,12 @@ static int make_reservation_path(const char *name, char *path)
 static int explain(struct neap_ctl *ctl, const struct explain_values *values,
 		   const char *subject, int (*make_path)(const char *subject, char *path))
 {
-	struct neap_error err = {0};
 	char path[PATH_BYTES];
-	json_t *body = NULL;
-	int r;
+	int r = make_path(subject, path);
 
-	r = make_path(subject, path);
 	if (r == 0)
 		r = add_query(values, path);
-	if (r != 0)
-		return r;
-	if (neap_client_ask(ctl, "GET", path, &body, &err) < 0)
-		return neap_ctl_fail(&err);
-	if (values->output)
-		return neap_ctl_print_take(values->output, body);
-	r = print(body, values->node != NULL);
-	json_decref(body);
-	return r;
+	return r != 0 ? r : neap_ctl_show(ctl, "GET", path, add, values);
 }
 
 static int run_pod(struct neap_ctl *ctl, void *arg, int argc, char **argv)
@@ -400,6 +323,7 @@ const struct neap_command neap_command_explain_pod = {
 		"which\nreservation it uses or would use, and why none of the others. A pod that "
 		"has a place\nis looked at as if it was not there.\n",
 	.options = options,
+	.output = NEAP_OUTPUT_OF_ALL,
 	.values_size = sizeof(struct explain_values),
 	.args_min = 1,
 	.args_max = 1,
@@ -413,6 +337,7 @@ const struct neap_command neap_command_explain_reservation = {
 	.summary = "why a Reservation goes where it goes, or nowhere",
 	.text = "\nAs explain pod. One that has a place is looked at as if it was not there.\n",
 	.options = options,
+	.output = NEAP_OUTPUT_OF_ALL,
 	.values_size = sizeof(struct explain_values),
 	.args_min = 1,
 	.args_max = 1,

@@ -13,7 +13,6 @@
 
 struct release_values {
 	const char *run_dir, *group, *best_effort_group, *cgroup_root;
-	enum neap_output output;
 };
 
 static const struct neap_option release_options[] = {
@@ -26,42 +25,31 @@ static const struct neap_option release_options[] = {
 	 "that of best-effort work, likewise [GROUP-besteffort]"},
 	{"cgroup-root", 0, NEAP_OPTION_TEXT, offsetof(struct release_values, cgroup_root),
 	 "DIR", "where its hierarchies are, when no daemon runs"},
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct release_values, output),
-	 NEAP_OUTPUT_NAMES, "print the daemon's answer as JSON or YAML"},
 	{""},
 };
 
 /* says: what it comes to, for people. */
-static int operate(struct neap_ctl *ctl, const struct neap_output_values *values,
-		   const char *path, const char *says)
+static void add_says(const json_t *reply, const void *says, struct neap_buf *out)
 {
-	struct neap_error err = {0};
-	json_t *reply = NULL;
-
-	if (neap_client_ask(ctl, "POST", path, &reply, &err) < 0)
-		return neap_ctl_fail(&err);
-	if (values->output)
-		return neap_ctl_print_take(values->output, reply);
-	json_decref(reply);
-	puts(says);
-	return 0;
+	(void)reply;
+	neap_buf_addf(out, "%s\n", (const char *)says);
 }
 
 static int freeze(struct neap_ctl *ctl, void *values, int argc, char **argv)
 {
 	char says[512];
 
-	(void)argc, (void)argv;
+	(void)values, (void)argc, (void)argv;
 	(void)snprintf(says, sizeof(says), "frozen: nothing is written until '%s resume'",
 		       neap_ctl_name());
-	return operate(ctl, values, "/control/v1/freeze", says);
+	return neap_ctl_show(ctl, "POST", "/control/v1/freeze", add_says, says);
 }
 
 static int resume(struct neap_ctl *ctl, void *values, int argc, char **argv)
 {
-	(void)argc, (void)argv;
-	return operate(ctl, values, "/control/v1/resume",
-		       "acting: policies are obeyed again");
+	(void)values, (void)argc, (void)argv;
+	return neap_ctl_show(ctl, "POST", "/control/v1/resume", add_says,
+			     "acting: policies are obeyed again");
 }
 
 /* Beside this program, or where an installation puts it; "" when it is in neither. */
@@ -116,12 +104,25 @@ static int give_back(const struct release_values *values)
 		strerror(errno));
 }
 
+static void add_released(const json_t *reply, const void *arg, struct neap_buf *out)
+{
+	(void)arg;
+	neap_cells_add(out, reply, "released: {given_back} value");
+	neap_buf_addf(out, "%s given back; nothing is written until '%s resume'\n",
+		      neap_member_integer(reply, "given_back", 0) == 1 ? "" : "s",
+		      neap_ctl_name());
+	if (neap_member_integer(reply, "stays_with_pods", 0) > 0)
+		neap_cells_add(out, reply,
+			       "{stays_with_pods} values of pods that run stay, as they "
+			       "are limits: 'kubectl delete pod' ends them\n");
+}
+
 static int release(struct neap_ctl *ctl, void *values, int argc, char **argv)
 {
 	const struct release_values *given = values;
 	struct neap_client *client = NULL;
 	struct neap_error err = {0};
-	char path[512], number[NEAP_CELL_BYTES];
+	char path[512];
 	json_t *reply = NULL;
 	bool is_absent;
 	int r;
@@ -149,18 +150,7 @@ static int release(struct neap_ctl *ctl, void *values, int argc, char **argv)
 	}
 	if (r < 0)
 		return neap_ctl_fail(&err);
-	if (given->output)
-		return neap_ctl_print_take(given->output, reply);
-	printf("released: %s value%s given back; nothing is written until '%s resume'\n",
-	       neap_cell_integer(reply, "given_back", number),
-	       neap_member_integer(reply, "given_back", 0) == 1 ? "" : "s",
-	       neap_ctl_name());
-	if (neap_member_integer(reply, "stays_with_pods", 0) > 0)
-		printf("%s values of pods that run stay, as they are limits: 'kubectl delete "
-		       "pod' ends them\n",
-		       neap_cell_integer(reply, "stays_with_pods", number));
-	json_decref(reply);
-	return 0;
+	return neap_ctl_show_take(ctl, reply, add_released, NULL);
 }
 
 const struct neap_command neap_command_freeze = {
@@ -170,8 +160,7 @@ const struct neap_command neap_command_freeze = {
 	.summary = "hold everything as it is, write nothing",
 	.text = "Everything that is set stays, until 'neapctl resume'. Without a working API the file\n"
 		"RUN_DIR/freeze does the same.\n",
-	.options = neap_output_of_answer,
-	.values_size = sizeof(struct neap_output_values),
+	.output = NEAP_OUTPUT_OF_ANSWER,
 	.run = freeze,
 };
 
@@ -183,6 +172,7 @@ const struct neap_command neap_command_release = {
 	.text = "Every value becomes what neap found, and nothing is written until 'neapctl resume'.\n"
 		"When no daemon answers, root does it from the journal by 'neapd --give-back'.\n",
 	.options = release_options,
+	.output = NEAP_OUTPUT_OF_ANSWER,
 	.values_size = sizeof(struct release_values),
 	.run = release,
 };
@@ -192,7 +182,6 @@ const struct neap_command neap_command_resume = {
 	.usage = "[-o json|yaml]",
 	.example = "resume",
 	.summary = "go on after freeze or release",
-	.options = neap_output_of_answer,
-	.values_size = sizeof(struct neap_output_values),
+	.output = NEAP_OUTPUT_OF_ANSWER,
 	.run = resume,
 };

@@ -18,6 +18,7 @@
 #include "api/ctl/draw/text.h"
 #include "api/ctl/logs.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 /* The daemon keeps the command for people to read; a long one is cut to its beginning. */
 #define WORDS_TOLD      64
@@ -145,10 +146,7 @@ static json_t *request_new(const struct run_values *values, int argc, char **arg
 		if (numbers[i].number != NEAP_MISSING)
 			failed |= json_object_set_new(request, numbers[i].name,
 						      json_integer(numbers[i].number));
-	if (!failed)
-		return request;
-	json_decref(request);
-	return NULL;
+	return neap_json_made(!failed, request);
 }
 
 /* Moves this process. The connection is closed when it returns. */

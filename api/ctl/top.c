@@ -21,7 +21,6 @@ struct top_values {
 	int64_t count, interval_usec;
 	bool is_batch;
 	const char *sort;
-	enum neap_output output;
 };
 
 static const struct neap_option options[] = {
@@ -35,8 +34,6 @@ static const struct neap_option options[] = {
 	 "plain tables one after the other"},
 	{"sort", 's', NEAP_OPTION_TEXT, offsetof(struct top_values, sort),
 	 NEAP_TOP_ORDERS, "which workloads come first [as neapd found them]"},
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct top_values, output),
-	 NEAP_OUTPUT_NAMES, "print node, state and workloads as JSON or YAML"},
 	{""},
 };
 
@@ -85,67 +82,41 @@ static int picture_get(struct neap_client *client, struct picture *picture,
 
 static void header_add(const json_t *status, int columns, struct neap_buf *out)
 {
-	const json_t *node = json_object_get(status, "node"), *policy;
-	char a[NEAP_CELL_BYTES], b[NEAP_CELL_BYTES], c[NEAP_CELL_BYTES],
-		d[NEAP_CELL_BYTES], e[NEAP_CELL_BYTES];
-	struct neap_buf raw, clean;
+	const json_t *policies = json_object_get(status, "policies"), *policy;
+	struct neap_buf text;
 	char *line, *rest;
 	size_t i;
 
-	neap_buf_init(&raw, NEAP_BUF_LINE);
-	neap_buf_init(&clean, NEAP_BUF_LINE);
-	neap_buf_addf(&raw, "neapd %s, %s; policies:", neap_cell_text(status, "version"),
-		      neap_cell_text(status, "state"));
-	json_array_foreach (json_object_get(status, "policies"), i, policy) {
-		neap_buf_addf(&raw, " %s (%s)", neap_cell_text(policy, "policy"),
-			      neap_cell_text(policy, "state"));
-	}
-	if (json_array_size(json_object_get(status, "policies")) == 0)
-		neap_buf_adds(&raw, " none");
-	neap_buf_addf(&raw,
-		      "\nCPUs: %s of %s used: critical %s, best-effort %s, system %s\n",
-		      neap_cell_cpus(node, "used_milli", a),
-		      neap_cell_cpus(node, "capacity_milli", b),
-		      neap_cell_cpus(node, "critical_used_milli", c),
-		      neap_cell_cpus(node, "besteffort_used_milli", d),
-		      neap_cell_cpus(node, "system_used_milli", e));
-	neap_buf_addf(&raw,
-		      "memory: %s of %s used; pressure: CPU %s, memory %s, I/O %s\n",
-		      neap_cell_bytes(node, "memory_used_bytes", a),
-		      neap_cell_bytes(node, "memory_capacity_bytes", b),
-		      neap_cell_percent(node, "cpu_pressure", c),
-		      neap_cell_percent(node, "memory_pressure", d),
-		      neap_cell_percent(node, "io_pressure", e));
-	neap_text_add_clean(&clean, raw.data, true);
+	neap_buf_init(&text, NEAP_BUF_LINE);
+	neap_cells_add(&text, status, "neapd {version}, {state}; policies:");
+	json_array_foreach (policies, i, policy)
+		neap_cells_add(&text, policy, " {policy} ({state})");
+	if (json_array_size(policies) == 0)
+		neap_buf_adds(&text, " none");
+	neap_cells_add(
+		&text, json_object_get(status, "node"),
+		"\nCPUs: {used_milli|cpus} of {capacity_milli|cpus} used: critical "
+		"{critical_used_milli|cpus}, best-effort {besteffort_used_milli|cpus}, "
+		"system {system_used_milli|cpus}\n"
+		"memory: {memory_used_bytes|bytes} of {memory_capacity_bytes|bytes} used; "
+		"pressure: CPU {cpu_pressure|percent}, memory {memory_pressure|percent}, "
+		"I/O {io_pressure|percent}\n");
 	/* data is ours to cut up: nothing is added to it any more. */
-	for (line = strtok_r(clean.data, "\n", &rest); line != NULL;
+	for (line = strtok_r(text.data, "\n", &rest); line != NULL;
 	     line = strtok_r(NULL, "\n", &rest)) {
 		neap_text_add_cut(out, line, columns > 0 ? columns : (int)strlen(line));
 		neap_buf_addc(out, '\n');
 	}
-	neap_buf_done(&raw);
-	neap_buf_done(&clean);
+	neap_buf_done(&text);
 }
 
+/* A kubelet reports only a pod's Kubernetes class. */
 static void row_add(struct neap_table *table, const json_t *row)
 {
-	char cpu[NEAP_CELL_BYTES], throttled[NEAP_CELL_BYTES], pressure[NEAP_CELL_BYTES],
-		memory[NEAP_CELL_BYTES];
-
-	/* A kubelet reports only a pod's Kubernetes class. */
-	neap_table_add(
-		table,
-		(const char *[]){neap_cell_text(row, "name"),
-				 neap_cell_text(row, json_object_get(row, "qos") != NULL
-							     ? "qos"
-							     : "kube_qos"),
-				 neap_cell_cpus(row, "used_milli", cpu),
-				 neap_cell_percent(row, "throttled_ratio", throttled),
-				 neap_cell_percent(row, "cpu_pressure", pressure),
-				 neap_cell_bytes(row, "memory_bytes", memory),
-				 neap_cell_text(row, "cpus"),
-				 neap_cell_text(row, "limited_by"),
-				 neap_cell_text(row, "why")});
+	neap_table_add_row(
+		table, row,
+		(const char *[]){neap_cell_text(
+			row, json_object_get(row, "qos") != NULL ? "qos" : "kube_qos")});
 }
 
 /* Number of workloads that fit a screen of so many lines; the head, the titles and the
@@ -159,15 +130,16 @@ static void picture_add(const struct picture *picture, const struct look *look,
 			struct neap_buf *out)
 {
 	static const struct neap_table_column columns[] = {
-		{"NAME", false, 32, .shrinks_to = 8},
+		{"NAME", .max_columns = 32, .shrinks_to = 8, .cell = "{name}"},
 		{"QOS"},
-		{"CPU", true},
-		{"THROTTLED", true, .is_minor = true},
-		{"PRESSURE", true, .is_minor = true},
-		{"MEMORY", true},
-		{"CPUS", false, 24, .is_minor = true},
-		{"LIMIT", false, 40, .shrinks_to = 8},
-		{"WHY", .columns_min = 16},
+		{"CPU", true, .cell = "{used_milli|cpus}"},
+		{"THROTTLED", true, .is_minor = true,
+		 .cell = "{throttled_ratio|percent}"},
+		{"PRESSURE", true, .is_minor = true, .cell = "{cpu_pressure|percent}"},
+		{"MEMORY", true, .cell = "{memory_bytes|bytes}"},
+		{"CPUS", .max_columns = 24, .is_minor = true, .cell = "{cpus}"},
+		{"LIMIT", .max_columns = 40, .shrinks_to = 8, .cell = "{limited_by}"},
+		{"WHY", .columns_min = 16, .cell = "{why}"},
 		{NULL},
 	};
 	struct neap_table_style style = {.columns = neap_ctl_columns(),
@@ -342,7 +314,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	struct neap_screen *screen = NULL;
 	struct neap_error err = {0};
 	int64_t count = values->count, interval = values->interval_usec;
-	enum neap_output output = values->output;
+	enum neap_output output = ctl->output;
 	int r, order = values->sort != NULL ? neap_top_order_find(values->sort) : -1;
 
 	(void)argc, (void)argv;
@@ -378,6 +350,7 @@ const struct neap_command neap_command_top = {
 	.text = "CPU in CPUs, THROTTLED and PRESSURE in percent of time. The last line names the keys;\n"
 		"a narrow terminal lacks THROTTLED, PRESSURE and CPUS.\n",
 	.options = options,
+	.output = "print node, state and workloads as JSON or YAML",
 	.values_size = sizeof(struct top_values),
 	.run = run,
 };

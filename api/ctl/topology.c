@@ -12,11 +12,11 @@
 #include "api/ctl/draw/text.h"
 #include "api/ctl/draw/topology_draw.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "hw/topology.h"
 
 struct topology_values {
 	const char *xml, *synthetic;
-	enum neap_output output;
 	bool is_full;
 };
 
@@ -27,9 +27,6 @@ static const struct neap_option options[] = {
 	 "TEXT", "a made-up machine: 'pack:2 numa:1 l3:1 core:8 pu:2'"},
 	{"full", 0, NEAP_OPTION_FLAG, offsetof(struct topology_values, is_full), NULL,
 	 "draw every core of a large machine"},
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct topology_values, output),
-	 NEAP_OUTPUT_NAMES,
-	 "print JSON or YAML, with the numbers of the operating system"},
 	{""},
 };
 
@@ -104,7 +101,7 @@ static int topology_from_json(const json_t *json, struct neap_topology **ret,
 static int load(const struct neap_ctl *ctl, const struct topology_values *values,
 		struct neap_topology **ret, struct neap_error *err)
 {
-	json_t *json = NULL;
+	neap_auto_json json_t *json = NULL;
 	int r;
 
 	if (values->xml != NULL)
@@ -116,7 +113,6 @@ static int load(const struct neap_ctl *ctl, const struct topology_values *values
 	r = neap_client_ask(ctl, "GET", "/control/v1/topology", &json, err);
 	if (r == 0)
 		r = topology_from_json(json, ret, err);
-	json_decref(json);
 	return r;
 }
 
@@ -183,7 +179,7 @@ static int print_json(const struct neap_ctl *ctl, const struct topology_values *
 	}
 	if (json == NULL)
 		return neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
-	return neap_ctl_print_take(values->output, json);
+	return neap_ctl_print_take(ctl->output, json);
 }
 
 static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
@@ -200,7 +196,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 					  "--xml or --synthetic, not both");
 	if (load(ctl, values, &topology, &err) < 0)
 		return neap_ctl_fail(&err);
-	if (values->output) {
+	if (ctl->output) {
 		r = print_json(ctl, values, topology);
 	} else {
 		if (values->xml == NULL && values->synthetic == NULL)
@@ -218,6 +214,7 @@ const struct neap_command neap_command_topology = {
 	.summary = "draw sockets, NUMA nodes, caches, cores, CPUs",
 	.text = "Works without a daemon. Where one answers, marks show whose CPUs are whose.\n",
 	.options = options,
+	.output = "print JSON or YAML, with the numbers of the operating system",
 	.values_size = sizeof(struct topology_values),
 	.run = run,
 };

@@ -20,19 +20,10 @@
 #define LOOK_USEC   50000
 #define UNSEEN_USEC 3000000 /* neapd sees a new group at its next tick */
 
-struct ps_values {
-	enum neap_output output;
-};
-
 struct stop_values {
 	int64_t grace_usec;
 };
 
-static const struct neap_option ps_options[] = {
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct ps_values, output),
-	 NEAP_OUTPUT_NAMES, "print JSON or YAML, with every process"},
-	{""},
-};
 static const struct neap_option stop_options[] = {
 	{"grace", 0, NEAP_OPTION_DURATION, offsetof(struct stop_values, grace_usec),
 	 "SECONDS", "time between SIGTERM and SIGKILL [10s]", 0, 3600 * 1000000LL},
@@ -86,60 +77,51 @@ static int row_look(json_t *row, struct neap_error *err)
 	return count < 0 ? count : 0;
 }
 
-static int table_print(const json_t *rows)
+static void add_table(const json_t *rows, const void *arg, struct neap_buf *out)
 {
 	static const struct neap_table_column columns[] = {
-		{"NAME", false, 32}, {"QOS"},          {"PID", true}, {"PROCESSES", true},
-		{"CPU", true},       {"MEMORY", true}, {"COMMAND"},   {NULL},
+		{"NAME", .max_columns = 32, .cell = "{name}"},
+		{"QOS", .cell = "{qos}"},
+		{"PID", true},
+		{"PROCESSES", true},
+		{"CPU", true, .cell = "{used_milli|cpus}"},
+		{"MEMORY", true, .cell = "{memory_bytes|bytes}"},
+		{"COMMAND", .cell = "{command}"},
+		{NULL},
 	};
-	const struct neap_table_style style = {.columns = neap_ctl_columns(),
-					       .use_color = neap_ctl_use_color()};
 	struct neap_table *table = neap_table_new(columns);
-	char pid[NEAP_CELL_BYTES], count[NEAP_CELL_BYTES], cpu[NEAP_CELL_BYTES],
-		memory[NEAP_CELL_BYTES];
-	struct neap_buf out;
+	char pid[NEAP_CELL_BYTES], count[NEAP_CELL_BYTES];
 	const json_t *row;
 	size_t i;
 
-	neap_buf_init(&out, NEAP_BUF_REPLY);
+	(void)arg;
 	json_array_foreach (rows, i, row) {
 		const json_t *pids = json_object_get(row, "pids");
 
 		(void)snprintf(pid, sizeof(pid), "%d",
 			       (int)json_integer_value(json_array_get(pids, 0)));
 		(void)snprintf(count, sizeof(count), "%zu", json_array_size(pids));
-		if (table != NULL)
-			neap_table_add(
-				table,
-				(const char *[]){
-					neap_cell_text(row, "name"),
-					neap_cell_text(row, "qos"),
-					json_array_size(pids) ? pid : "", count,
-					neap_cell_cpus(row, "used_milli", cpu),
-					neap_cell_bytes(row, "memory_bytes", memory),
-					neap_cell_text(row, "command")});
+		neap_table_add_row(
+			table, row,
+			(const char *[]){json_array_size(pids) ? pid : "", count});
 	}
-	if (table == NULL || !neap_table_format(table, &style, &out))
-		out.failed = true;
+	neap_ctl_add_table_take(table, out);
 	if (json_array_size(rows) == 0)
-		neap_buf_addf(&out,
+		neap_buf_addf(out,
 			      "nothing runs: start something with '%s run --qos BE -- "
 			      "COMMAND'\n",
 			      neap_ctl_name());
-	neap_table_free(table);
-	return neap_ctl_print_done(&out);
 }
 
-static int ps(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+static int ps(struct neap_ctl *ctl, void *values, int argc, char **argv)
 {
-	const struct ps_values *values = arg;
 	struct neap_client *client = NULL;
 	struct neap_error err = {0};
 	json_t *rows = NULL, *row;
 	size_t i;
 	int r = local_check(ctl, "ps");
 
-	(void)argc, (void)argv;
+	(void)values, (void)argc, (void)argv;
 	if (r != 0)
 		return r;
 	r = neap_client_new(ctl, &client, &err);
@@ -154,11 +136,7 @@ static int ps(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 		json_decref(rows);
 		return neap_ctl_fail(&err);
 	}
-	if (values->output)
-		return neap_ctl_print_take(values->output, rows);
-	r = table_print(rows);
-	json_decref(rows);
-	return r;
+	return neap_ctl_show_take(ctl, rows, add_table, NULL);
 }
 
 /* Copies the group of a name. NEAP_ENOTFOUND, with the names that there are. */
@@ -266,8 +244,7 @@ const struct neap_command neap_command_ps = {
 	.example = "ps",
 	.summary = "what 'neapctl run' started and still runs",
 	.text = "PID is the first process of a workload, COMMAND what that runs now.\n",
-	.options = ps_options,
-	.values_size = sizeof(struct ps_values),
+	.output = "print JSON or YAML, with every process",
 	.run = ps,
 };
 

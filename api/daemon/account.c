@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loop's account, and how the process changes to it. */
+ * The loop's account, how the process changes to it, and which privileges the kernel
+ * reports of loop and hand. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -13,6 +14,7 @@
 #include "api/daemon/start.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 int neap_account_find(const char *user, struct neap_account *ret, struct neap_error *err)
 {
@@ -144,4 +146,62 @@ void neap_account_favour(const struct neap_log *log)
 	if (setpriority(PRIO_PROCESS, 0, -10) < 0)
 		neap_log_line(log, NEAP_LOG_DEBUG, "nice -10: %s", strerror(errno));
 	session_own(log);
+}
+
+/* --- what the kernel reports --- */
+
+static json_t *cap_names(uint64_t caps)
+{
+	json_t *out = json_array();
+	int number;
+
+	for (number = 0; number < 64; number++) {
+		const char *name = neap_jail_cap_name(number);
+
+		if ((caps & (UINT64_C(1) << number)) == 0)
+			continue;
+		(void)json_array_append_new(out, name != NULL
+							 ? json_string(name)
+							 : json_sprintf("%d", number));
+	}
+	return out;
+}
+
+/* The kernel does not report the mode of a filter. */
+static const char *filter_name(const struct neap_jail_state *state,
+			       enum neap_jail_mode mode)
+{
+	if (!state->has_filter)
+		return "off";
+	return mode == NEAP_JAIL_LOG ? "log" : "on";
+}
+
+/* NULL when the process cannot be seen. */
+static json_t *process_report(int pid, enum neap_jail_mode mode)
+{
+	struct neap_jail_state state;
+	json_t *out;
+
+	if (neap_jail_look(pid, &state, NULL) < 0)
+		return NULL;
+	out = json_object();
+	neap_json_set_int(out, "uid", state.uid);
+	(void)json_object_set_new(out, "capabilities", cap_names(state.caps));
+	(void)json_object_set_new(out, "seccomp", json_string(filter_name(&state, mode)));
+	(void)json_object_set_new(out, "no_new_privs",
+				  json_boolean(state.has_no_new_privs));
+	return out;
+}
+
+json_t *neap_privileges_report(enum neap_jail_mode mode, const struct neap_hand *hand)
+{
+	json_t *out = json_object();
+	json_t *row = hand != NULL ? process_report(neap_hand_pid(hand), mode) : NULL;
+
+	(void)json_object_set_new(out, "loop", process_report(0, mode));
+	if (row == NULL)
+		return out;
+	neap_json_set_int(row, "landlock", neap_hand_landlock(hand));
+	(void)json_object_set_new(out, "hand", row);
+	return out;
 }

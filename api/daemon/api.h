@@ -12,6 +12,8 @@
 
 struct event_base;
 struct neap_daemon_api;
+struct neap_daemon_controllers;
+struct neap_scheduler;
 struct neap_decide_more;
 struct neap_purse;
 struct neap_reserve_matcher;
@@ -56,5 +58,19 @@ void neap_daemon_api_free(struct neap_daemon_api *api);
 /* `neapd --new-store`: sets the store of a folder aside, whose neapd must have ended. The
  * exit status. */
 int neap_daemon_api_new_store(const char *data_dir);
+
+/* --- scheduler and controllers: what works on the objects by itself --- */
+
+/* Those of config->roles, on what the client shows, which outlives them. After an error
+ * *ret is to be freed all the same. */
+int neap_daemon_controllers_start(const struct neap_daemon_api_config *config,
+				  struct neap_client *client,
+				  struct neap_daemon_controllers **ret,
+				  struct neap_error *err);
+/* NULL without the role. */
+struct neap_scheduler *
+neap_daemon_controllers_scheduler(const struct neap_daemon_controllers *controllers);
+/* Before the client ends. NULL is fine. */
+void neap_daemon_controllers_free(struct neap_daemon_controllers *controllers);
 
 #endif

@@ -2,16 +2,10 @@
  *
  * What the control API needs from the daemon, as tables of functions: the node, the token
  * and, for the cluster view, the scheduler of this neapd and the store. */
-#include "api/daemon/control_node.h"
+#include "api/daemon/roles.h"
 
-#include "api/control/audit.h"
 #include "api/control/control.h"
-#include "api/control/look.h"
-#include "api/control/metrics.h"
-#include "api/control/policies.h"
 #include "api/daemon/api.h"
-#include "api/daemon/controllers.h"
-#include "api/daemon/role_policies.h"
 #include "api/daemon/role_remote.h"
 #include "api/daemon/start.h"
 #include "api/schedule/view.h"

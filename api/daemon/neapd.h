@@ -8,18 +8,13 @@
 #include <stdio.h>
 
 #include "api/daemon/api.h"
-#include "api/daemon/clock.h"
-#include "api/daemon/control_node.h"
-#include "api/daemon/role_node.h"
-#include "api/daemon/role_pods.h"
-#include "api/daemon/role_policies.h"
 #include "api/daemon/role_remote.h"
-#include "api/daemon/role_scheduler.h"
-#include "api/daemon/role_server.h"
+#include "api/daemon/roles.h"
 #include "api/daemon/service_status.h"
 
-struct neap_daemon_controllers;
-struct neap_daemon_extender;
+struct neap_clocks {
+	int64_t mono_usec, boot_usec, real_usec;
+};
 
 struct neap_ticks {
 	struct event *timer;
@@ -56,5 +51,12 @@ void neap_banner_print(FILE *out, const struct neap_role_node *role,
 /* Starts ticks, the hand's socket and signals. */
 int neap_daemon_events_start(struct neap_daemon *daemon, struct neap_error *err);
 void neap_daemon_events_free(struct neap_daemon *daemon);
+struct neap_clocks neap_clocks_now(void);
+/* Describes what happened between two readings in one sentence: the machine was
+ * suspended, neapd was stopped or starved, or someone set the wall clock. Returns the log
+ * level, or -1 when there is nothing to report. late_usec: how late the second reading
+ * is. */
+int neap_clocks_compare(const struct neap_clocks *before, const struct neap_clocks *now,
+			int64_t late_usec, char *buf, size_t size);
 
 #endif

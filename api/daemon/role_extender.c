@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/daemon/role_extender.h"
+#include "api/daemon/roles.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/daemon/role_pods.h"
+#include "api/daemon/roles.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "api/daemon/role_policies.h"
+#include "api/daemon/roles.h"
 #include "api/daemon/start.h"
 #include "engine/base/file.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/daemon/role_scheduler.h"
+#include "api/daemon/roles.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 
 #include "api/client/events.h"
 #include "api/daemon/api.h"
-#include "api/daemon/role_policies.h"
 #include "api/schedule/config.h"
 #include "api/schedule/policies.h"
 #include "api/schedule/policies_reserve.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/daemon/role_server.h"
+#include "api/daemon/roles.h"
 
 #include <stdio.h>
 #include <string.h>

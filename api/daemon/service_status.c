@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/daemon/role_node.h"
-#include "api/daemon/role_policies.h"
+#include "api/daemon/roles.h"
 #include "engine/base/clock.h"
 
 static size_t add_policies(struct neap_registry *registry, char *text, size_t size,

@@ -50,29 +50,6 @@ int neap_stuck_start(const struct neap_config *config, struct neap_live *live,
 /* Adds a line to that file, from the watchdog's signal handler. neapd ends after it. */
 void neap_stuck_note(const char *label);
 
-/* For SIGHUP: reads the command line and its file again. Settings that a running daemon
- * can change go into config; others are named in the log. Wrong settings change
- * nothing. */
-void neap_reload(struct neap_process *process, struct neap_live *live);
-
-/* Finds neap's own group and the kubelet's, if there is one. Returns their number. */
-int neap_trees_find(const struct neap_config *config, const struct neap_cgroup *cgroup,
-		    struct neap_tree trees[NEAP_TREES_MAX]);
-/* Whether neapd still looks for the kubelet's group. */
-bool neap_finds_kubelet(const struct neap_config *config, int tree_count);
-/* Writes --kubelet-dir into buf; for auto, the folder of the running kubelet. Needs root,
- * to resolve a relative path of that process. */
-void neap_kubelet_dir_find(const struct neap_config *config, char *buf, size_t size);
-/* Logs a warning when a kubelet that came after the start uses another folder than
- * dir. */
-void neap_kubelet_dir_tell(const struct neap_config *config, const char *dir,
-			   const struct neap_log *log);
-/* How paths of host applications are built on this machine. */
-enum neap_cgroup_driver neap_host_driver(const struct neap_tree *trees, int tree_count);
-int neap_hand_config_fill(const struct neap_config *config,
-			  const struct neap_cgroup *cgroup, const struct neap_tree *trees,
-			  int tree_count, const struct neap_log *log,
-			  struct neap_hand_config *ret, struct neap_error *err);
 /* Privileges of both processes, as the kernel reports them: {"loop": {"uid",
  * "capabilities": [names], "seccomp": "on"|"log"|"off", "no_new_privs"}, "hand": the same
  * and "landlock": version}. hand NULL: without it. Returns NULL without memory. */

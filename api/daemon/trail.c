@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "api/daemon/api.h"
-#include "api/daemon/role_server.h"
+#include "api/daemon/roles.h"
 #include "api/kube/request/trail.h"
 #include "engine/base/clock.h"
 #include "engine/base/file.h"

@@ -212,13 +212,11 @@ static void check_head(struct judge *judge)
 static int set_json(struct neap_policy *policy, const char *name, json_t *value,
 		    struct neap_error *err)
 {
-	json_t *one = json_object();
-	int rc = one && json_object_set(one, name, value) == 0
-			 ? neap_policy_set_params(policy, one, err)
-			 : neap_error_nomem(err);
+	neap_auto_json json_t *one = json_object();
 
-	json_decref(one);
-	return rc;
+	return one && json_object_set(one, name, value) == 0
+		       ? neap_policy_set_params(policy, one, err)
+		       : neap_error_nomem(err);
 }
 
 static void refuse_param(struct judge *judge, const char *by, const char *name,

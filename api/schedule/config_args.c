@@ -123,7 +123,7 @@ static int read_one(struct config_reader *reader, const char *plugin, const json
 {
 	bool is_load = strcmp(plugin, "LoadAwareScheduling") == 0;
 	bool is_cpus = strcmp(plugin, "NodeNUMAResource") == 0;
-	json_t *copy = strip(reader, args, plugin, path, err);
+	neap_auto_json json_t *copy = strip(reader, args, plugin, path, err);
 	int failed;
 
 	if (!copy)
@@ -141,7 +141,6 @@ static int read_one(struct config_reader *reader, const char *plugin, const json
 		if (failed < 0)
 			failed = config_wrong(reader, err, path);
 	}
-	json_decref(copy);
 	return failed;
 }
 

@@ -191,13 +191,14 @@ static int enable(struct plugins *plugins, const struct place *place, const char
 static int read_item(struct plugins *plugins, const struct place *place,
 		     const json_t *json, bool enables, struct neap_error *err)
 {
-	static const char *const names[] = {"name", "weight", NULL};
 	const char *name = "";
 	int64_t weight = 0;
+	const struct neap_member rows[] = {
+		{"name", NEAP_MEMBER_TEXT, &name},
+		{"weight", NEAP_MEMBER_INT, &weight, 0, 1000000},
+		{NULL}};
 
-	if (neap_members_check(json, names, err) < 0 ||
-	    neap_members_text(json, "name", &name, err) < 0 ||
-	    neap_members_int(json, "weight", 0, 1000000, &weight, err) < 0)
+	if (neap_members_read(json, rows, err) < 0)
 		return config_wrong(plugins->reader, err, place->path);
 	if (!*name)
 		return config_refuse(plugins->reader, err, place->path,

@@ -7,7 +7,7 @@
 #ifndef NEAP_API_SCHEDULE_POLICIES_H
 #define NEAP_API_SCHEDULE_POLICIES_H
 
-#include "engine/decide/plugin_filters.h"
+#include "engine/decide/decide.h"
 #include "engine/log/log.h"
 
 struct neap_purse;

@@ -10,7 +10,7 @@
 #include "api/client/client.h"
 #include "api/schedule/schedule_priv.h"
 #include "engine/base/mem.h"
-#include "engine/decide/takeover.h"
+#include "engine/decide/decide.h"
 #include "engine/reserve/life.h"
 
 bool scheduler_wants_stand(const struct neap_scheduler *scheduler,

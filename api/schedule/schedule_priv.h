@@ -8,7 +8,6 @@
 #include "api/schedule/schedule.h"
 #include "api/schedule/view.h"
 #include "engine/cluster/cluster.h"
-#include "engine/decide/claim.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/queue.h"
 #include "engine/log/log.h"

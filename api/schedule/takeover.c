@@ -73,15 +73,13 @@ static bool is_there(const struct bind *bind)
 {
 	const struct neap_object *newest = neap_client_newest(
 		bind->scheduler->client, RESERVATIONS, "", bind->key + 1);
-	json_t *tree = newest && strcmp(newest->uid, bind->uid) == 0
-			       ? neap_object_tree(newest)
-			       : NULL;
+	neap_auto_json json_t *tree = newest && strcmp(newest->uid, bind->uid) == 0
+					      ? neap_object_tree(newest)
+					      : NULL;
 	const char *node = json_string_value(
 		json_object_get(json_object_get(tree, "status"), "nodeName"));
-	bool is_it = node && strcmp(node, bind->node) == 0;
 
-	json_decref(tree);
-	return is_it;
+	return node && strcmp(node, bind->node) == 0;
 }
 
 void scheduler_not_placed(struct bind *bind, const struct neap_client_failure *failure)
@@ -138,14 +136,12 @@ static void told(void *arg, struct neap_object *object,
 /* NULL: none, or without memory. To be freed. */
 static char *says(const struct neap_object *object)
 {
-	json_t *tree = neap_object_tree(object);
+	neap_auto_json json_t *tree = neap_object_tree(object);
 	const char *text = json_string_value(json_object_get(
 		json_object_get(json_object_get(tree, "metadata"), "annotations"),
 		NEAP_KEY_RESERVATION_ALLOCATED));
-	char *copy = text ? neap_strdup(text) : NULL;
 
-	json_decref(tree);
-	return copy;
+	return text ? neap_strdup(text) : NULL;
 }
 
 static bool says_the_same(const struct neap_object *a, const struct neap_object *b)

@@ -178,7 +178,7 @@ static bool read_raw(const struct neap_load_args *args, struct neap_cluster_node
 {
 	int64_t *raw = neap_arena_array(&node->arena, args->count, sizeof(*raw));
 	json_error_t where;
-	json_t *map = NULL;
+	neap_auto_json json_t *map = NULL;
 	int ret;
 
 	if (!raw)
@@ -190,7 +190,6 @@ static bool read_raw(const struct neap_load_args *args, struct neap_cluster_node
 		raw[i] = -1;
 	if (neap_load_vector(args, map, raw))
 		node->load_raw = raw;
-	json_decref(map);
 	return true;
 }
 

@@ -133,7 +133,7 @@ void neap_cluster_free_budgets(struct neap_cluster *cluster)
 
 static int read_budget(struct neap_cluster_budget *budget, struct neap_error *err)
 {
-	json_t *tree = neap_object_tree(budget->object);
+	neap_auto_json json_t *tree = neap_object_tree(budget->object);
 	const json_t *status = json_object_get(tree, "status");
 	const json_t *selector =
 		json_object_get(json_object_get(tree, "spec"), "selector");
@@ -147,7 +147,6 @@ static int read_budget(struct neap_cluster_budget *budget, struct neap_error *er
 	if (json_object_size(json_object_get(selector, "matchLabels")) ||
 	    json_array_size(json_object_get(selector, "matchExpressions")))
 		ret = neap_selector_parse(selector, &budget->selector, err);
-	json_decref(tree);
 	return ret == -NEAP_ENOMEM ? ret : 0;
 }
 

@@ -41,7 +41,7 @@ void neap_cluster_free_volumes(struct neap_cluster *cluster)
 
 static int read_volume(struct neap_volume *volume, struct neap_error *err)
 {
-	json_t *tree = neap_object_tree(volume->object);
+	neap_auto_json json_t *tree = neap_object_tree(volume->object);
 	const json_t *spec = json_object_get(tree, "spec");
 	const json_t *ref = json_object_get(spec, "claimRef");
 	const json_t *affinity = json_object_get(spec, "nodeAffinity");
@@ -62,7 +62,6 @@ static int read_volume(struct neap_volume *volume, struct neap_error *err)
 				      &volume->arena, err);
 	if (ret < 0 && ret != -NEAP_ENOMEM)
 		volume->affinity.count = 0;
-	json_decref(tree);
 	return volume->arena.failed || ret == -NEAP_ENOMEM ? neap_error_nomem(err) : 0;
 }
 
@@ -116,7 +115,7 @@ static const json_t *find_controller(const json_t *tree)
 
 static int read_claim(struct neap_volume_claim *claim, struct neap_error *err)
 {
-	json_t *tree = neap_object_tree(claim->object);
+	neap_auto_json json_t *tree = neap_object_tree(claim->object);
 	const json_t *spec = json_object_get(tree, "spec");
 	const json_t *modes = json_object_get(spec, "accessModes");
 
@@ -133,7 +132,6 @@ static int read_claim(struct neap_volume_claim *claim, struct neap_error *err)
 
 		claim->is_of_one_pod |= mode && strcmp(mode, "ReadWriteOncePod") == 0;
 	}
-	json_decref(tree);
 	return claim->arena.failed ? neap_error_nomem(err) : 0;
 }
 

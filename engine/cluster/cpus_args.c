@@ -27,19 +27,17 @@ struct strategy {
 
 static int read_weight(struct strategy *ret, const json_t *json, struct neap_error *err)
 {
-	static const char *const names[] = {"name", "weight", NULL};
 	const char *name = "";
-	int failed = neap_members_check(json, names, err);
 	int64_t weight = 1;
+	const struct neap_member rows[] = {{"name", NEAP_MEMBER_TEXT, &name},
+					   {"weight", NEAP_MEMBER_INT, &weight, 1, 100},
+					   {NULL}};
+	int failed = neap_members_read(json, rows, err);
 
-	if (failed == 0)
-		failed = neap_members_text(json, "name", &name, err);
 	if (failed == 0 && (!*name || strlen(name) >= NEAP_CPUS_NAME ||
 			    neap_label_check_key(name, NULL) < 0))
 		failed = neap_error_field(err, NEAP_EINVAL, "name",
 					  "'%.60s' is no name of a resource", name);
-	if (failed == 0)
-		failed = neap_members_int(json, "weight", 1, 100, &weight, err);
 	for (size_t i = 0; failed == 0 && i < ret->count; i++)
 		if (strcmp(ret->names[i], name) == 0)
 			failed = neap_error_field(err, NEAP_EINVAL, "name",
@@ -54,19 +52,18 @@ static int read_weight(struct strategy *ret, const json_t *json, struct neap_err
 static int read_strategy(struct strategy *ret, const json_t *args, const char *field,
 			 struct neap_error *err)
 {
-	static const char *const names[] = {"type", "resources", NULL};
 	static const char *const types[] = {"LeastAllocated", "MostAllocated", NULL};
 	const json_t *json = NULL, *list = NULL;
 	int type = 0, failed = neap_members_object(args, field, &json, err);
+	const struct neap_member rows[] = {
+		{"type", NEAP_MEMBER_CHOICE, &type, .choices = types},
+		{"resources", NEAP_MEMBER_LIST, &list,
+		 .max = NEAP_ARRAY_LEN(ret->weights)},
+		{NULL}};
 
 	if (failed < 0 || !json)
 		return failed;
-	failed = neap_members_check(json, names, err);
-	if (failed == 0)
-		failed = neap_members_choice(json, "type", types, &type, err);
-	if (failed == 0)
-		failed = neap_members_list(json, "resources",
-					   NEAP_ARRAY_LEN(ret->weights), &list, err);
+	failed = neap_members_read(json, rows, err);
 	for (size_t i = 0; failed == 0 && i < json_array_size(list); i++) {
 		failed = read_weight(ret, json_array_get(list, i), err);
 		if (failed < 0)

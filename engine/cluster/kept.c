@@ -47,7 +47,7 @@ bool neap_pod_keep(struct neap_pod *pod, const char *name, const char *uid,
 static bool read_reservation(struct neap_pod *pod, const char *text)
 {
 	json_error_t where;
-	json_t *json = NULL;
+	neap_auto_json json_t *json = NULL;
 	const char *uid;
 	int ret;
 
@@ -57,7 +57,6 @@ static bool read_reservation(struct neap_pod *pod, const char *text)
 	uid = ret == 0 ? neap_json_text(json, "uid") : "";
 	if (*uid)
 		pod->reservation = neap_arena_strdup(&pod->arena, uid);
-	json_decref(json);
 	return ret != -NEAP_ENOMEM && !pod->arena.failed;
 }
 

@@ -111,35 +111,6 @@ static int read_map(const struct neap_load_args *args, const json_t *json,
 	return 0;
 }
 
-static int read_whole(const json_t *json, const char *field, int64_t max, int64_t *ret,
-		      struct neap_error *err)
-{
-	const json_t *value = json_object_get(json, field);
-	json_int_t number = json_integer_value(value);
-
-	if (!value || json_is_null(value))
-		return 0;
-	if (!json_is_integer(value) || number < 0 || number > max)
-		return neap_error_field(err, NEAP_EINVAL, field,
-					"must be a whole number from 0 to %lld",
-					(long long)max);
-	*ret = number;
-	return 0;
-}
-
-static int read_flag(const json_t *json, const char *field, bool *ret,
-		     struct neap_error *err)
-{
-	const json_t *value = json_object_get(json, field);
-
-	if (!value || json_is_null(value))
-		return 0;
-	if (!json_is_boolean(value))
-		return neap_error_field(err, NEAP_EINVAL, field, "must be true or false");
-	*ret = json_is_true(value);
-	return 0;
-}
-
 static int read_which(const json_t *json, const char *type, const char *duration,
 		      struct neap_load_which *ret, struct neap_error *err)
 {
@@ -202,7 +173,7 @@ int neap_load_limits_put(const struct neap_load_args *args, const char *annotati
 			 struct neap_load_limits *limits)
 {
 	json_error_t where;
-	json_t *json = NULL;
+	neap_auto_json json_t *json = NULL;
 	int ret = neap_json_parse(annotation, strlen(annotation), JSON_REJECT_DUPLICATES,
 				  &json, &where);
 
@@ -210,7 +181,6 @@ int neap_load_limits_put(const struct neap_load_args *args, const char *annotati
 		return ret == -NEAP_ENOMEM ? ret : 0;
 	ret = json_is_object(json) &&
 	      read_limits(args, json, "aggregatedUsage", INT32_MAX, limits, NULL) == 0;
-	json_decref(json);
 	return ret;
 }
 
@@ -249,38 +219,11 @@ static int add_names(struct neap_load_args *args, const json_t *json,
 	return ret;
 }
 
-static int read_times(struct neap_load_args *args, const json_t *json,
-		      struct neap_error *err)
-{
-	int64_t expiry = 180, scheduled = -1, initialized = -1;
-	int ret = read_whole(json, "nodeMetricExpirationSeconds", SECONDS_MAX, &expiry,
-			     err);
-
-	if (ret == 0)
-		ret = read_whole(json, "estimatedSecondsAfterPodScheduled", SECONDS_MAX,
-				 &scheduled, err);
-	if (ret == 0)
-		ret = read_whole(json, "estimatedSecondsAfterInitialized", SECONDS_MAX,
-				 &initialized, err);
-	if (ret == 0 && !expiry)
-		ret = neap_error_field(err, NEAP_EINVAL, "nodeMetricExpirationSeconds",
-				       "must be more than 0");
-	if (ret < 0)
-		return ret;
-	args->expiry_usec = expiry * 1000000;
-	args->after_scheduled_usec = scheduled < 0 ? -1 : scheduled * 1000000;
-	args->after_initialized_usec = initialized < 0 ? -1 : initialized * 1000000;
-	return 0;
-}
-
 static int read_weights(struct neap_load_args *args, const json_t *json,
 			struct neap_error *err)
 {
-	int ret = read_whole(json, "dominantResourceWeight", 100, &args->dominant_weight,
-			     err);
+	int ret = read_map(args, json, "resourceWeights", 1, 100, args->weights, err);
 
-	if (ret == 0)
-		ret = read_map(args, json, "resourceWeights", 1, 100, args->weights, err);
 	fill_factors(args);
 	if (ret == 0)
 		ret = read_map(args, json, "estimatedScalingFactors", 0, INT32_MAX,
@@ -299,9 +242,30 @@ static int read_weights(struct neap_load_args *args, const json_t *json,
 	return 0;
 }
 
+static int64_t usec_of(int64_t seconds)
+{
+	return seconds < 0 ? -1 : seconds * 1000000;
+}
+
 int neap_load_args_read(struct neap_load_args *ret, const json_t *json,
 			struct neap_error *err)
 {
+	int64_t expiry = 180, scheduled = -1, initialized = -1;
+	const struct neap_member rows[] = {
+		{"nodeMetricExpirationSeconds", NEAP_MEMBER_INT, &expiry, 0, SECONDS_MAX},
+		{"estimatedSecondsAfterPodScheduled", NEAP_MEMBER_INT, &scheduled, 0,
+		 SECONDS_MAX},
+		{"estimatedSecondsAfterInitialized", NEAP_MEMBER_INT, &initialized, 0,
+		 SECONDS_MAX},
+		{"dominantResourceWeight", NEAP_MEMBER_INT, &ret->dominant_weight, 0,
+		 100},
+		{"filterExpiredNodeMetrics", NEAP_MEMBER_BOOL, &ret->filters_expired},
+		{"enableScheduleWhenNodeMetricsExpired", NEAP_MEMBER_BOOL,
+		 &ret->passes_expired},
+		{"prodUsageIncludeSys", NEAP_MEMBER_BOOL, &ret->includes_system},
+		{"scoreAccordingProdUsage", NEAP_MEMBER_BOOL, &ret->scores_prod},
+		{"allowCustomizeEstimation", NEAP_MEMBER_BOOL, &ret->may_customize},
+		{NULL}};
 	const char *estimator = neap_json_text(json, "estimator");
 	int failed;
 
@@ -312,28 +276,19 @@ int neap_load_args_read(struct neap_load_args *ret, const json_t *json,
 					"there is only defaultEstimator");
 	failed = add_names(ret, json, err);
 	if (failed == 0)
-		failed = read_times(ret, json, err);
+		failed = neap_members_take(json, rows, err);
+	if (failed == 0 && !expiry)
+		failed = neap_error_field(err, NEAP_EINVAL, "nodeMetricExpirationSeconds",
+					  "must be more than 0");
 	if (failed == 0)
 		failed = read_weights(ret, json, err);
-	if (failed == 0)
-		failed = read_flag(json, "filterExpiredNodeMetrics",
-				   &ret->filters_expired, err);
-	if (failed == 0)
-		failed = read_flag(json, "enableScheduleWhenNodeMetricsExpired",
-				   &ret->passes_expired, err);
-	if (failed == 0)
-		failed = read_flag(json, "prodUsageIncludeSys", &ret->includes_system,
-				   err);
-	if (failed == 0)
-		failed = read_flag(json, "scoreAccordingProdUsage", &ret->scores_prod,
-				   err);
-	if (failed == 0)
-		failed = read_flag(json, "allowCustomizeEstimation", &ret->may_customize,
-				   err);
 	if (failed == 0)
 		failed = read_which(json_object_get(json, "aggregated"),
 				    "scoreAggregationType", "scoreAggregatedDuration",
 				    &ret->scored, err);
+	ret->expiry_usec = usec_of(expiry);
+	ret->after_scheduled_usec = usec_of(scheduled);
+	ret->after_initialized_usec = usec_of(initialized);
 	set(ret, ret->limits.usage, "cpu", 65);
 	set(ret, ret->limits.usage, "memory", 95);
 	if (failed == 0)

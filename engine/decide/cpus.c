@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "engine/decide/decide.h"
 #include "engine/decide/decide_priv.h"
-#include "engine/decide/takeover.h"
 
 bool neap_cpu_concerns(const struct neap_pod *pod)
 {

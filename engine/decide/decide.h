@@ -9,6 +9,11 @@
 
 #include "engine/base/buf.h"
 #include "engine/cluster/cluster.h"
+#include "engine/cluster/cpus.h"
+
+struct neap_cpu_kept;
+struct neap_cycle;
+struct neap_kept;
 
 /* Most points of a node in one score. */
 #define NEAP_SCORE_MAX 100
@@ -184,5 +189,98 @@ bool neap_decide_is_spared(const struct neap_pod *pod);
  * preemption. */
 int neap_decide_preempt(struct neap_decide *decide, struct neap_pod *pod,
 			struct neap_victims *ret, struct neap_error *err);
+
+/* --- filters and scores of others --- */
+
+/* The interface for plugin filters and scores, which run after those of the tables
+ * (policies implement it). They run inside a decision and must not change the cluster.
+ * The implementation bounds its own time. */
+
+struct neap_decide_more {
+	void *arg;
+	/* Starts a decision about pod in a settled cluster; earlier answers are
+	 * forgotten. Returns true when there are filters. */
+	bool (*begin)(void *arg, struct neap_cluster *cluster, const struct neap_pod *pod,
+		      int64_t now_usec);
+	/* Decides for rows that all other filters accepted: ret[i] is 0 or a reason.
+	 * Returns false when every answer of this decision is void and all rows must be
+	 * asked again (fewer times than there are filters). is_trial: nodes are as they
+	 * would be without some pods; false then means a refusal. */
+	bool (*filter)(void *arg, const uint32_t *rows, size_t count, bool is_trial,
+		       uint32_t *ret);
+	/* Returns the text of a reason (1 to NEAP_MORE_REASONS_MAX), as it appears after
+	 * the number of nodes. Borrowed until the next decision. */
+	const char *(*reason)(void *arg, uint32_t reason);
+	/* Returns the name of the filter that gave the reason; borrowed until the next
+	 * decision. */
+	const char *(*reason_from)(void *arg, uint32_t reason);
+	const char *(*score_from)(void *arg, size_t index);
+	/* Computes score number index for the rows, 0 to NEAP_SCORE_MAX. Returns its
+	 * weight; 0 when it does not apply (ret is not written); -1 when there is no such
+	 * score. */
+	int (*score)(void *arg, size_t index, const uint32_t *rows, size_t count,
+		     int64_t *ret);
+};
+
+/* Distinct reasons of one decision. */
+#define NEAP_MORE_REASONS_MAX 1024
+
+/* --- claims --- */
+
+/* What a pod is given on its chosen node: CPUs and NUMA nodes. The cluster must not
+ * change between the choice and neap_cluster_assume_with. */
+
+/* Returns 1 with *ret, which the caller frees; 0 with *ret NULL when the pod gets nothing
+ * of that kind. -NEAP_ENOFIT with the text that people see: only a preferred policy fails
+ * here for the first time, and neap_decide_wakes then takes it into account;
+ * -NEAP_EINVAL: the pod's annotations; -NEAP_ENOMEM. */
+int neap_decide_claim(struct neap_decide *decide, const struct neap_pod *pod,
+		      uint32_t row, struct neap_claim **ret, struct neap_error *err);
+/* Returns the full text of the last claim's refusal; *err holds only its beginning.
+ * Borrowed until the next claim or decision. */
+const char *neap_decide_claim_why(struct neap_decide *decide,
+				  const struct neap_error *err);
+/* For a node that someone else chose, perhaps a while ago. Returns 1 when the node still
+ * has the pod's amounts, counting what is reserved for the pod and not what is reserved
+ * for others; 0 when not; errors as in neap_decide_claim. */
+int neap_decide_has_room(struct neap_decide *decide, const struct neap_pod *pod,
+			 uint32_t row, struct neap_error *err);
+/* Like neap_decide_claim for CPUs and NUMA nodes only, taking from reserved ones first;
+ * kept NULL: none are reserved. */
+int neap_claim_cpus(struct neap_decide *decide, const struct neap_pod *pod, uint32_t row,
+		    const struct neap_cpu_kept *kept, struct neap_claim **ret,
+		    struct neap_error *err);
+/* The same where reservations exist. */
+int neap_claim_kept(struct neap_decide *decide, const struct neap_pod *pod, uint32_t row,
+		    struct neap_claim **ret, struct neap_error *err);
+/* The same for a Reservation and the pods that it takes over. */
+int neap_claim_takeover(struct neap_decide *decide, const struct neap_pod *stand,
+			uint32_t row, struct neap_claim **ret, struct neap_error *err);
+void neap_claim_free(struct neap_claim *claim); /* NULL is fine */
+/* Returns the annotations to write with the binding, as an object: resource-status;
+ * resource-spec where it is missing or Default; reservation-allocated; null removes an
+ * outdated resource-status. claim may be NULL. NULL without memory. */
+json_t *neap_claim_annotations(const struct neap_pod *pod,
+			       const struct neap_claim *claim);
+
+/* --- takeover.c --- */
+
+/* Reservations that take over running pods, or wait until these leave
+ * (spec.preAllocation). */
+
+/* After a decision without a node, for a Reservation that may wait: returns the row where
+ * it would fit if the pods there left, with the least in the way. Returns 1; 0 when there
+ * is none or it does not wait; -NEAP_ENOMEM. */
+int neap_decide_wait(struct neap_decide *decide, const struct neap_pod *stand,
+		     uint32_t *ret_row, struct neap_error *err);
+
+/* --- within a decision --- */
+
+/* Returns whether the Reservation being placed takes pods over; rows then need no free
+ * room. */
+bool neap_kept_takes_over(const struct neap_kept *kept);
+/* reasons: one per line. */
+bool neap_takeover_fits(struct neap_cycle *cycle, uint32_t row, struct neap_buf *reasons);
+int64_t neap_takeover_score(struct neap_cycle *cycle, uint32_t row);
 
 #endif

@@ -9,7 +9,6 @@
 #include "engine/decide/cpus.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/load.h"
-#include "engine/decide/plugin_filters.h"
 #include "engine/decide/reserve_lift.h"
 #include "engine/decide/settings.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Calls the plugin filters and scores. */
-#include "engine/decide/plugin_filters.h"
+#include "engine/decide/decide.h"
 
 #include "engine/decide/decide_priv.h"
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Lifting placeholders, computing the room, choosing a reservation. */
-#include "engine/decide/reserve_lift.h"
+#include "engine/decide/decide_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "engine/decide/decide_priv.h"
 
 bool neap_kept_is_required(const struct neap_kept *kept)
 {

@@ -37,19 +37,18 @@ static int read_resource(struct neap_settings *settings,
 			 struct neap_settings_resources *ret, const json_t *json,
 			 int64_t weight_max, struct neap_error *err)
 {
-	static const char *const names[] = {"name", "weight", NULL};
 	struct neap_settings_resource *row = &ret->of[ret->count];
 	const char *name = "";
-	int failed = neap_members_check(json, names, err);
+	const struct neap_member rows[] = {
+		{"name", NEAP_MEMBER_TEXT, &name},
+		{"weight", NEAP_MEMBER_INT, &row->weight, 1, weight_max},
+		{NULL}};
+	int failed;
 
 	row->weight = 1;
-	if (failed == 0)
-		failed = neap_members_text(json, "name", &name, err);
+	failed = neap_members_read(json, rows, err);
 	if (failed == 0)
 		failed = check_name(name, err);
-	if (failed == 0)
-		failed = neap_members_int(json, "weight", 1, weight_max, &row->weight,
-					  err);
 	for (size_t i = 0; failed == 0 && i < ret->count; i++)
 		if (strcmp(ret->of[i].name, name) == 0)
 			failed = neap_error_field(err, NEAP_EINVAL, "name",
@@ -65,19 +64,15 @@ static int read_resource(struct neap_settings *settings,
 
 /* An empty list is as a missing one: the default stays. */
 static int read_resources(struct neap_settings *settings,
-			  struct neap_settings_resources *ret, const json_t *json,
+			  struct neap_settings_resources *ret, const json_t *list,
 			  int64_t weight_max, struct neap_error *err)
 {
-	const json_t *list = NULL;
-	int failed =
-		neap_members_list(json, "resources", NEAP_SETTINGS_ITEMS_MAX, &list, err);
-
-	if (failed < 0 || !json_array_size(list))
-		return failed;
-	ret->count = 0;
+	if (json_array_size(list) > 0)
+		ret->count = 0;
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		failed = read_resource(settings, ret, json_array_get(list, i), weight_max,
-				       err);
+		int failed = read_resource(settings, ret, json_array_get(list, i),
+					   weight_max, err);
+
 		if (failed < 0) {
 			(void)neap_error_infield(err, "resources[%zu]", i);
 			return failed;
@@ -91,24 +86,24 @@ static int read_resources(struct neap_settings *settings,
 static int read_strategy(struct neap_settings *settings, const json_t *args,
 			 struct neap_error *err)
 {
-	static const char *const names[] = {"type", "resources",
-					    "requestedToCapacityRatio", NULL};
 	static const char *const types[] = {"LeastAllocated", "MostAllocated", NULL};
-	const json_t *json = NULL;
+	const json_t *json = NULL, *list = NULL, *ratio = NULL;
 	int type = 0, failed = neap_members_object(args, "scoringStrategy", &json, err);
+	const struct neap_member rows[] = {
+		{"type", NEAP_MEMBER_CHOICE, &type, .choices = types},
+		{"resources", NEAP_MEMBER_LIST, &list, .max = NEAP_SETTINGS_ITEMS_MAX},
+		{"requestedToCapacityRatio", NEAP_MEMBER_OBJECT, &ratio},
+		{NULL}};
 
 	if (failed < 0 || !json)
 		return failed;
-	failed = neap_members_check(json, names, err);
-	if (failed == 0)
-		failed = neap_members_choice(json, "type", types, &type, err);
-	if (failed == 0 &&
-	    json_object_size(json_object_get(json, "requestedToCapacityRatio")) > 0)
+	failed = neap_members_read(json, rows, err);
+	if (failed == 0 && json_object_size(ratio) > 0)
 		failed = neap_error_field(
 			err, NEAP_EINVAL, "requestedToCapacityRatio",
 			"there are LeastAllocated and MostAllocated only");
 	if (failed == 0)
-		failed = read_resources(settings, &settings->fit, json, 100, err);
+		failed = read_resources(settings, &settings->fit, list, 100, err);
 	if (failed < 0) {
 		(void)neap_error_infield(err, "scoringStrategy");
 		return failed;
@@ -167,12 +162,15 @@ static int read_fit(struct neap_settings *settings, const json_t *args,
 static int read_balance(struct neap_settings *settings, const json_t *args,
 			struct neap_error *err)
 {
-	static const char *const names[] = {"resources", NULL};
-	int failed = neap_members_check(args, names, err);
+	const json_t *list = NULL;
+	const struct neap_member rows[] = {
+		{"resources", NEAP_MEMBER_LIST, &list, .max = NEAP_SETTINGS_ITEMS_MAX},
+		{NULL}};
+	int failed = neap_members_read(args, rows, err);
 
 	/* Shares are compared with each other: a weight would mean nothing. */
 	return failed < 0 ? failed
-			  : read_resources(settings, &settings->balance, args, 1, err);
+			  : read_resources(settings, &settings->balance, list, 1, err);
 }
 
 /* --- affinities --- */
@@ -180,17 +178,13 @@ static int read_balance(struct neap_settings *settings, const json_t *args,
 static int read_near(struct neap_settings *settings, const json_t *args,
 		     struct neap_error *err)
 {
-	static const char *const names[] = {"hardPodAffinityWeight",
-					    "ignorePreferredTermsOfExistingPods", NULL};
-	int failed = neap_members_check(args, names, err);
+	const struct neap_member rows[] = {{"hardPodAffinityWeight", NEAP_MEMBER_INT,
+					    &settings->required_weight, 0, 100},
+					   {"ignorePreferredTermsOfExistingPods",
+					    NEAP_MEMBER_BOOL, &settings->ignores_wishes},
+					   {NULL}};
 
-	if (failed == 0)
-		failed = neap_members_int(args, "hardPodAffinityWeight", 0, 100,
-					  &settings->required_weight, err);
-	if (failed == 0)
-		failed = neap_members_bool(args, "ignorePreferredTermsOfExistingPods",
-					   &settings->ignores_wishes, err);
-	return failed;
+	return neap_members_read(args, rows, err);
 }
 
 static int check_term(const json_t *json, struct neap_error *err)
@@ -246,18 +240,16 @@ static int read_added_terms(struct neap_settings *settings, const json_t *affini
 static int read_added_wish(struct neap_settings *settings, struct neap_preferred *ret,
 			   const json_t *json, struct neap_error *err)
 {
-	static const char *const names[] = {"weight", "preference", NULL};
 	const json_t *term = NULL;
 	int64_t weight = 0;
-	int failed = neap_members_check(json, names, err);
+	const struct neap_member rows[] = {{"weight", NEAP_MEMBER_INT, &weight, 1, 100},
+					   {"preference", NEAP_MEMBER_OBJECT, &term},
+					   {NULL}};
+	int failed = neap_members_read(json, rows, err);
 
-	if (failed == 0)
-		failed = neap_members_int(json, "weight", 1, 100, &weight, err);
 	if (failed == 0 && !weight)
 		failed = neap_error_field(err, NEAP_EINVAL, "weight",
 					  "must be a whole number from 1 to 100");
-	if (failed == 0)
-		failed = neap_members_object(json, "preference", &term, err);
 	if (failed == 0 && !term)
 		failed = neap_error_field(err, NEAP_EINVAL, "preference", "is missing");
 	if (failed == 0) {
@@ -323,40 +315,40 @@ static int read_node_affinity(struct neap_settings *settings, const json_t *args
 static int read_spread(struct neap_settings *settings, const json_t *args,
 		       struct neap_error *err)
 {
-	static const char *const names[] = {"defaultConstraints", "defaultingType", NULL};
 	static const char *const types[] = {"List", NULL};
 	const json_t *list = NULL;
-	int type = 0, failed = neap_members_check(args, names, err);
+	int type = 0;
+	const struct neap_member rows[] = {
+		{"defaultConstraints", NEAP_MEMBER_LIST, &list},
+		{"defaultingType", NEAP_MEMBER_CHOICE, &type, .choices = types},
+		{NULL}};
 
 	(void)settings;
-	if (failed == 0)
-		failed = neap_members_choice(args, "defaultingType", types, &type, err);
-	if (failed == 0)
-		failed = neap_members_list(args, "defaultConstraints", 0, &list, err);
-	return failed;
+	return neap_members_read(args, rows, err);
 }
 
-static int read_trials(struct neap_settings_trials *ret, const json_t *args,
-		       struct neap_error *err)
-{
-	int failed = neap_members_int(args, TRIALS_PERCENT, 0, 100, &ret->percent, err);
+/* The two rows of a table for ret. */
+#define TRIALS_ROWS(ret)                                                                 \
+	{TRIALS_PERCENT, NEAP_MEMBER_INT, &(ret)->percent, 0, 100},                      \
+	{                                                                                \
+		TRIALS_LEAST, NEAP_MEMBER_INT, &(ret)->least, 0, INT32_MAX               \
+	}
 
-	if (failed == 0)
-		failed = neap_members_int(args, TRIALS_LEAST, 0, INT32_MAX, &ret->least,
-					  err);
-	if (failed == 0 && !ret->percent && !ret->least)
-		failed = neap_error_field(err, NEAP_EINVAL, TRIALS_LEAST,
+static int check_trials(const struct neap_settings_trials *trials, struct neap_error *err)
+{
+	return trials->percent || trials->least
+		       ? 0
+		       : neap_error_field(err, NEAP_EINVAL, TRIALS_LEAST,
 					  "must not be 0 with %s", TRIALS_PERCENT);
-	return failed;
 }
 
 static int read_preemption(struct neap_settings *settings, const json_t *args,
 			   struct neap_error *err)
 {
-	static const char *const names[] = {TRIALS_PERCENT, TRIALS_LEAST, NULL};
-	int failed = neap_members_check(args, names, err);
+	const struct neap_member rows[] = {TRIALS_ROWS(&settings->trials), {NULL}};
+	int failed = neap_members_read(args, rows, err);
 
-	return failed < 0 ? failed : read_trials(&settings->trials, args, err);
+	return failed < 0 ? failed : check_trials(&settings->trials, err);
 }
 
 /* Koordinator's arguments that are said elsewhere, or are not needed, and why. */
@@ -384,22 +376,17 @@ static int refuse_elsewhere(const json_t *args, struct neap_error *err)
 static int read_reservation(struct neap_settings *settings, const json_t *args,
 			    struct neap_error *err)
 {
-	static const char *const names[] = {"enablePreemption",
-					    "enableClusterModePreAllocation",
-					    TRIALS_PERCENT, TRIALS_LEAST, NULL};
+	const struct neap_member rows[] = {
+		{"enablePreemption", NEAP_MEMBER_BOOL, &settings->reservations_preempt},
+		{"enableClusterModePreAllocation", NEAP_MEMBER_BOOL,
+		 &settings->takes_over_by_label},
+		TRIALS_ROWS(&settings->reservation_trials),
+		{NULL}};
 	int failed = refuse_elsewhere(args, err);
 
 	if (failed == 0)
-		failed = neap_members_check(args, names, err);
-	if (failed == 0)
-		failed = neap_members_bool(args, names[0],
-					   &settings->reservations_preempt, err);
-	if (failed == 0)
-		failed = neap_members_bool(args, names[1], &settings->takes_over_by_label,
-					   err);
-	if (failed == 0)
-		failed = read_trials(&settings->reservation_trials, args, err);
-	return failed;
+		failed = neap_members_read(args, rows, err);
+	return failed < 0 ? failed : check_trials(&settings->reservation_trials, err);
 }
 
 int neap_settings_read(struct neap_settings *settings, const char *plugin,

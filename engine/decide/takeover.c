@@ -2,14 +2,13 @@
  *
  * Reservations that use the room of running pods: those that take pods over, which become
  * their owners, and those that are placed and wait until enough pods are gone. */
-#include "engine/decide/takeover.h"
+#include "engine/decide/decide.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
-#include "engine/decide/claim.h"
 #include "engine/decide/decide_priv.h"
 #include "engine/json/json.h"
 
@@ -110,7 +109,7 @@ static void set_given(const struct neap_reserve *reserve,
 /* Reads an annotation; anything but a number is 0. */
 static int64_t priority_of(const struct neap_pod *pod)
 {
-	json_t *tree = neap_object_tree(pod->object);
+	neap_auto_json json_t *tree = neap_object_tree(pod->object);
 	const char *text = json_string_value(json_object_get(
 		json_object_get(json_object_get(tree, "metadata"), "annotations"),
 		KEY_PRIORITY));
@@ -118,7 +117,6 @@ static int64_t priority_of(const struct neap_pod *pod)
 
 	if (text && neap_int_parse(text, &value, NULL) < 0)
 		value = 0;
-	json_decref(tree);
 	return value;
 }
 

@@ -211,6 +211,19 @@ const char *neap_json_text(const json_t *object, const char *name)
 	return text ? text : "";
 }
 
+void neap_cleanup_json(json_t **value)
+{
+	json_decref(*value);
+}
+
+json_t *neap_json_made(bool is_complete, json_t *value)
+{
+	if (is_complete)
+		return value;
+	json_decref(value);
+	return NULL;
+}
+
 bool neap_json_is_text(const json_t *object, const char *name, const char *text)
 {
 	const char *value = json_string_value(json_object_get(object, name));
@@ -377,4 +390,53 @@ int neap_members_object(const json_t *json, const char *name, const json_t **ret
 		return neap_error_field(err, NEAP_EINVAL, name, "must be an object");
 	*ret = value;
 	return 0;
+}
+
+/* Of one table. */
+#define ROWS_MAX 32
+
+static int take_one(const json_t *json, const struct neap_member *row,
+		    struct neap_error *err)
+{
+	switch (row->type) {
+	case NEAP_MEMBER_INT:
+		return neap_members_int(json, row->name, row->min, row->max, row->ret,
+					err);
+	case NEAP_MEMBER_BOOL:
+		return neap_members_bool(json, row->name, row->ret, err);
+	case NEAP_MEMBER_TEXT:
+		return neap_members_text(json, row->name, row->ret, err);
+	case NEAP_MEMBER_CHOICE:
+		return neap_members_choice(json, row->name, row->choices, row->ret, err);
+	case NEAP_MEMBER_LIST:
+		return neap_members_list(json, row->name, (size_t)row->max, row->ret,
+					 err);
+	case NEAP_MEMBER_OBJECT:
+		return neap_members_object(json, row->name, row->ret, err);
+	}
+	return 0;
+}
+
+int neap_members_take(const json_t *json, const struct neap_member *rows,
+		      struct neap_error *err)
+{
+	int failed = 0;
+
+	for (; failed == 0 && rows->name; rows++)
+		failed = take_one(json, rows, err);
+	return failed;
+}
+
+int neap_members_read(const json_t *json, const struct neap_member *rows,
+		      struct neap_error *err)
+{
+	const char *names[ROWS_MAX + 1];
+	size_t count = 0;
+	int failed;
+
+	for (; rows[count].name && count < ROWS_MAX; count++)
+		names[count] = rows[count].name;
+	names[count] = NULL;
+	failed = neap_members_check(json, names, err);
+	return failed < 0 ? failed : neap_members_take(json, rows, err);
 }

@@ -52,6 +52,11 @@ size_t neap_json_values_of_text(const char *text, size_t len);
 
 /* The text of a member, "" when it is missing or no text. Borrowed. */
 const char *neap_json_text(const json_t *object, const char *name);
+/* Drops the reference when the variable goes out of scope, as neap_auto_free. */
+#define neap_auto_json __attribute__((cleanup(neap_cleanup_json)))
+void neap_cleanup_json(json_t **value);
+/* Returns value, which is complete; else drops it: NULL. */
+json_t *neap_json_made(bool is_complete, json_t *value);
 /* Whether the member is this text. */
 bool neap_json_is_text(const json_t *object, const char *name, const char *text);
 /* Appends to *list, or frees it and leaves NULL without memory, as for a NULL item. Takes
@@ -87,5 +92,29 @@ int neap_members_list(const json_t *json, const char *name, size_t max,
 		      const json_t **ret, struct neap_error *err);
 int neap_members_object(const json_t *json, const char *name, const json_t **ret,
 			struct neap_error *err);
+
+enum neap_member_type {
+	NEAP_MEMBER_INT,    /* int64_t, min to max */
+	NEAP_MEMBER_BOOL,   /* bool */
+	NEAP_MEMBER_TEXT,   /* const char * */
+	NEAP_MEMBER_CHOICE, /* int, of choices */
+	NEAP_MEMBER_LIST,   /* const json_t *, of at most max items */
+	NEAP_MEMBER_OBJECT, /* const json_t * */
+};
+
+struct neap_member {
+	const char *name; /* NULL ends the table */
+	enum neap_member_type type;
+	void *ret; /* of the type's own type */
+	int64_t min, max;
+	const char *const *choices;
+};
+
+/* Reads the members of a table in its order, as the functions above do. */
+int neap_members_take(const json_t *json, const struct neap_member *rows,
+		      struct neap_error *err);
+/* Does the same, and checks first that json is an object without other members. */
+int neap_members_read(const json_t *json, const struct neap_member *rows,
+		      struct neap_error *err);
 
 #endif

@@ -11,6 +11,11 @@ int neap_node_reserve_read(const json_t *annotation, struct neap_resources *reso
 {
 	const json_t *amounts = NULL;
 	const char *policy = "";
+	const struct neap_member rows[] = {
+		{"resources", NEAP_MEMBER_OBJECT, &amounts},
+		{"reservedCPUs", NEAP_MEMBER_TEXT, &ret->cpu_text},
+		{"applyPolicy", NEAP_MEMBER_TEXT, &policy},
+		{NULL}};
 	neap_auto_free int *beyond = NULL;
 	size_t beyond_count = 0;
 	int64_t milli, count;
@@ -23,12 +28,7 @@ int neap_node_reserve_read(const json_t *annotation, struct neap_resources *reso
 	if (!json_is_object(annotation))
 		return neap_error_field(err, NEAP_EINVAL, NEAP_KEY_NODE_RESERVATION,
 					"is no JSON object");
-	failed = neap_members_object(annotation, "resources", &amounts, err);
-	if (failed == 0)
-		failed = neap_members_text(annotation, "reservedCPUs", &ret->cpu_text,
-					   err);
-	if (failed == 0)
-		failed = neap_members_text(annotation, "applyPolicy", &policy, err);
+	failed = neap_members_take(annotation, rows, err);
 	if (failed == 0)
 		failed = neap_amounts_read(&ret->amounts, amounts, resources, err);
 	if (failed < 0)

@@ -128,7 +128,8 @@ static int zone_number(const json_t *zone)
 static int read_resource(const json_t *item, struct neap_resources *resources,
 			 struct neap_numa_zone *to, struct neap_error *err)
 {
-	json_t *one = json_object(), *value = json_object_get(item, "allocatable");
+	neap_auto_json json_t *one = json_object();
+	json_t *value = json_object_get(item, "allocatable");
 	int failed;
 
 	if (!one ||
@@ -136,7 +137,6 @@ static int read_resource(const json_t *item, struct neap_resources *resources,
 		failed = neap_error_nomem(err);
 	else
 		failed = neap_amounts_read(&to->total, one, resources, err);
-	json_decref(one);
 	return failed;
 }
 
@@ -394,8 +394,5 @@ json_t *neap_numa_status_write(const struct neap_numa_node *node,
 	if (is_whole && json_array_size(zones) > 0)
 		is_whole = json_object_set(status, "numaNodeResources", zones) == 0;
 	json_decref(zones);
-	if (is_whole)
-		return status;
-	json_decref(status);
-	return NULL;
+	return neap_json_made(is_whole, status);
 }

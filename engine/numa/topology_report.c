@@ -429,7 +429,7 @@ static json_t *policies_json(const struct neap_kubelet_facts *kubelet)
 int neap_topology_report(const struct neap_topology_report_from *from,
 			 const json_t *object, json_t **ret, struct neap_error *err)
 {
-	struct book *book = neap_alloc(sizeof(*book));
+	neap_auto_free struct book *book = neap_alloc(sizeof(*book));
 	json_t *annotations = json_object();
 	uint64_t lost = neap_json_failures();
 	int failed =
@@ -453,6 +453,5 @@ int neap_topology_report(const struct neap_topology_report_from *from,
 	json_decref(annotations);
 	if (book)
 		book_done(book);
-	free(book);
 	return failed;
 }

@@ -58,11 +58,9 @@ static json_t *with_keys(const struct neap_pod *pod, const json_t *selector,
 		(void)json_object_set_new(copy, "matchExpressions", json_array());
 		expressions = json_object_get(copy, "matchExpressions");
 	}
-	if (expressions && add_keys(pod, expressions, same, "In") &&
-	    add_keys(pod, expressions, other, "NotIn"))
-		return copy;
-	json_decref(copy);
-	return NULL;
+	return neap_json_made(expressions && add_keys(pod, expressions, same, "In") &&
+				      add_keys(pod, expressions, other, "NotIn"),
+			      copy);
 }
 
 /* labelSelector of a term or a constraint, with what its matchLabelKeys and

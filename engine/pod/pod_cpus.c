@@ -29,7 +29,7 @@ static int read_exclusive(const char *text, enum neap_cpu_exclusive *ret,
 			  struct neap_error *err)
 {
 	json_error_t where;
-	json_t *spec = NULL;
+	neap_auto_json json_t *spec = NULL;
 	const char *word;
 
 	if (!text)
@@ -40,7 +40,6 @@ static int read_exclusive(const char *text, enum neap_cpu_exclusive *ret,
 	*ret = strcmp(word, "PCPULevel") == 0       ? NEAP_EXCLUSIVE_PCPU
 	       : strcmp(word, "NUMANodeLevel") == 0 ? NEAP_EXCLUSIVE_NUMA
 						    : NEAP_EXCLUSIVE_NONE;
-	json_decref(spec);
 	return 0;
 }
 

@@ -130,10 +130,7 @@ static bool set_condition(json_t *status, const char *type, const char *value,
 /* Whole, or not at all. */
 static json_t *finish(json_t *status, bool is_good)
 {
-	if (is_good)
-		return status;
-	json_decref(status);
-	return NULL;
+	return neap_json_made(is_good, status);
 }
 
 int neap_reserve_status_placed(const json_t *reservation,

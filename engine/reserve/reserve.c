@@ -256,14 +256,13 @@ static int name_ahead(struct neap_reserve *reserve, const json_t *tree,
 		      struct neap_resources *resources, struct neap_error *err)
 {
 	const json_t *meta = json_object_get(tree, "metadata");
-	json_t *json = NULL;
+	neap_auto_json json_t *json = NULL;
 	int rc = neap_reserve_annotation(json_object_get(meta, "annotations"),
 					 NEAP_KEY_RESERVATION_OPTIONS, &json, err);
 
 	if (rc == 0)
 		read_names(reserve, &reserve->requests,
 			   json_object_get(json, "resources"), resources);
-	json_decref(json);
 	return rc;
 }
 

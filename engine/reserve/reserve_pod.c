@@ -190,8 +190,5 @@ json_t *neap_reserve_pod_tree(const json_t *reservation,
 	if (is_good)
 		is_good = json_object_set_new(pod, "spec", json_incref(spec)) == 0;
 	json_decref(spec);
-	if (is_good)
-		return pod;
-	json_decref(pod);
-	return NULL;
+	return neap_json_made(is_good, pod);
 }

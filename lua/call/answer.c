@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 /* Writes that one answer as JSON names; the rest is counted. */
 #define ANSWER_WRITES_MAX 64
@@ -134,10 +135,7 @@ static json_t *list_json(const struct neap_answer *answer)
 			 neap_key_get(wish->key)->name, value);
 		rc = json_array_append_new(list, neap_text_json(text));
 	}
-	if (rc == 0)
-		return list;
-	json_decref(list);
-	return NULL;
+	return neap_json_made(rc == 0, list);
 }
 
 json_t *neap_answer_json(const struct neap_answer *answer)

@@ -149,13 +149,6 @@ int neap_policy_run_examples(struct neap_policy *policy,
 					    const struct neap_error *err),
 			     void *arg, struct neap_error *err);
 
-/* Calls rules[rule](ctx, input) and returns the result as JSON (CPU sets as list text,
- * nil as null, an empty table as []): for tests of a policy's pure parts. NEAP_ENOTFOUND
- * without such a rule. input is borrowed; null in it is nil. An array of [cpu, core,
- * socket, node] under "processors" becomes a topology object. */
-int neap_policy_call_rule(struct neap_policy *policy, const char *rule, json_t *input,
-			  json_t **ret, struct neap_error *err);
-
 /* `where`: returns whether the policy applies to a node with these labels (an object of
  * strings). True without a `where`, and for kinds that are called about many nodes. */
 bool neap_policy_is_for(const struct neap_policy *policy, const json_t *labels);

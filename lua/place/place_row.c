@@ -99,10 +99,7 @@ static json_t *containers_of(const json_t *images, json_t *requests)
 					json_string(image ? image : "")) < 0)
 			break;
 	}
-	if (i == json_array_size(images))
-		return list;
-	json_decref(list);
-	return NULL;
+	return neap_json_made(i == json_array_size(images), list);
 }
 
 static json_t *list_of(const json_t *list)

@@ -63,10 +63,7 @@ static json_t *owners_of(const json_t *owners)
 {
 	json_t *copy = owners ? neap_json_deep_copy(owners) : json_pack("[{}]");
 
-	if (copy && make_objects(copy) == 0)
-		return copy;
-	json_decref(copy);
-	return NULL;
+	return neap_json_made(copy && make_objects(copy) == 0, copy);
 }
 
 static const char *text_of(const json_t *object, const char *name, const char *otherwise)

@@ -57,17 +57,10 @@ int neap_lua_read_struct(lua_State *L, int index, const struct neap_field *field
 /* Frees lists and drops topologies. */
 void neap_struct_done(const struct neap_field *fields, void *base);
 
-/* Pushes a JSON value; null becomes nil, and "processors" with a list of [cpu, core,
- * socket, node] a topology object. NEAP_EINVAL, with nothing pushed, when that list is
- * not a valid topology. */
-int neap_lua_push_json(lua_State *L, const json_t *json, struct neap_error *err);
 /* Does not raise; on failure *ret is NULL or a partial result, which the caller drops. An
  * empty table becomes [], a CPU set its list text, an integral float an integer. Refused:
- * functions, topologies, NaN, tables with mixed keys, more than 32 levels, more than
- * 200000 values. */
-int neap_lua_to_json(lua_State *L, int index, json_t **ret, struct neap_error *err);
-/* The same for results of a script: limits the number of values and the bytes of texts
- * and keys. Reads through read-only tables. */
+ * functions, topologies, NaN, tables with mixed keys, more than 32 levels, more values or
+ * bytes of texts and keys than are given. Reads through read-only tables. */
 int neap_lua_to_json_within(lua_State *L, int index, int values, size_t bytes,
 			    json_t **ret, struct neap_error *err);
 

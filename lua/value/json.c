@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * JSON as Lua values and back, and topologies from lists of processors. Tables of scripts
- * can contain themselves, so levels and values are counted. */
+ * Lua values as JSON, and topologies from lists of processors. Tables of scripts can
+ * contain themselves, so levels and values are counted. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +17,7 @@
 #include "lua/vm/vm.h"
 #include "lua/vm/vm_priv.h"
 
-#define DEPTH_MAX  32
-#define VALUES_MAX 200000
-#define BYTES_MAX  ((size_t)16 * 1024 * 1024)
+#define DEPTH_MAX 32
 /* A description in an example makes at most as many CPUs as a kernel knows. */
 #define PROCESSORS_MAX NEAP_CPU_MAX
 
@@ -121,111 +119,6 @@ int neap_lua_read_topology(lua_State *L, int index, struct neap_topology **ret,
 		lua_pop(L, 1);
 	}
 	return build(rows, count, ret, err);
-}
-
-static int push_processors(lua_State *L, const json_t *list, struct neap_error *err)
-{
-	size_t count = json_array_size(list);
-	struct neap_processor *rows;
-	int rc;
-
-	if (count > PROCESSORS_MAX)
-		return bad_topology(err);
-	rows = lua_newuserdatauv(L, count * sizeof(*rows), 0);
-	for (size_t i = 0; i < count; i++) {
-		const json_t *row = json_array_get(list, i);
-		int *const to[] = {&rows[i].os_cpu, &rows[i].core, &rows[i].socket,
-				   &rows[i].node};
-
-		for (size_t k = 0; k < 4; k++) {
-			const json_t *number = json_array_get(row, k);
-
-			if (!json_is_integer(number) || json_array_size(row) != 4 ||
-			    json_integer_value(number) < -1 ||
-			    json_integer_value(number) > INT32_MAX)
-				return bad_topology(err);
-			*to[k] = (int)json_integer_value(number);
-		}
-	}
-	/* The object owns what is built from the start, whatever raises later. */
-	rc = build(rows, count, neap_lua_new_topology(L), err);
-	if (rc < 0)
-		return rc;
-	lua_remove(L, -2);
-	return 0;
-}
-
-/* --- JSON to Lua --- */
-
-static int push_json(lua_State *L, const json_t *json, int depth, struct neap_error *err);
-
-static int push_object(lua_State *L, json_t *json, int depth, struct neap_error *err)
-{
-	const char *key;
-	json_t *value;
-	int rc;
-
-	lua_createtable(L, 0, (int)json_object_size(json));
-	json_object_foreach (json, key, value) {
-		if (strcmp(key, "processors") == 0 && json_is_array(value))
-			rc = push_processors(L, value, err);
-		else
-			rc = push_json(L, value, depth + 1, err);
-		if (rc < 0)
-			return neap_error_infield(err, "%s", key);
-		lua_setfield(L, -2, key);
-	}
-	return 0;
-}
-
-static int push_json(lua_State *L, const json_t *json, int depth, struct neap_error *err)
-{
-	int rc;
-
-	luaL_checkstack(L, 10, NULL);
-	if (depth > DEPTH_MAX)
-		return neap_error_set(err, NEAP_ETOOLARGE, "more than %d levels",
-				      DEPTH_MAX);
-	switch (json_typeof(json)) {
-	case JSON_OBJECT:
-		return push_object(L, (json_t *)json, depth, err);
-	case JSON_ARRAY:
-		lua_createtable(L, (int)json_array_size(json), 0);
-		for (size_t i = 0; i < json_array_size(json); i++) {
-			rc = push_json(L, json_array_get(json, i), depth + 1, err);
-			if (rc < 0)
-				return neap_error_infield(err, "[%zu]", i);
-			lua_rawseti(L, -2, (lua_Integer)i + 1);
-		}
-		return 0;
-	case JSON_STRING:
-		lua_pushlstring(L, json_string_value(json), json_string_length(json));
-		return 0;
-	case JSON_INTEGER:
-		lua_pushinteger(L, json_integer_value(json));
-		return 0;
-	case JSON_REAL:
-		lua_pushnumber(L, json_real_value(json));
-		return 0;
-	case JSON_TRUE:
-	case JSON_FALSE:
-		lua_pushboolean(L, json_is_true(json));
-		return 0;
-	case JSON_NULL:
-		lua_pushnil(L);
-		return 0;
-	}
-	return neap_error_set(err, NEAP_EINTERNAL, "a JSON value of no known type");
-}
-
-int neap_lua_push_json(lua_State *L, const json_t *json, struct neap_error *err)
-{
-	int top = lua_gettop(L);
-	int rc = push_json(L, json, 0, err);
-
-	if (rc < 0)
-		lua_settop(L, top);
-	return rc;
 }
 
 /* --- Lua to JSON --- */
@@ -416,9 +309,4 @@ int neap_lua_to_json_within(lua_State *L, int index, int values, size_t bytes,
 
 	lua_settop(L, top);
 	return rc;
-}
-
-int neap_lua_to_json(lua_State *L, int index, json_t **ret, struct neap_error *err)
-{
-	return neap_lua_to_json_within(L, index, VALUES_MAX, BYTES_MAX, ret, err);
 }

@@ -15,7 +15,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cpus.h"
-#include "engine/decide/claim.h"
 #include "engine/decide/decide.h"
 #include "engine/reserve/book.h"
 

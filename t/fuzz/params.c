@@ -12,6 +12,7 @@
 #include "lua/value/objects.h"
 #include "lua/vm/vm.h"
 #include "t/fuzz/lib/fuzz.h"
+#include "t/lib/policy_rule.h"
 
 struct task {
 	const json_t *schema, *values;

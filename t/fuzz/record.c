@@ -11,6 +11,7 @@
 #include "lua/value/objects.h"
 #include "lua/vm/vm.h"
 #include "t/fuzz/lib/fuzz.h"
+#include "t/lib/policy_rule.h"
 
 #define SAMPLES 6
 #define BYTES   4096

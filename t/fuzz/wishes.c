@@ -11,6 +11,7 @@
 #include "lua/call/policy.h"
 #include "lua/call/result.h"
 #include "t/fuzz/lib/fuzz.h"
+#include "t/lib/policy_rule.h"
 
 static const char policy_text[] =
 	"local box\n"

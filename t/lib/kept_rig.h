@@ -5,7 +5,7 @@
 #ifndef NEAP_T_LIB_KEPT_RIG_H
 #define NEAP_T_LIB_KEPT_RIG_H
 
-#include "engine/decide/claim.h"
+#include "engine/decide/decide.h"
 #include "engine/reserve/book.h"
 #include "t/lib/cluster_rig.h"
 

@@ -344,13 +344,14 @@ const char *live_state(struct live_rig *rig, const char *name)
 
 char live_active(struct live_rig *rig, const char *name)
 {
+	struct neap_error err;
 	struct neap_policy_id id = {.kind = "qos"};
 	char version[12] = "";
 	char *text = NULL;
 	size_t len;
 
 	(void)neap_strcopy(id.name, sizeof(id.name), name);
-	if (neap_versions_read(rig->dir, &id, "", &text, &len, version, NULL) < 0)
+	if (neap_versions_read(rig->dir, &id, "", &text, &len, version, &err) < 0)
 		return '-';
 	free(text);
 	return live_letter(name, version);

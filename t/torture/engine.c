@@ -11,7 +11,7 @@
 #include "api/config/config.h"
 #include "api/config/config_priv.h"
 #include "api/control/topology_json.h"
-#include "api/daemon/role_policies.h"
+#include "api/daemon/roles.h"
 #include "api/kube/patch/patch.h"
 #include "engine/base/buf.h"
 #include "engine/base/map.h"

@@ -12,10 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "api/control/audit.h"
 #include "api/control/control.h"
-#include "api/control/metrics.h"
-#include "api/control/policies.h"
 #include "engine/json/json.h"
 #include "t/lib/live_rig.h"
 #include "t/torture/torture.h"

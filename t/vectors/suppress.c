@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lua/call/policy.h"
+#include "t/lib/policy_rule.h"
 #include "t/vectors/vectors.h"
 
 #define POLICY "qos/cpu-suppress.lua"

@@ -11,26 +11,26 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "api/ctl/base/client.h"
 #include "api/ctl/base/find.h"
+#include "api/ctl/draw/table.h"
 #include "api/ctl/draw/text.h"
 #include "api/yaml/yaml_write.h"
 #include "engine/json/json.h"
 
-#define OUTPUT_ROW(help)                                                                 \
-	{                                                                                \
-		"output", 'o', NEAP_OPTION_OUTPUT,                                       \
-			offsetof(struct neap_output_values, output), NEAP_OUTPUT_NAMES,  \
-			help                                                             \
-	}
+/* The most that a command prints for people. */
+#define TEXT_MAX ((size_t)64 << 20)
 
-const struct neap_option neap_output_of_all[] = {
-	OUTPUT_ROW("print all of it as JSON or YAML"),
-	{""},
-};
-const struct neap_option neap_output_of_answer[] = {
-	OUTPUT_ROW("print the daemon's answer as JSON or YAML"),
-	{""},
-};
+void neap_ctl_output_option(const struct neap_command *command, struct neap_option ret[2])
+{
+	ret[0] = (struct neap_option){
+		"output",           'o',
+		NEAP_OPTION_OUTPUT, offsetof(struct neap_ctl, output),
+		NEAP_OUTPUT_NAMES,  command->output};
+	if (command->output == NULL)
+		ret[0].name = "";
+	ret[1] = (struct neap_option){""};
+}
 
 void neap_ctl_place(struct neap_ctl *ctl)
 {
@@ -105,7 +105,6 @@ int neap_ctl_print_take(enum neap_output output, json_t *value)
 {
 	struct neap_buf out;
 	char *text;
-	int status;
 
 	neap_buf_init(&out, 4 * NEAP_BUF_REPLY);
 	if (value == NULL) {
@@ -122,9 +121,44 @@ int neap_ctl_print_take(enum neap_output output, json_t *value)
 		free(text);
 	}
 	json_decref(value);
-	status = neap_ctl_print(&out);
-	neap_buf_done(&out);
-	return status;
+	return neap_ctl_print_done(&out);
+}
+
+int neap_ctl_show_take(const struct neap_ctl *ctl, json_t *value,
+		       void (*add)(const json_t *value, const void *arg,
+				   struct neap_buf *out),
+		       const void *arg)
+{
+	struct neap_buf out;
+
+	if (ctl->output)
+		return neap_ctl_print_take(ctl->output, value);
+	neap_buf_init(&out, TEXT_MAX);
+	add(value, arg, &out);
+	json_decref(value);
+	return neap_ctl_print_done(&out);
+}
+
+int neap_ctl_show(struct neap_ctl *ctl, const char *method, const char *path,
+		  void (*add)(const json_t *reply, const void *arg, struct neap_buf *out),
+		  const void *arg)
+{
+	struct neap_error err = {0};
+	json_t *reply = NULL;
+
+	if (neap_client_ask(ctl, method, path, &reply, &err) < 0)
+		return neap_ctl_fail(&err);
+	return neap_ctl_show_take(ctl, reply, add, arg);
+}
+
+void neap_ctl_add_table_take(struct neap_table *table, struct neap_buf *out)
+{
+	const struct neap_table_style style = {.columns = neap_ctl_columns(),
+					       .use_color = neap_ctl_use_color()};
+
+	if (table == NULL || !neap_table_format(table, &style, out))
+		out->failed = true;
+	neap_table_free(table);
 }
 
 const char *neap_ctl_name(void)

@@ -11,6 +11,8 @@
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
 
+struct neap_table;
+
 /* Exit statuses besides 0. */
 #define NEAP_CTL_FAILED  1
 #define NEAP_CTL_USAGE   2   /* options, commands */
@@ -32,6 +34,7 @@ struct neap_ctl {
 	/* from the environment: a socket given by option overrides it */
 	bool is_server_found;
 	bool want_help, want_version;
+	enum neap_output output; /* of the command's own -o */
 };
 
 struct neap_command {
@@ -41,18 +44,17 @@ struct neap_command {
 	const char *summary; /* one line, for the list of commands */
 	const char *text;    /* further lines for its own --help, may be NULL */
 	const struct neap_option *options; /* NULL without any */
-	size_t values_size;                /* size of the struct that options fill */
-	int args_min, args_max;            /* words besides options; -1: any number */
+	/* The help of -o json|yaml, the last of its options; NULL: it has none. */
+	const char *output;
+	size_t values_size;     /* size of the struct that options fill */
+	int args_min, args_max; /* words besides options; -1: any number */
 	bool is_prefix; /* options end at the first word; the rest belongs to a program */
 	int (*run)(struct neap_ctl *ctl, void *values, int argc, char **argv);
 };
 
-/* Options of commands that have only -o. With -o, _of_all prints everything that the
- * command shows, and _of_answer prints the daemon's answer. */
-struct neap_output_values {
-	enum neap_output output;
-};
-extern const struct neap_option neap_output_of_all[], neap_output_of_answer[];
+/* Of commands whose -o prints everything that they show, or the daemon's answer. */
+#define NEAP_OUTPUT_OF_ALL    "print all of it as JSON or YAML"
+#define NEAP_OUTPUT_OF_ANSWER "print the daemon's answer as JSON or YAML"
 
 extern const struct neap_command neap_command_run, neap_command_ps, neap_command_logs,
 	neap_command_stop, neap_command_top, neap_command_status, neap_command_audit,
@@ -65,6 +67,10 @@ extern const struct neap_command neap_command_run, neap_command_ps, neap_command
 	neap_command_cpus, neap_command_explain_pod, neap_command_explain_reservation,
 	neap_command_backup, neap_command_restore, neap_command_completion,
 	neap_command_complete;
+
+/* Makes the row of the command's -o, a table of one: empty without. */
+void neap_ctl_output_option(const struct neap_command *command,
+			    struct neap_option ret[2]);
 
 /* Without server or socket in the global options: uses $NEAP_SERVER; and $NEAP_SOCKET,
  * else the default socket. */
@@ -83,11 +89,27 @@ int neap_ctl_print_done(struct neap_buf *out);
 /* Prints JSON or YAML, ASCII only, so that no name acts on a terminal. Takes value over;
  * NULL means that memory was short. */
 int neap_ctl_print_take(enum neap_output output, json_t *value);
+/* Sends a request without a body and prints the answer: with -o as it is, else what add
+ * appends of it. */
+int neap_ctl_show(struct neap_ctl *ctl, const char *method, const char *path,
+		  void (*add)(const json_t *reply, const void *arg, struct neap_buf *out),
+		  const void *arg);
+/* Prints what was made: with -o value as it is, else what add appends of it. Takes value
+ * over. */
+int neap_ctl_show_take(const struct neap_ctl *ctl, json_t *value,
+		       void (*add)(const json_t *value, const void *arg,
+				   struct neap_buf *out),
+		       const void *arg);
+/* Appends the table as this terminal has room for it, and frees it; NULL is a lack of
+ * memory. */
+void neap_ctl_add_table_take(struct neap_table *table, struct neap_buf *out);
 /* Returns whether stdout is a terminal that wants colours. */
 bool neap_ctl_use_color(void);
 /* Returns the program's name for commands shown to users: the path neapctl was called by,
  * or "neapctl". Borrowed. */
 const char *neap_ctl_name(void);
+/* Returns the text of a file in api/ctl/texts; NULL: there is none. */
+const char *neap_ctl_text(const char *name);
 /* Returns the columns of the terminal, 0 when stdout is not one. */
 int neap_ctl_columns(void);
 

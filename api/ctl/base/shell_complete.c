@@ -70,12 +70,16 @@ static const struct neap_option *option_find(const struct neap_command *command,
 					     const struct neap_option *globals,
 					     const char *word)
 {
+	static const struct neap_option output[] = {
+		{"output", 'o', NEAP_OPTION_OUTPUT, 0, NEAP_OUTPUT_NAMES, NULL}, {""}};
 	const struct neap_option *row = NULL;
 
 	if (word[0] != '-' || word[1] == '\0')
 		return NULL;
 	if (command != NULL)
 		row = option_in(command->options, word);
+	if (row == NULL && command != NULL && command->output != NULL)
+		row = option_in(output, word);
 	return row != NULL ? row : option_in(globals, word);
 }
 
@@ -391,6 +395,7 @@ static void word_take(struct line *line, const char *word)
 static void candidates(struct line *line)
 {
 	const struct neap_option *row;
+	struct neap_option output[2];
 	const char *is = strchr(line->word, '=');
 
 	if (line->open != NULL) {
@@ -406,8 +411,11 @@ static void candidates(struct line *line)
 		return;
 	}
 	if (!line->is_past_options && line->word[0] == '-') {
-		if (line->command != NULL)
+		if (line->command != NULL) {
+			neap_ctl_output_option(line->command, output);
 			offer_options(line, line->command->options);
+			offer_options(line, output);
+		}
 		offer_options(line, line->table->globals);
 		return;
 	}

@@ -155,7 +155,6 @@ json_t *neap_findings_json(const struct neap_findings *findings)
 struct doctor_values {
 	const char *config, *run_dir, *data_dir, *user, *group, *best_effort_group,
 		*kubepods, *listen, *cgroup_root, *sys_root, *store;
-	enum neap_output output;
 };
 
 #define ROW(name, member, value, help)                                                   \
@@ -180,8 +179,6 @@ static const struct neap_option options[] = {
 	    "another machine's tree, with proc, sys, run and var in it"),
 	ROW("store", store, "FILE",
 	    "look at this file alone: a neap.db that no neapd has, or a backup"),
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct doctor_values, output),
-	 NEAP_OUTPUT_NAMES, "print all of it as JSON or YAML"},
 	{""},
 };
 
@@ -317,7 +314,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 		return neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
 	if (values->store != NULL) {
 		neap_doctor_file(values->store, findings);
-		return tell(findings, values->output);
+		return tell(findings, ctl->output);
 	}
 	if (config_read(values, config, findings, &err) < 0)
 		return neap_ctl_complain(NEAP_CTL_USAGE, &err);
@@ -331,7 +328,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	neap_doctor_judge(doctor, findings);
 	neap_doctor_done(doctor);
 	json_decref(status);
-	return tell(findings, values->output);
+	return tell(findings, ctl->output);
 }
 
 const struct neap_command neap_command_doctor = {
@@ -342,6 +339,7 @@ const struct neap_command neap_command_doctor = {
 	.text = "Works without a daemon and without root, and says what it could not see. Status 1: there is\n"
 		"a problem; notes and warnings need nobody.\n",
 	.options = options,
+	.output = NEAP_OUTPUT_OF_ALL,
 	.values_size = sizeof(struct doctor_values),
 	.run = run,
 };

@@ -4,7 +4,9 @@
 #include "api/ctl/draw/cells.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "api/ctl/draw/text.h"
 #include "engine/base/quantity.h"
 
 static const char absent[] = "-";
@@ -60,4 +62,58 @@ const char *neap_cell_bytes(const json_t *object, const char *name, char *buf)
 	if (bytes == NEAP_MISSING)
 		return absent;
 	return neap_bytes_format_human(bytes, buf, NEAP_CELL_BYTES);
+}
+
+static void add_member(struct neap_buf *out, const json_t *object, const char *name,
+		       const char *how)
+{
+	static const struct {
+		const char *how;
+		const char *(*format)(const json_t *object, const char *name, char *buf);
+	} formats[] = {
+		{"cpus", neap_cell_cpus},
+		{"percent", neap_cell_percent},
+		{"bytes", neap_cell_bytes},
+	};
+	char number[NEAP_CELL_BYTES];
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(formats); i++)
+		if (strcmp(formats[i].how, how) == 0) {
+			neap_buf_adds(out, formats[i].format(object, name, number));
+			return;
+		}
+	if (json_is_integer(json_object_get(object, name)))
+		neap_buf_adds(out, neap_cell_integer(object, name, number));
+	else
+		neap_text_add_clean(out, neap_cell_text(object, name),
+				    strcmp(how, "lines") == 0);
+}
+
+void neap_cells_add(struct neap_buf *out, const json_t *object, const char *form)
+{
+	char name[64], *how;
+
+	for (;;) {
+		size_t plain = strcspn(form, "{"), len;
+
+		neap_buf_add(out, form, plain);
+		form += plain;
+		if (!*form)
+			return;
+		len = strcspn(++form, "}");
+		(void)snprintf(name, sizeof(name), "%.*s", (int)len, form);
+		how = name;
+		(void)strsep(&how, "|");
+		add_member(out, object, name, how != NULL ? how : "");
+		form += len + 1;
+	}
+}
+
+void neap_cells_add_if(struct neap_buf *out, const json_t *object, const char *member,
+		       const char *form)
+{
+	const json_t *value = json_object_get(object, member);
+
+	if (value != NULL && !json_is_null(value))
+		neap_cells_add(out, object, form);
 }

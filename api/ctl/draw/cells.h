@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "engine/base/base.h"
+#include "engine/base/buf.h"
 
 #define NEAP_CELL_BYTES 32
 
@@ -20,6 +20,13 @@ const char *neap_cell_cpus(const json_t *object, const char *name, char *buf);
 const char *neap_cell_percent(const json_t *object, const char *name, char *buf);
 /* "1.50 GiB". */
 const char *neap_cell_bytes(const json_t *object, const char *name, char *buf);
+/* Appends form with {MEMBER} replaced by what the object has there: a text, cleaned for a
+ * terminal (text.h), or a whole number. {MEMBER|lines}: a text that keeps its line ends;
+ * {MEMBER|cpus}, {MEMBER|percent}, {MEMBER|bytes}: a number as above. */
+void neap_cells_add(struct neap_buf *out, const json_t *object, const char *form);
+/* The same when the object has the member, and not null; else it appends nothing. */
+void neap_cells_add_if(struct neap_buf *out, const json_t *object, const char *member,
+		       const char *form);
 /* Returns fallback when it is absent or not a whole number. */
 int64_t neap_member_integer(const json_t *object, const char *name, int64_t fallback);
 

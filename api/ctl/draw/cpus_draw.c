@@ -212,11 +212,9 @@ static void add_pod(const json_t *pod, char letter, struct neap_buf *out)
 		neap_buf_addf(&text, "kept by the Reservation %s", name + 1);
 	else
 		neap_buf_adds(&text, name);
-	if (json_object_get(pod, "qos") != NULL)
-		neap_buf_addf(&text, ", %s", neap_cell_text(pod, "qos"));
-	neap_buf_addf(&text, ", CPUs %s", neap_cell_text(pod, "cpus"));
-	if (json_object_get(pod, "exclusive") != NULL)
-		neap_buf_addf(&text, ", exclusive %s", neap_cell_text(pod, "exclusive"));
+	neap_cells_add_if(&text, pod, "qos", ", {qos}");
+	neap_cells_add(&text, pod, ", CPUs {cpus}");
+	neap_cells_add_if(&text, pod, "exclusive", ", exclusive {exclusive}");
 	if (strcmp(neap_cell_text(pod, "state"), "assumed") == 0)
 		neap_buf_adds(&text, ", being bound");
 	add_entry(letter, text.data, out);
@@ -237,13 +235,13 @@ static void add_legend(const json_t *node, const struct cpu *list, size_t count,
 	if (has_letter(list, count, SEVERAL))
 		add_entry(SEVERAL, "several pods share it", out);
 	json_array_foreach (json_object_get(node, "reserved"), i, row) {
-		char text[1024];
-		const json_t *pod = json_object_get(row, "pod");
+		struct neap_buf text;
 
-		(void)snprintf(text, sizeof(text), "CPUs %s, %s%s%s",
-			       neap_cell_text(row, "cpus"), neap_cell_text(row, "why"),
-			       pod ? " to " : "", pod ? neap_cell_text(row, "pod") : "");
-		add_entry(RESERVED, text, out);
+		neap_buf_init(&text, NEAP_BUF_LINE);
+		neap_cells_add(&text, row, "CPUs {cpus}, {why}");
+		neap_cells_add_if(&text, row, "pod", " to {pod}");
+		add_entry(RESERVED, text.data, out);
+		neap_buf_done(&text);
 	}
 	if (has_letter(list, count, FREE))
 		add_entry(FREE, "free", out);
@@ -255,16 +253,15 @@ static void add_pools(const json_t *node, struct neap_buf *out)
 	size_t i;
 
 	json_array_foreach (json_object_get(node, "shared_pools"), i, row) {
-		char text[1024], socket[NEAP_CELL_BYTES], numa[NEAP_CELL_BYTES];
+		struct neap_buf text;
 
-		(void)snprintf(text, sizeof(text),
-			       "shared by %s pods, socket %s, NUMA node %s: CPUs %s",
-			       neap_cell_text(row, "of"),
-			       neap_cell_integer(row, "socket", socket),
-			       neap_cell_integer(row, "node", numa),
-			       neap_cell_text(row, "cpus"));
-		neap_text_add_wrapped(out, text, NEAP_CPUS_COLUMNS, 4);
+		neap_buf_init(&text, NEAP_BUF_LINE);
+		neap_cells_add(&text, row,
+			       "shared by {of} pods, socket {socket}, NUMA node {node}: "
+			       "CPUs {cpus}");
+		neap_text_add_wrapped(out, text.data, NEAP_CPUS_COLUMNS, 4);
 		neap_buf_addc(out, '\n');
+		neap_buf_done(&text);
 	}
 }
 
@@ -277,25 +274,20 @@ static const char *or_none(const json_t *node, const char *name)
 
 static void add_head(const json_t *node, struct neap_buf *out)
 {
-	char a[NEAP_CELL_BYTES], b[NEAP_CELL_BYTES], c[NEAP_CELL_BYTES],
-		d[NEAP_CELL_BYTES], e[NEAP_CELL_BYTES], f[NEAP_CELL_BYTES];
 	const json_t *ratio;
 	const char *name;
 
 	neap_text_add_cut(out, neap_cell_text(node, "node"), NEAP_CPUS_COLUMNS);
-	neap_buf_addf(
-		out,
-		"\nsockets %s, NUMA nodes %s, cores %s, CPUs %s, reserved %s, given "
-		"to pods %s\nbind policy %s, NUMA policy %s, %s first",
-		neap_cell_integer(node, "socket_count", a),
-		neap_cell_integer(node, "node_count", b),
-		neap_cell_integer(node, "core_count", c),
-		neap_cell_integer(node, "cpu_count", d),
-		neap_cell_integer(node, "reserved_count", e),
-		neap_cell_integer(node, "held_count", f), or_none(node, "bind_policy"),
-		or_none(node, "numa_policy"),
-		json_is_true(json_object_get(node, "most_allocated")) ? "the fullest"
-								      : "the emptiest");
+	neap_cells_add(
+		out, node,
+		"\nsockets {socket_count}, NUMA nodes {node_count}, cores "
+		"{core_count}, CPUs {cpu_count}, reserved {reserved_count}, given to "
+		"pods {held_count}");
+	neap_buf_addf(out, "\nbind policy %s, NUMA policy %s, %s first",
+		      or_none(node, "bind_policy"), or_none(node, "numa_policy"),
+		      json_is_true(json_object_get(node, "most_allocated"))
+			      ? "the fullest"
+			      : "the emptiest");
 	json_object_foreach (json_object_get(node, "amplification"), name, ratio) {
 		neap_buf_addf(out, "\n%.40s amplified %.2f times", name,
 			      json_number_value(ratio));
@@ -310,13 +302,9 @@ void neap_ctl_cpus_draw(const json_t *node, struct neap_buf *out)
 	size_t count;
 
 	neap_buf_init(&raw, NEAP_BUF_REPLY);
-	if (json_object_get(node, "warning") != NULL)
-		neap_buf_addf(&raw, "%s: %s\n", neap_cell_text(node, "node"),
-			      neap_cell_text(node, "warning"));
-	if (json_object_get(node, "trouble") != NULL) {
-		neap_buf_addf(&raw, "%s: %s\n", neap_cell_text(node, "node"),
-			      neap_cell_text(node, "trouble"));
-	} else {
+	neap_cells_add_if(&raw, node, "warning", "{node}: {warning|lines}\n");
+	neap_cells_add_if(&raw, node, "trouble", "{node}: {trouble|lines}\n");
+	if (json_object_get(node, "trouble") == NULL) {
 		list = cpus_of(node, &count);
 		raw.failed |= list == NULL;
 		add_head(node, &raw);

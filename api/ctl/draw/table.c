@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/ctl/draw/cells.h"
 #include "api/ctl/draw/text.h"
 #include "engine/base/mem.h"
 
@@ -65,8 +66,11 @@ static char *cell_new(const char *text)
 
 void neap_table_add(struct neap_table *table, const char *const *cells)
 {
-	size_t i, at = table->row_count * table->column_count;
+	size_t i, at;
 
+	if (table == NULL)
+		return;
+	at = table->row_count * table->column_count;
 	table->failed |= !neap_grow(&table->cells, table->row_count, &table->room,
 				    table->column_count * sizeof(char *));
 	if (table->failed)
@@ -84,9 +88,37 @@ void neap_table_add(struct neap_table *table, const char *const *cells)
 		free(table->cells[at + i]);
 }
 
+void neap_table_add_row(struct neap_table *table, const json_t *object,
+			const char *const *own)
+{
+	const char *cells[NEAP_TABLE_COLUMNS_MAX];
+	struct neap_buf made[NEAP_TABLE_COLUMNS_MAX];
+
+	for (size_t i = 0; table != NULL && i < table->column_count; i++) {
+		const char *form = table->columns[i].cell;
+
+		neap_buf_init(&made[i], CELL_BYTES_MAX);
+		if (form != NULL)
+			neap_cells_add(&made[i], object, form);
+		cells[i] = form != NULL ? made[i].data : *own++;
+	}
+	neap_table_add(table, cells);
+	for (size_t i = 0; table != NULL && i < table->column_count; i++)
+		neap_buf_done(&made[i]);
+}
+
+void neap_table_add_rows(struct neap_table *table, const json_t *objects)
+{
+	const json_t *object;
+	size_t i;
+
+	json_array_foreach (objects, i, object)
+		neap_table_add_row(table, object, NULL);
+}
+
 size_t neap_table_rows(const struct neap_table *table)
 {
-	return table->row_count;
+	return table == NULL ? 0 : table->row_count;
 }
 
 static void widths_find(const struct neap_table *table, size_t first, size_t rows,

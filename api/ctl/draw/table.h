@@ -5,6 +5,8 @@
 #ifndef NEAP_API_CTL_DRAW_TABLE_H
 #define NEAP_API_CTL_DRAW_TABLE_H
 
+#include <jansson.h>
+
 #include "engine/base/buf.h"
 
 #define NEAP_TABLE_COLUMNS_MAX 16
@@ -20,6 +22,9 @@ struct neap_table_column {
 	bool is_minor;
 	int shrinks_to; /* 0 never */
 	bool wraps;     /* last column: continues on the next lines, if there is room */
+	/* What a row of JSON has there, a form of neap_cells_add; NULL: see
+	 * neap_table_add_row. */
+	const char *cell;
 };
 
 struct neap_table;
@@ -28,8 +33,14 @@ struct neap_table;
 struct neap_table *neap_table_new(const struct neap_table_column *columns);
 void neap_table_free(struct neap_table *table);
 /* Adds a row with one copied cell per column; NULL is "". The table remembers a lack of
- * memory. */
+ * memory; nothing is done with one that is NULL. */
 void neap_table_add(struct neap_table *table, const char *const *cells);
+/* Adds a row of what the object has, by the columns' forms. The cells of columns without
+ * one are in own, in their order. */
+void neap_table_add_row(struct neap_table *table, const json_t *object,
+			const char *const *own);
+/* Adds a row for each object of an array; all columns have forms. */
+void neap_table_add_rows(struct neap_table *table, const json_t *objects);
 size_t neap_table_rows(const struct neap_table *table);
 
 struct neap_table_style {

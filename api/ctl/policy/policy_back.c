@@ -5,19 +5,11 @@
 #include <string.h>
 
 #include "api/ctl/draw/cells.h"
-#include "api/ctl/draw/text.h"
 #include "api/ctl/policy/policy_priv.h"
 
 struct back_values {
 	const char *if_version;
-	enum neap_output output;
 	bool is_shadow;
-};
-
-static const struct neap_option rollback_options[] = {
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct back_values, output),
-	 NEAP_OUTPUT_NAMES, "print the daemon's answer as JSON or YAML"},
-	{""},
 };
 
 static const struct neap_option delete_options[] = {
@@ -25,8 +17,6 @@ static const struct neap_option delete_options[] = {
 	 "VERSION", "only if this version is live"},
 	{"shadow", 0, NEAP_OPTION_FLAG, offsetof(struct back_values, is_shadow), NULL,
 	 "end the version that runs beside it, and tell how it fared"},
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct back_values, output),
-	 NEAP_OUTPUT_NAMES, "print the daemon's answer as JSON or YAML"},
 	{""},
 };
 
@@ -38,19 +28,12 @@ static int print_deleted(struct neap_client_reply *reply, enum neap_output outpu
 	if (output && reply->json != NULL)
 		return neap_ctl_print_take(output, json_incref(reply->json));
 	neap_buf_init(&out, NEAP_BUF_LINE);
-	neap_text_add_clean(&out, neap_cell_text(reply->json, "policy"), false);
-	neap_buf_addc(&out, '@');
-	neap_text_add_clean(&out, neap_cell_text(reply->json, "version"), false);
-	neap_buf_adds(&out, " is deleted; ");
-	if (json_is_object(now)) {
-		neap_buf_adds(&out, "what acts now is version ");
-		neap_text_add_clean(&out, neap_cell_text(now, "version"), false);
-		neap_buf_adds(&out, " from ");
-		neap_text_add_clean(&out, neap_cell_text(now, "origin"), false);
-	} else {
-		neap_buf_adds(&out, "nothing acts in its place");
-	}
-	neap_buf_addc(&out, '\n');
+	neap_cells_add(&out, reply->json, "{policy}@{version} is deleted; ");
+	if (json_is_object(now))
+		neap_cells_add(&out, now,
+			       "what acts now is version {version} from {origin}\n");
+	else
+		neap_buf_adds(&out, "nothing acts in its place\n");
 	return neap_ctl_print_done(&out);
 }
 
@@ -61,16 +44,14 @@ static int print_shadow_ended(struct neap_client_reply *reply, enum neap_output 
 	if (output && reply->json != NULL)
 		return neap_ctl_print_take(output, json_incref(reply->json));
 	neap_buf_init(&out, NEAP_BUF_REPLY);
-	neap_text_add_clean(&out, neap_cell_text(reply->json, "policy"), false);
-	neap_buf_adds(&out, ": ");
+	neap_cells_add(&out, reply->json, "{policy}: ");
 	neap_ctl_policy_add_shadow(json_object_get(reply->json, "shadow"), &out);
 	return neap_ctl_print_done(&out);
 }
 
 static int change(struct neap_ctl *ctl, const char *name,
 		  const struct neap_client_request *request,
-		  int (*print)(struct neap_client_reply *reply, enum neap_output output),
-		  enum neap_output output)
+		  int (*print)(struct neap_client_reply *reply, enum neap_output output))
 {
 	struct neap_client *client = NULL;
 	struct neap_client_reply reply;
@@ -80,22 +61,22 @@ static int change(struct neap_ctl *ctl, const char *name,
 	if (neap_client_new(ctl, &client, &err) < 0)
 		return neap_ctl_fail(&err);
 	if (neap_client_send(client, request, &reply, &err) < 0)
-		r = neap_ctl_policy_print_refusal(&reply, &err, name, output);
+		r = neap_ctl_policy_print_refusal(&reply, &err, name, ctl->output);
 	else
-		r = print(&reply, output);
+		r = print(&reply, ctl->output);
 	neap_client_reply_done(&reply);
 	neap_client_free(client);
 	return r;
 }
 
-static int rollback(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+static int rollback(struct neap_ctl *ctl, void *values, int argc, char **argv)
 {
-	const struct back_values *values = arg;
 	char path[NEAP_POLICY_PATH], body[64] = "";
 	struct neap_client_request request = {
 		.method = "POST", .path = path, .body = body};
 	int r;
 
+	(void)values;
 	r = neap_ctl_policy_check_version(argc > 1 ? argv[1] : NULL, false,
 					  "policy rollback");
 	if (r == 0)
@@ -105,8 +86,7 @@ static int rollback(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	if (argc > 1)
 		(void)snprintf(body, sizeof(body), "{\"to\":\"%s\"}", argv[1]);
 	request.body_len = strlen(body);
-	return change(ctl, argv[0], &request, neap_ctl_policy_print_result,
-		      values->output);
+	return change(ctl, argv[0], &request, neap_ctl_policy_print_result);
 }
 
 static int delete (struct neap_ctl *ctl, void *arg, int argc, char **argv)
@@ -125,8 +105,7 @@ static int delete (struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	if (r != 0)
 		return r;
 	return change(ctl, argv[0], &request,
-		      values->is_shadow ? print_shadow_ended : print_deleted,
-		      values->output);
+		      values->is_shadow ? print_shadow_ended : print_deleted);
 }
 
 const struct neap_command neap_command_policy_rollback = {
@@ -135,8 +114,7 @@ const struct neap_command neap_command_policy_rollback = {
 	.example = "policy rollback qos/cpu-share",
 	.summary = "back to the version before, or to a named one",
 	.text = "'neapctl policy history KIND/NAME' shows which there are.\n",
-	.options = rollback_options,
-	.values_size = sizeof(struct back_values),
+	.output = NEAP_OUTPUT_OF_ANSWER,
 	.args_min = 1,
 	.args_max = 2,
 	.run = rollback,
@@ -149,6 +127,7 @@ const struct neap_command neap_command_policy_delete = {
 	.summary = "take an uploaded policy away",
 	.text = "What the configuration says acts again. Its versions and history are kept.\n",
 	.options = delete_options,
+	.output = NEAP_OUTPUT_OF_ANSWER,
 	.values_size = sizeof(struct back_values),
 	.args_min = 1,
 	.args_max = 1,

@@ -39,6 +39,17 @@ int neap_ctl_policy_check_version(const char *version, bool or_any, const char *
 		what, version, or_any ? " or *" : "");
 }
 
+int neap_ctl_policy_show(struct neap_ctl *ctl, const char *name, const char *suffix,
+			 void (*add)(const json_t *reply, const void *arg,
+				     struct neap_buf *out),
+			 const void *arg)
+{
+	char path[NEAP_POLICY_PATH];
+	int r = neap_ctl_policy_path(name, suffix, path);
+
+	return r != 0 ? r : neap_ctl_show(ctl, "GET", path, add, arg);
+}
+
 int neap_ctl_policy_get(struct neap_client *client, const char *name, const char *suffix,
 			json_t **ret)
 {

@@ -6,18 +6,7 @@
 
 #include "api/ctl/base/ctl.h"
 #include "api/ctl/draw/cells.h"
-#include "api/ctl/draw/text.h"
 #include "lua/call/policy.h"
-
-struct check_values {
-	enum neap_output output;
-};
-
-static const struct neap_option options[] = {
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct check_values, output),
-	 NEAP_OUTPUT_NAMES, "print what was found as JSON or YAML"},
-	{""},
-};
 
 static void example_add(void *arg, const char *name, const struct neap_error *err)
 {
@@ -76,69 +65,50 @@ static void report_add(const json_t *report, struct neap_buf *out)
 	const json_t *row;
 	size_t i;
 
-	if (json_object_get(report, "policy") != NULL) {
-		neap_text_add_clean(out, file, false);
-		neap_buf_addf(out, ": %s@%s\n", neap_cell_text(report, "policy"),
-			      neap_cell_text(report, "version"));
-	}
+	neap_cells_add_if(out, report, "policy", "{file}: {policy}@{version}\n");
 	json_array_foreach (json_object_get(report, "examples"), i, row) {
-		neap_buf_adds(out, json_is_true(json_object_get(row, "passed"))
-					   ? "ok      "
-					   : "failed  ");
-		neap_text_add_clean(out, neap_cell_text(row, "name"), false);
-		if (json_object_get(row, "what") != NULL) {
-			neap_buf_adds(out, "\n        ");
-			neap_text_add_clean(out, neap_cell_text(row, "what"), true);
-		}
+		neap_cells_add(out, row,
+			       json_is_true(json_object_get(row, "passed"))
+				       ? "ok      {name}"
+				       : "failed  {name}");
+		neap_cells_add_if(out, row, "what", "\n        {what|lines}");
 		neap_buf_addc(out, '\n');
 	}
-	if (json_object_get(report, "warning") != NULL) {
-		neap_text_add_clean(out, file, false);
-		neap_buf_addf(out, ": warning: %s\n", neap_cell_text(report, "warning"));
-	}
-	if (problem == NULL)
-		return;
+	neap_cells_add_if(out, report, "warning", "{file}: warning: {warning}\n");
 	/* Most begin with the file and its line by themselves. */
-	if (strncmp(problem, file, strlen(file)) != 0) {
-		neap_text_add_clean(out, file, false);
-		neap_buf_adds(out, ": ");
-	}
-	neap_text_add_clean(out, problem, true);
-	neap_buf_addc(out, '\n');
+	if (problem != NULL)
+		neap_cells_add(out, report,
+			       strncmp(problem, file, strlen(file)) == 0
+				       ? "{problem|lines}\n"
+				       : "{file}: {problem|lines}\n");
 }
 
-static int print(const json_t *reports)
+static void add(const json_t *reports, const void *arg, struct neap_buf *out)
 {
 	const json_t *report;
-	struct neap_buf out;
 	size_t i;
 
-	neap_buf_init(&out, NEAP_BUF_REPLY);
-	json_array_foreach (reports, i, report) {
-		report_add(report, &out);
-	}
-	return neap_ctl_print_done(&out);
+	(void)arg;
+	json_array_foreach (reports, i, report)
+		report_add(report, out);
 }
 
-static int check(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+static int check(struct neap_ctl *ctl, void *values, int argc, char **argv)
 {
-	const struct check_values *values = arg;
 	json_t *reports = json_array();
-	int i, r = 0, problems = 0;
+	int i, r, problems = 0;
 
-	(void)ctl;
-	for (i = 0; i < argc && r == 0; i++)
-		if (json_array_append_new(reports, file_check(argv[i], &problems)) < 0)
-			r = neap_ctl_complainf(
+	(void)values;
+	for (i = 0; i < argc; i++)
+		if (json_array_append_new(reports, file_check(argv[i], &problems)) < 0) {
+			json_decref(reports);
+			return neap_ctl_complainf(
 				NEAP_CTL_FAILED,
 				"%.64s: its name is no UTF-8, or memory is "
 				"short",
 				argv[i]);
-	if (r == 0)
-		r = values->output
-			    ? neap_ctl_print_take(values->output, json_incref(reports))
-			    : print(reports);
-	json_decref(reports);
+		}
+	r = neap_ctl_show_take(ctl, reports, add, NULL);
 	return r == 0 && problems > 0 ? NEAP_CTL_FAILED : r;
 }
 
@@ -149,8 +119,7 @@ const struct neap_command neap_command_policy_check = {
 	.summary = "prove policy files: compile, check, run their examples",
 	.text = "Needs no daemon and changes nothing. Problems read FILE:LINE: what, and end in status "
 		"1.\n",
-	.options = options,
-	.values_size = sizeof(struct check_values),
+	.output = "print what was found as JSON or YAML",
 	.args_min = 1,
 	.args_max = -1,
 	.run = check,

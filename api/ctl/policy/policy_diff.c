@@ -12,12 +12,12 @@
 #include "api/ctl/draw/text.h"
 #include "api/ctl/policy/policy_priv.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 #define DIFF_TROUBLE 2
 
 struct diff_values {
 	const char *file;
-	enum neap_output output;
 };
 
 /* A text with the name that diff puts above it. */
@@ -29,8 +29,6 @@ struct side {
 static const struct neap_option options[] = {
 	{"file", 0, NEAP_OPTION_TEXT, offsetof(struct diff_values, file), "FILE",
 	 "the version in force against this file"},
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct diff_values, output),
-	 NEAP_OUTPUT_NAMES, "print names and differences as JSON or YAML"},
 	{""},
 };
 
@@ -55,7 +53,7 @@ static int side_fetch(struct neap_client *client, const char *name, const char *
 static int both_fetch(struct neap_client *client, const char *name, struct side *older,
 		      struct side *newer)
 {
-	json_t *reply = NULL;
+	neap_auto_json json_t *reply = NULL;
 	const char *before;
 	int r = side_fetch(client, name, NULL, newer);
 
@@ -69,7 +67,6 @@ static int both_fetch(struct neap_client *client, const char *name, struct side 
 				       "%s has no version before the one in force", name);
 	else
 		r = side_fetch(client, name, before, older);
-	json_decref(reply);
 	return r;
 }
 
@@ -200,10 +197,8 @@ static int diff(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 {
 	const struct diff_values *values = arg;
 	struct side older = {.label = ""}, newer = {.label = ""};
-	int i, r = 0;
+	int i, r = neap_ctl_policy_path(argv[0], "", (char[NEAP_POLICY_PATH]){0});
 
-	if (r == 0)
-		r = neap_ctl_policy_path(argv[0], "", (char[NEAP_POLICY_PATH]){0});
 	for (i = 1; i < argc && r == 0; i++)
 		r = neap_ctl_policy_check_version(argv[i], false, "policy diff");
 	if (r == 0 && values->file != NULL && argc > 1)
@@ -214,7 +209,7 @@ static int diff(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	neap_buf_init(&newer.text, NEAP_BUF_REPLY);
 	r = sides_get(ctl, values, argc, argv, &older, &newer);
 	if (r == 0)
-		r = sides_print(&older, &newer, values->output);
+		r = sides_print(&older, &newer, ctl->output);
 	else if (r == NEAP_CTL_FAILED)
 		r = DIFF_TROUBLE;
 	neap_buf_done(&newer.text);
@@ -231,6 +226,7 @@ const struct neap_command neap_command_policy_diff = {
 		"one in force. With --file: the one in force against the file ('-': standard input).\n"
 		"Status 0: no difference, 1: they differ, 2: trouble, 3: no daemon answers.\n",
 	.options = options,
+	.output = "print names and differences as JSON or YAML",
 	.values_size = sizeof(struct diff_values),
 	.args_min = 1,
 	.args_max = 3,

@@ -12,6 +12,7 @@
 #include "api/ctl/draw/text.h"
 #include "api/ctl/policy/policy_priv.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 #define HTTP_PRECONDITION_FAILED 412
 #define HTTP_INVALID             422
@@ -163,7 +164,7 @@ static int edit_loop(struct edit *edit)
 static int owner_check(struct edit *edit)
 {
 	struct neap_buf owner;
-	json_t *row = NULL;
+	neap_auto_json json_t *row = NULL;
 	int r = neap_ctl_policy_get(edit->client, edit->name, "", &row);
 
 	if (r != 0)
@@ -176,7 +177,6 @@ static int owner_check(struct edit *edit)
 				       owner.data);
 		neap_buf_done(&owner);
 	}
-	json_decref(row);
 	return r;
 }
 
@@ -193,14 +193,13 @@ static int file_make(struct edit *edit)
 	return 0;
 }
 
-static int edit_policy(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+static int edit_policy(struct neap_ctl *ctl, void *values, int argc, char **argv)
 {
-	const struct neap_output_values *values = arg;
-	struct edit edit = {.name = argv[0], .output = values->output};
+	struct edit edit = {.name = argv[0], .output = ctl->output};
 	struct neap_error err = {0};
 	int r;
 
-	(void)argc;
+	(void)values, (void)argc;
 	r = neap_ctl_policy_path(argv[0], "", (char[NEAP_POLICY_PATH]){0});
 	if (r != 0)
 		return r;
@@ -231,8 +230,7 @@ const struct neap_command neap_command_policy_edit = {
 	.text = "$VISUAL, $EDITOR or vi gets the text in force. What it saves goes to the daemon as with\n"
 		"'policy put', unless somebody else changed the policy meanwhile. A text that did not\n"
 		"go live is kept in a file, which is named.\n",
-	.options = neap_output_of_answer,
-	.values_size = sizeof(struct neap_output_values),
+	.output = NEAP_OUTPUT_OF_ANSWER,
 	.args_min = 1,
 	.args_max = 1,
 	.run = edit_policy,

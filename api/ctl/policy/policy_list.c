@@ -2,32 +2,22 @@
  *
  * `neapctl policy list`: loaded policies, their condition, and refused uploads. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "api/ctl/draw/cells.h"
 #include "api/ctl/draw/table.h"
-#include "api/ctl/draw/text.h"
 #include "api/ctl/policy/policy_priv.h"
+#include "engine/base/mem.h"
 #include "engine/json/json.h"
 
 static void row_add(struct neap_table *table, const json_t *policy)
 {
-	char calls[NEAP_CELL_BYTES], errors[NEAP_CELL_BYTES], spent[NEAP_CELL_BYTES],
-		usec[NEAP_CELL_BYTES] = "-";
+	char usec[NEAP_CELL_BYTES] = "-";
 	int64_t count = neap_member_integer(policy, "calls", 0);
 	int64_t total = neap_member_integer(policy, "cpu_usec", NEAP_MISSING);
 
 	if (count > 0 && total != NEAP_MISSING)
 		(void)snprintf(usec, sizeof(usec), "%lld us", (long long)(total / count));
-	neap_table_add(table,
-		       (const char *[]){neap_cell_text(policy, "policy"),
-					neap_cell_text(policy, "version"),
-					neap_cell_text(policy, "layer"),
-					neap_cell_text(policy, "state"),
-					neap_cell_integer(policy, "calls", calls),
-					neap_cell_integer(policy, "errors", errors),
-					neap_cell_integer(policy, "spent", spent), usec,
-					neap_cell_text(policy, "origin")});
+	neap_table_add_row(table, policy, (const char *[]){usec});
 }
 
 void neap_ctl_policy_add_refused(const json_t *policy, struct neap_buf *out)
@@ -43,36 +33,25 @@ void neap_ctl_policy_add_refused(const json_t *policy, struct neap_buf *out)
 void neap_ctl_policy_add_shadow(const json_t *shadow, struct neap_buf *out)
 {
 	const json_t *last = json_object_get(shadow, "last_difference");
-	char same[NEAP_CELL_BYTES], calls[NEAP_CELL_BYTES], faults[NEAP_CELL_BYTES];
-	char *active, *own;
+	neap_auto_free char *active = NULL, *own = NULL;
 
-	neap_buf_adds(out, "shadow ");
-	neap_text_add_clean(out, neap_cell_text(shadow, "version"), false);
-	neap_buf_addf(out, ": %s of %s calls alike, %s faults%s\n",
-		      neap_cell_integer(shadow, "same", same),
-		      neap_cell_integer(shadow, "calls", calls),
-		      neap_cell_integer(shadow, "faults", faults),
-		      json_is_true(json_object_get(shadow, "is_failed"))
-			      ? "; it is not asked any more"
-			      : "");
+	neap_cells_add(
+		out, shadow,
+		"shadow {version}: {same} of {calls} calls alike, {faults} faults");
+	neap_buf_adds(out, json_is_true(json_object_get(shadow, "is_failed"))
+				   ? "; it is not asked any more\n"
+				   : "\n");
 	if (last == NULL)
 		return;
 	active = neap_json_dump(json_object_get(last, "active"),
 				JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
 	own = neap_json_dump(json_object_get(last, "shadow"),
 			     JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
-	if (active != NULL && own != NULL) {
-		neap_buf_adds(out, "  last difference: ");
-		if (json_object_get(last, "node") != NULL) {
-			neap_text_add_clean(out, neap_cell_text(last, "pod"), false);
-			neap_buf_adds(out, " on ");
-			neap_text_add_clean(out, neap_cell_text(last, "node"), false);
-			neap_buf_adds(out, ": ");
-		}
-		neap_buf_addf(out, "it %s, the shadow %s\n", active, own);
-	}
-	free(active);
-	free(own);
+	if (active == NULL || own == NULL)
+		return;
+	neap_buf_adds(out, "  last difference: ");
+	neap_cells_add_if(out, last, "node", "{pod} on {node}: ");
+	neap_buf_addf(out, "it %s, the shadow %s\n", active, own);
 }
 
 /* False for a file that never said which policy it is: that one is mentioned only below
@@ -94,10 +73,8 @@ static void add_refusals(const json_t *policies, struct neap_buf *out)
 			continue;
 		neap_buf_addf(out, "%s%s", is_first ? "\n" : "", neap_ctl_red());
 		is_first = false;
-		if (is_named(policy)) {
-			neap_text_add_clean(out, neap_cell_text(policy, "policy"), false);
-			neap_buf_adds(out, ": ");
-		}
+		if (is_named(policy))
+			neap_cells_add(out, policy, "{policy}: ");
 		neap_ctl_policy_add_refused(policy, out);
 		neap_buf_adds(out, neap_ctl_plain());
 	}
@@ -113,60 +90,43 @@ static void add_shadows(const json_t *policies, struct neap_buf *out)
 
 		if (shadow == NULL)
 			continue;
-		neap_text_add_clean(out, neap_cell_text(policy, "policy"), false);
-		neap_buf_adds(out, ": ");
+		neap_cells_add(out, policy, "{policy}: ");
 		neap_ctl_policy_add_shadow(shadow, out);
 	}
 }
 
-static int list_print(const json_t *policies)
+static void add(const json_t *policies, const void *arg, struct neap_buf *out)
 {
 	static const struct neap_table_column columns[] = {
-		{"POLICY"},      {"VERSION"},        {"LAYER"},
-		{"STATE"},       {"CALLS", true},    {"ERRORS", true},
-		{"SPENT", true}, {"CPU/CALL", true}, {"ORIGIN", .columns_min = 8},
+		{"POLICY", .cell = "{policy}"},
+		{"VERSION", .cell = "{version}"},
+		{"LAYER", .cell = "{layer}"},
+		{"STATE", .cell = "{state}"},
+		{"CALLS", true, .cell = "{calls}"},
+		{"ERRORS", true, .cell = "{errors}"},
+		{"SPENT", true, .cell = "{spent}"},
+		{"CPU/CALL", true},
+		{"ORIGIN", .columns_min = 8, .cell = "{origin}"},
 		{NULL},
 	};
-	struct neap_table_style style = {.columns = neap_ctl_columns(),
-					 .use_color = neap_ctl_use_color()};
 	struct neap_table *table = neap_table_new(columns);
 	const json_t *policy;
-	struct neap_buf out;
 	size_t i;
-	int r;
 
-	if (table == NULL)
-		return neap_ctl_complainf(NEAP_CTL_FAILED, "out of memory");
-	neap_buf_init(&out, NEAP_BUF_REPLY);
+	(void)arg;
 	json_array_foreach (policies, i, policy) {
 		if (is_named(policy))
 			row_add(table, policy);
 	}
-	if (!neap_table_format(table, &style, &out))
-		out.failed = true;
-	add_shadows(policies, &out);
-	add_refusals(policies, &out);
-	r = neap_ctl_print(&out);
-	neap_buf_done(&out);
-	neap_table_free(table);
-	return r;
+	neap_ctl_add_table_take(table, out);
+	add_shadows(policies, out);
+	add_refusals(policies, out);
 }
 
-static int list(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+static int list(struct neap_ctl *ctl, void *values, int argc, char **argv)
 {
-	const struct neap_output_values *values = arg;
-	struct neap_error err = {0};
-	json_t *policies = NULL;
-	int r;
-
-	(void)argc, (void)argv;
-	if (neap_client_ask(ctl, "GET", "/control/v1/policies", &policies, &err) < 0)
-		return neap_ctl_fail(&err);
-	if (values->output)
-		return neap_ctl_print_take(values->output, policies);
-	r = list_print(policies);
-	json_decref(policies);
-	return r;
+	(void)values, (void)argc, (void)argv;
+	return neap_ctl_show(ctl, "GET", "/control/v1/policies", add, NULL);
 }
 
 const struct neap_command neap_command_policy_list = {
@@ -176,7 +136,6 @@ const struct neap_command neap_command_policy_list = {
 	.summary = "the policies that are loaded, and how they fare",
 	.text = "Below the table stands each text that was offered and did not pass, FILE:LINE: "
 		"what.\n",
-	.options = neap_output_of_all,
-	.values_size = sizeof(struct neap_output_values),
+	.output = NEAP_OUTPUT_OF_ALL,
 	.run = list,
 };

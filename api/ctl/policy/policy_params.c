@@ -15,16 +15,6 @@
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
-struct params_values {
-	enum neap_output output;
-};
-
-static const struct neap_option options[] = {
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct params_values, output),
-	 NEAP_OUTPUT_NAMES, "print values and schema as JSON or YAML"},
-	{""},
-};
-
 static json_t *number_new(const char *text)
 {
 	int64_t integer;
@@ -169,30 +159,24 @@ static int set(struct neap_client *client, const char *policy, int count, char *
 	return 0;
 }
 
-static int print(const char *policy, const json_t *reply)
+static void add(const json_t *reply, const void *policy, struct neap_buf *out)
 {
 	const json_t *schema = json_object_get(reply, "schema");
-	struct neap_buf out;
 
-	neap_buf_init(&out, NEAP_BUF_REPLY);
 	if (json_object_size(schema) == 0)
-		neap_buf_addf(&out, "%s has no parameters\n", policy);
-	else if (!neap_ctl_policy_add_params(json_object_get(reply, "values"), schema,
-					     &out))
-		out.failed = true;
-	return neap_ctl_print_done(&out);
+		neap_buf_addf(out, "%s has no parameters\n", (const char *)policy);
+	else
+		neap_ctl_policy_add_params(json_object_get(reply, "values"), schema, out);
 }
 
-static int params(struct neap_ctl *ctl, void *arg, int argc, char **argv)
+static int params(struct neap_ctl *ctl, void *values, int argc, char **argv)
 {
-	const struct params_values *values = arg;
 	struct neap_client *client = NULL;
 	struct neap_error err = {0};
 	json_t *reply = NULL;
-	int i, r = 0;
+	int i, r;
 
-	if (r != 0)
-		return r;
+	(void)values;
 	for (i = 1; i < argc; i++)
 		if (strchr(argv[i], '=') == NULL || argv[i][0] == '=')
 			return neap_ctl_complainf(
@@ -203,10 +187,8 @@ static int params(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	if (r == 0 && argc > 1)
 		r = set(client, argv[0], argc - 1, argv + 1, &reply);
 	neap_client_free(client);
-	if (r == 0 && values->output)
-		return neap_ctl_print_take(values->output, reply);
 	if (r == 0)
-		r = print(argv[0], reply);
+		return neap_ctl_show_take(ctl, reply, add, argv[0]);
 	json_decref(reply);
 	return r;
 }
@@ -218,8 +200,7 @@ const struct neap_command neap_command_policy_params = {
 	.summary = "its parameters; set some while it runs",
 	.text = "PARAM= with nothing behind it goes back to the configuration or the default. All are\n"
 		"set or none. A list or a map is JSON text.\n",
-	.options = options,
-	.values_size = sizeof(struct params_values),
+	.output = "print values and schema as JSON or YAML",
 	.args_min = 1,
 	.args_max = -1,
 	.run = params,

@@ -18,6 +18,11 @@ int neap_ctl_policy_path(const char *name, const char *suffix, char *path);
  * what: "--if-version". */
 int neap_ctl_policy_check_version(const char *version, bool or_any, const char *what);
 
+/* GETs JSON of the policy and prints it, as neap_ctl_show does. */
+int neap_ctl_policy_show(struct neap_ctl *ctl, const char *name, const char *suffix,
+			 void (*add)(const json_t *reply, const void *arg,
+				     struct neap_buf *out),
+			 const void *arg);
 /* GETs JSON of the policy: suffix as above. *ret is a new reference. */
 int neap_ctl_policy_get(struct neap_client *client, const char *name, const char *suffix,
 			json_t **ret);
@@ -52,7 +57,7 @@ void neap_ctl_policy_add_refused(const json_t *policy, struct neap_buf *out);
 /* Appends a JSON value as people write it: texts without quotes. */
 void neap_ctl_policy_add_value(const json_t *value, struct neap_buf *out);
 /* Appends a table of the parameters: values in force by name, and their schema. */
-bool neap_ctl_policy_add_params(const json_t *values, const json_t *schema,
+void neap_ctl_policy_add_params(const json_t *values, const json_t *schema,
 				struct neap_buf *out);
 /* Terminal colours, "" without colours. */
 const char *neap_ctl_red(void);

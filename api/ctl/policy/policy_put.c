@@ -12,7 +12,6 @@
 struct put_values {
 	bool is_dry_run, is_shadow;
 	const char *if_version;
-	enum neap_output output;
 };
 
 static const struct neap_option options[] = {
@@ -22,8 +21,6 @@ static const struct neap_option options[] = {
 	 "run it beside the one that is live, and count differences"},
 	{"if-version", 0, NEAP_OPTION_TEXT, offsetof(struct put_values, if_version),
 	 "VERSION", "only if this version is live; *: if any is"},
-	{"output", 'o', NEAP_OPTION_OUTPUT, offsetof(struct put_values, output),
-	 NEAP_OUTPUT_NAMES, "print the daemon's answer as JSON or YAML"},
 	{""},
 };
 
@@ -73,9 +70,9 @@ static int send(struct neap_ctl *ctl, const struct put_values *values, const cha
 	if (neap_client_new(ctl, &client, &err) < 0)
 		return neap_ctl_fail(&err);
 	if (neap_client_send(client, &request, &reply, &err) < 0)
-		r = neap_ctl_policy_print_refusal(&reply, &err, file, values->output);
+		r = neap_ctl_policy_print_refusal(&reply, &err, file, ctl->output);
 	else
-		r = neap_ctl_policy_print_result(&reply, values->output);
+		r = neap_ctl_policy_print_result(&reply, ctl->output);
 	neap_client_reply_done(&reply);
 	neap_client_free(client);
 	return r;
@@ -120,6 +117,7 @@ const struct neap_command neap_command_policy_put = {
 		"compiles it, runs its examples, and tries it on recorded ticks; only then it replaces\n"
 		"the one that is live. Problems read FILE:LINE: what, and end in status 1.\n",
 	.options = options,
+	.output = NEAP_OUTPUT_OF_ANSWER,
 	.values_size = sizeof(struct put_values),
 	.args_min = 1,
 	.args_max = 2,

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "api/ctl/draw/cells.h"
-#include "api/ctl/draw/text.h"
 #include "api/ctl/policy/policy_priv.h"
 #include "engine/base/quantity.h"
 
@@ -97,8 +96,7 @@ void neap_ctl_policy_add_replay(const json_t *replay, bool has_older,
 	neap_buf_addc(out, '\n');
 	if (faults > 0) {
 		neap_buf_addf(out, "%lld of them failed: ", (long long)faults);
-		neap_text_add_clean(out, neap_cell_text(replay, "first_fault"), false);
-		neap_buf_addc(out, '\n');
+		neap_cells_add(out, replay, "{first_fault}\n");
 	}
 	if (has_older)
 		add_differences(json_object_get(replay, "differences"), ran - same, out);

@@ -135,39 +135,36 @@ static void add_cell(const json_t *value, struct neap_buf *out)
 		neap_ctl_policy_add_value(value, out);
 }
 
-bool neap_ctl_policy_add_params(const json_t *values, const json_t *schema,
+void neap_ctl_policy_add_params(const json_t *values, const json_t *schema,
 				struct neap_buf *out)
 {
 	static const struct neap_table_column columns[] = {
-		{"PARAM"}, {"VALUE"}, {"DEFAULT"}, {"TYPE"}, {"DOC", .wraps = true},
+		{"PARAM"},
+		{"VALUE"},
+		{"DEFAULT"},
+		{"TYPE"},
+		{"DOC", .wraps = true, .cell = "{doc}"},
 		{NULL},
 	};
-	struct neap_table_style style = {.columns = neap_ctl_columns(),
-					 .use_color = neap_ctl_use_color()};
 	struct neap_table *table = neap_table_new(columns);
 	struct neap_buf cells[3];
 	const char *name;
 	json_t *row;
-	bool ok;
 	size_t i;
 
-	if (table == NULL)
-		return false;
 	for (i = 0; i < NEAP_ARRAY_LEN(cells); i++)
 		neap_buf_init(&cells[i], NEAP_BUF_LINE);
 	json_object_foreach ((json_t *)schema, name, row) {
 		add_cell(json_object_get(values, name), &cells[0]);
 		add_cell(json_object_get(row, "default"), &cells[1]);
 		add_type(row, &cells[2]);
-		neap_table_add(table, (const char *[]){name, cells[0].data, cells[1].data,
-						       cells[2].data,
-						       neap_cell_text(row, "doc")});
+		neap_table_add_row(table, row,
+				   (const char *[]){name, cells[0].data, cells[1].data,
+						    cells[2].data});
 	}
-	ok = neap_table_format(table, &style, out);
+	neap_ctl_add_table_take(table, out);
 	for (i = 0; i < NEAP_ARRAY_LEN(cells); i++)
 		neap_buf_done(&cells[i]);
-	neap_table_free(table);
-	return ok;
 }
 
 static void add_result(const json_t *reply, struct neap_buf *out)
@@ -183,45 +180,37 @@ static void add_result(const json_t *reply, struct neap_buf *out)
 	const char *result = neap_cell_text(reply, "result"), *text = result,
 		   *behind = "";
 	const char *replaced = json_string_value(json_object_get(reply, "replaced"));
+	bool is_unchanged = strcmp(result, "unchanged") == 0;
 	const json_t *examples = json_object_get(reply, "examples");
-	char number[NEAP_CELL_BYTES] = "", usec[NEAP_CELL_BYTES];
 	size_t i;
 
-	if (strcmp(result, "unchanged") == 0)
-		examples = NULL; /* nothing was proved anew */
 	for (i = 0; i < NEAP_ARRAY_LEN(texts); i++)
 		if (strcmp(texts[i].result, result) == 0) {
 			text = texts[i].text;
 			behind = texts[i].behind;
 		}
-	neap_text_add_clean(out, neap_cell_text(reply, "policy"), false);
-	neap_buf_addc(out, '@');
-	neap_text_add_clean(out, neap_cell_text(reply, "version"), false);
-	neap_buf_addc(out, ' ');
+	neap_cells_add(out, reply, "{policy}@{version} ");
 	neap_text_add_clean(out, text, false);
-	if (replaced != NULL && strcmp(result, "unchanged") != 0) {
-		neap_buf_adds(out, strcmp(result, "shadow") == 0 ? " " : " in place of ");
-		neap_text_add_clean(out, replaced, false);
-	}
+	if (replaced != NULL && !is_unchanged)
+		neap_cells_add(out, reply,
+			       strcmp(result, "shadow") == 0 ? " {replaced}"
+							     : " in place of {replaced}");
 	neap_buf_addf(out, "%s\n", behind);
-	if (json_is_object(examples)) {
-		neap_cell_integer(examples, "passed", number);
+	/* Of one that is unchanged nothing was proved anew. */
+	if (json_is_object(examples) && !is_unchanged) {
 		if (json_is_true(json_object_get(reply, "is_made")))
 			neap_buf_adds(out, "it has no examples: one made input passed");
 		else
-			neap_buf_addf(out, "%s example%s passed", number,
-				      strcmp(number, "1") == 0 ? "" : "s");
-		if (neap_member_integer(reply, "cpu_usec", NEAP_MISSING) != NEAP_MISSING)
-			neap_buf_addf(out, ", %s us of CPU time",
-				      neap_cell_integer(reply, "cpu_usec", usec));
+			neap_cells_add(out, examples,
+				       neap_member_integer(examples, "passed", 0) == 1
+					       ? "{passed} example passed"
+					       : "{passed} examples passed");
+		neap_cells_add_if(out, reply, "cpu_usec", ", {cpu_usec} us of CPU time");
 		neap_buf_addc(out, '\n');
 	}
 	neap_ctl_policy_add_replay(json_object_get(reply, "replay"), replaced != NULL,
 				   out);
-	if (json_object_get(reply, "note") != NULL) {
-		neap_text_add_clean(out, neap_cell_text(reply, "note"), true);
-		neap_buf_addc(out, '\n');
-	}
+	neap_cells_add_if(out, reply, "note", "{note|lines}\n");
 }
 
 static int no_json(void)

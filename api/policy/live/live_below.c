@@ -270,7 +270,7 @@ void neap_live_say_left_out(const struct live_job *job)
 
 /* --- failed in service --- */
 
-int neap_live_failed_prepare(struct live_job *job, struct neap_error *err)
+static int failed_prepare(struct live_job *job, struct neap_error *err)
 {
 	const struct neap_registry_slot *slot =
 		job->item != NULL ? neap_live_slot(job->live, job->item) : NULL;
@@ -301,7 +301,7 @@ static void fall_from_file(struct live_job *job)
 		job->rc = neap_live_try_configured(job);
 }
 
-void neap_live_failed_work(struct live_job *job)
+static void failed_work(struct live_job *job)
 {
 	job->rc = -NEAP_ENOTFOUND;
 	if (job->to[0] != '\0') {
@@ -336,7 +336,7 @@ static void refuse_failed(struct live_job *job)
 		       why);
 }
 
-void neap_live_failed_finish(struct live_job *job)
+static void failed_finish(struct live_job *job)
 {
 	struct neap_live *live = job->live;
 	struct live_item *item = job->item;
@@ -374,6 +374,9 @@ void neap_live_failed_finish(struct live_job *job)
 		      "rolled back from %s by itself: %s", job->older_version, job->why);
 }
 
+const struct live_verb_row neap_live_verb_failed = {"failed", failed_prepare, failed_work,
+						    failed_finish};
+
 /* --- a layer above went, or there is none yet --- */
 
 /* The file is gone, or names another policy now. Checks whether the item still belongs to
@@ -406,7 +409,7 @@ static int file_gone(struct live_job *job, struct neap_error *err)
 	return item->layer == LAYER_DIRECTORY ? 0 : LIVE_DONE;
 }
 
-int neap_live_gone_prepare(struct live_job *job, struct neap_error *err)
+static int gone_prepare(struct live_job *job, struct neap_error *err)
 {
 	if (job->verb == VERB_FILE_GONE)
 		return file_gone(job, err);
@@ -438,7 +441,7 @@ static void try_uploads(struct live_job *job)
 			     neap_live_put_none(job, "rolled-back", job->why) == 0;
 }
 
-void neap_live_gone_work(struct live_job *job)
+static void gone_work(struct live_job *job)
 {
 	job->rc = -NEAP_ENOTFOUND;
 	if (job->item->has_upload)
@@ -447,7 +450,7 @@ void neap_live_gone_work(struct live_job *job)
 		job->rc = neap_live_try_configured(job);
 }
 
-void neap_live_gone_finish(struct live_job *job)
+static void gone_finish(struct live_job *job)
 {
 	struct neap_live *live = job->live;
 	struct live_item *item = job->item;
@@ -477,3 +480,8 @@ void neap_live_gone_finish(struct live_job *job)
 		neap_log_line(&live->config.log, NEAP_LOG_ERROR, "policy %s/%s: %s",
 			      job->id.kind, job->id.name, err.msg);
 }
+
+const struct live_verb_row neap_live_verb_file_gone = {"file gone", gone_prepare,
+						       gone_work, gone_finish};
+const struct live_verb_row neap_live_verb_below = {"below", gone_prepare, gone_work,
+						   gone_finish};

@@ -141,7 +141,7 @@ static int check_unchanged(struct live_job *job, const char *version, bool is_sa
 
 /* --- put --- */
 
-int neap_live_put_prepare(struct live_job *job, struct neap_error *err)
+static int put_prepare(struct live_job *job, struct neap_error *err)
 {
 	char version[12];
 
@@ -159,7 +159,7 @@ int neap_live_put_prepare(struct live_job *job, struct neap_error *err)
 			memcmp(job->text.text, job->older_text, job->older_len) == 0);
 }
 
-void neap_live_put_work(struct live_job *job)
+static void put_work(struct live_job *job)
 {
 	struct neap_history_line line;
 	char version[12];
@@ -178,7 +178,7 @@ void neap_live_put_work(struct live_job *job)
 				    job->text.text, job->text.len, &line, &job->err);
 }
 
-void neap_live_put_finish(struct live_job *job)
+static void put_finish(struct live_job *job)
 {
 	char version[12];
 
@@ -195,6 +195,9 @@ void neap_live_put_finish(struct live_job *job)
 		job->body = outcome(job, "shadow", version);
 }
 
+const struct live_verb_row neap_live_verb_put = {"put", put_prepare, put_work,
+						 put_finish};
+
 /* --- delete --- */
 
 static json_t *deleted(const struct live_job *job, json_t *now)
@@ -206,7 +209,7 @@ static json_t *deleted(const struct live_job *job, json_t *now)
 			 "now", now);
 }
 
-int neap_live_delete_prepare(struct live_job *job, struct neap_error *err)
+static int delete_prepare(struct live_job *job, struct neap_error *err)
 {
 	struct live_item *item = job->item;
 
@@ -237,7 +240,7 @@ int neap_live_delete_prepare(struct live_job *job, struct neap_error *err)
 
 /* Parameters set over the API stay if the name still has a policy, else they are
  * removed. */
-void neap_live_delete_work(struct live_job *job)
+static void delete_work(struct live_job *job)
 {
 	struct neap_history_line line;
 	struct neap_error err;
@@ -256,7 +259,7 @@ void neap_live_delete_work(struct live_job *job)
 						       NULL, &line, &err) == 0;
 }
 
-void neap_live_delete_finish(struct live_job *job)
+static void delete_finish(struct live_job *job)
 {
 	struct neap_live *live = job->live;
 	struct live_item *item = job->item;
@@ -280,9 +283,12 @@ void neap_live_delete_finish(struct live_job *job)
 	}
 }
 
+const struct live_verb_row neap_live_verb_delete = {"delete", delete_prepare, delete_work,
+						    delete_finish};
+
 /* --- rollback --- */
 
-int neap_live_rollback_prepare(struct live_job *job, struct neap_error *err)
+static int rollback_prepare(struct live_job *job, struct neap_error *err)
 {
 	if (check_owner(job, err) < 0 || check_match(job, err) < 0 ||
 	    check_place(job, err) < 0)
@@ -303,7 +309,7 @@ static int find_target(struct live_job *job, char *ret)
 	return 0;
 }
 
-void neap_live_rollback_work(struct live_job *job)
+static void rollback_work(struct live_job *job)
 {
 	struct neap_history_line line;
 	char version[12] = "";
@@ -333,13 +339,16 @@ void neap_live_rollback_work(struct live_job *job)
 				    &line, &job->err);
 }
 
-void neap_live_rollback_finish(struct live_job *job)
+static void rollback_finish(struct live_job *job)
 {
 	if (job->rc < 0)
 		refuse(job);
 	else
 		go_live(job, NEAP_POLICY_PROBATION);
 }
+
+const struct live_verb_row neap_live_verb_rollback = {"rollback", rollback_prepare,
+						      rollback_work, rollback_finish};
 
 /* --- parameters --- */
 
@@ -401,7 +410,7 @@ static int check_params(const struct live_job *job, struct neap_error *err)
 
 /* They take effect before they are on disk, because the policy's own schema checks
  * them. */
-int neap_live_params_prepare(struct live_job *job, struct neap_error *err)
+static int params_prepare(struct live_job *job, struct neap_error *err)
 {
 	struct neap_registry_slot *slot;
 	json_t *now;
@@ -429,7 +438,7 @@ int neap_live_params_prepare(struct live_job *job, struct neap_error *err)
 	return LIVE_DONE;
 }
 
-void neap_live_params_work(struct live_job *job)
+static void params_work(struct live_job *job)
 {
 	neap_auto_free char *text = neap_json_dump(
 		job->params, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
@@ -445,7 +454,7 @@ void neap_live_params_work(struct live_job *job)
 		json_object_size(job->params) > 0 ? job->params : NULL, &line, &job->err);
 }
 
-void neap_live_params_finish(struct live_job *job)
+static void params_finish(struct live_job *job)
 {
 	struct live_item *item = job->item;
 	struct neap_registry_slot *slot = neap_live_slot(job->live, item);
@@ -466,16 +475,19 @@ void neap_live_params_finish(struct live_job *job)
 	job->body = neap_live_report_params(job->live, item);
 }
 
+const struct live_verb_row neap_live_verb_params = {"params", params_prepare, params_work,
+						    params_finish};
+
 /* --- versions --- */
 
-int neap_live_versions_prepare(struct live_job *job, struct neap_error *err)
+static int versions_prepare(struct live_job *job, struct neap_error *err)
 {
 	(void)job;
 	(void)err;
 	return 0;
 }
 
-void neap_live_versions_work(struct live_job *job)
+static void versions_work(struct live_job *job)
 {
 	const char *dir = job->live->config.dir;
 	neap_auto_free char *text = NULL;
@@ -493,7 +505,10 @@ void neap_live_versions_work(struct live_job *job)
 		job->body = json_pack("{s:s%}", "text", text, len);
 }
 
-void neap_live_versions_finish(struct live_job *job)
+static void versions_finish(struct live_job *job)
 {
 	neap_live_report_versions(job);
 }
+
+const struct live_verb_row neap_live_verb_versions = {"versions", versions_prepare,
+						      versions_work, versions_finish};

@@ -179,28 +179,22 @@ static int configured_prepare(struct live_job *job, struct neap_error *err)
 	return rc < 0 ? rc : LIVE_DONE;
 }
 
-const struct live_verb_row neap_live_verbs[VERB_COUNT] = {
-	[VERB_PUT] = {"put", neap_live_put_prepare, neap_live_put_work,
-		      neap_live_put_finish},
-	[VERB_DELETE] = {"delete", neap_live_delete_prepare, neap_live_delete_work,
-			 neap_live_delete_finish},
-	[VERB_ROLLBACK] = {"rollback", neap_live_rollback_prepare,
-			   neap_live_rollback_work, neap_live_rollback_finish},
-	[VERB_PARAMS] = {"params", neap_live_params_prepare, neap_live_params_work,
-			 neap_live_params_finish},
-	[VERB_VERSIONS] = {"versions", neap_live_versions_prepare,
-			   neap_live_versions_work, neap_live_versions_finish},
-	[VERB_FAILED] = {"failed", neap_live_failed_prepare, neap_live_failed_work,
-			 neap_live_failed_finish},
-	[VERB_RENEW] = {"renew", neap_live_renew_prepare, neap_live_renew_work,
-			neap_live_renew_finish},
-	[VERB_FILE] = {"file", neap_live_file_prepare, neap_live_file_work,
-		       neap_live_file_finish},
-	[VERB_FILE_GONE] = {"file gone", neap_live_gone_prepare, neap_live_gone_work,
-			    neap_live_gone_finish},
-	[VERB_BELOW] = {"below", neap_live_gone_prepare, neap_live_gone_work,
-			neap_live_gone_finish},
-	[VERB_CONFIGURE] = {"configure", configure_prepare, configure_work,
-			    configure_finish},
-	[VERB_CONFIGURED] = {"configured", configured_prepare, NULL, NULL},
+static const struct live_verb_row configure = {"configure", configure_prepare,
+					       configure_work, configure_finish},
+				  configured = {"configured", configured_prepare, NULL,
+						NULL};
+
+const struct live_verb_row *const neap_live_verbs[VERB_COUNT] = {
+	[VERB_PUT] = &neap_live_verb_put,
+	[VERB_DELETE] = &neap_live_verb_delete,
+	[VERB_ROLLBACK] = &neap_live_verb_rollback,
+	[VERB_PARAMS] = &neap_live_verb_params,
+	[VERB_VERSIONS] = &neap_live_verb_versions,
+	[VERB_FAILED] = &neap_live_verb_failed,
+	[VERB_RENEW] = &neap_live_verb_renew,
+	[VERB_FILE] = &neap_live_verb_file,
+	[VERB_FILE_GONE] = &neap_live_verb_file_gone,
+	[VERB_BELOW] = &neap_live_verb_below,
+	[VERB_CONFIGURE] = &configure,
+	[VERB_CONFIGURED] = &configured,
 };

@@ -142,7 +142,7 @@ static void refused(void *arg, const char *name, const struct neap_error *err)
 
 /* --- a running change --- */
 
-int neap_live_file_prepare(struct live_job *job, struct neap_error *err)
+static int file_prepare(struct live_job *job, struct neap_error *err)
 {
 	struct live_file *file = file_get(job->live, job->text.origin);
 	struct live_item *item;
@@ -169,7 +169,7 @@ int neap_live_file_prepare(struct live_job *job, struct neap_error *err)
 	return neap_live_job_turn(job, item, err);
 }
 
-void neap_live_file_work(struct live_job *job)
+static void file_work(struct live_job *job)
 {
 	job->rc = neap_live_judge(job, job->text.text, job->text.len, job->text.origin,
 				  LAYER_DIRECTORY);
@@ -239,7 +239,7 @@ static void keep_before(const struct live_job *job, struct live_item *item)
 	item->file = (struct live_text){0};
 }
 
-void neap_live_file_finish(struct live_job *job)
+static void file_finish(struct live_job *job)
 {
 	struct neap_live *live = job->live;
 	struct live_file *file = neap_map_find(live->files, job->text.origin);
@@ -270,6 +270,9 @@ void neap_live_file_finish(struct live_job *job)
 	else
 		say_refused(live, item->file.origin, &job->err);
 }
+
+const struct live_verb_row neap_live_verb_file = {"file", file_prepare, file_work,
+						  file_finish};
 
 /* --- life --- */
 

@@ -163,7 +163,7 @@ struct live_verb_row {
 	void (*work)(struct live_job *job);
 	void (*finish)(struct live_job *job);
 };
-extern const struct live_verb_row neap_live_verbs[VERB_COUNT];
+extern const struct live_verb_row *const neap_live_verbs[VERB_COUNT];
 
 /* live.c */
 struct live_item *neap_live_find(const struct neap_live *live,
@@ -236,20 +236,11 @@ void neap_live_note_failed(struct live_job *job, const char *version, const char
 void neap_live_go_nowhere(struct live_job *job);
 void neap_live_say_left_out(const struct live_job *job);
 
-/* The rows of the table. */
-#define LIVE_VERB(name)                                                                  \
-	int neap_live_##name##_prepare(struct live_job *job, struct neap_error *err);    \
-	void neap_live_##name##_work(struct live_job *job);                              \
-	void neap_live_##name##_finish(struct live_job *job)
-LIVE_VERB(put);
-LIVE_VERB(delete);
-LIVE_VERB(rollback);
-LIVE_VERB(params);
-LIVE_VERB(versions);
-LIVE_VERB(failed);
-LIVE_VERB(renew);
-LIVE_VERB(gone);
-LIVE_VERB(file);
+/* The rows of the table, each beside its functions. */
+extern const struct live_verb_row neap_live_verb_put, neap_live_verb_delete,
+	neap_live_verb_rollback, neap_live_verb_params, neap_live_verb_versions,
+	neap_live_verb_failed, neap_live_verb_renew, neap_live_verb_file,
+	neap_live_verb_file_gone, neap_live_verb_below;
 
 /* live_renew.c: called by the registry. */
 void neap_live_renew(void *arg, const char *kind, const char *name);

@@ -117,7 +117,7 @@ static void say_lost(const struct live_job *job)
 	neap_log_line(&job->live->config.log, NEAP_LOG_ERROR,
 		      "policy %s%s%s: a change (%s) cannot be made: %s", job->id.kind,
 		      job->id.name[0] != '\0' ? "/" : job->text.origin, job->id.name,
-		      neap_live_verbs[job->verb].name, job->err.msg);
+		      neap_live_verbs[job->verb]->name, job->err.msg);
 }
 
 static void job_end(struct live_job *job)
@@ -154,14 +154,14 @@ static void job_work(void *arg)
 	struct live_job *job = arg;
 
 	job->has_worked = true;
-	neap_live_verbs[job->verb].work(job);
+	neap_live_verbs[job->verb]->work(job);
 }
 
 static void job_finish(struct live_job *job)
 {
 	if (!job->has_worked && !job->is_asked)
 		say_lost(job);
-	neap_live_verbs[job->verb].finish(job);
+	neap_live_verbs[job->verb]->finish(job);
 	job_end(job);
 }
 
@@ -216,7 +216,7 @@ static void queue_go(struct neap_live *live)
 		if (rc == 0)
 			rc = neap_live_check_rights(job, &job->err);
 		if (rc == 0)
-			rc = neap_live_verbs[job->verb].prepare(job, &job->err);
+			rc = neap_live_verbs[job->verb]->prepare(job, &job->err);
 		if (rc == LIVE_LATER) {
 			put_later(job);
 			continue;

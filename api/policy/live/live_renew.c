@@ -39,7 +39,7 @@ void neap_live_renew(void *arg, const char *kind, const char *name)
 }
 
 /* Another version may have replaced it by now. */
-int neap_live_renew_prepare(struct live_job *job, struct neap_error *err)
+static int renew_prepare(struct live_job *job, struct neap_error *err)
 {
 	const struct neap_registry_slot *slot =
 		job->item != NULL ? neap_live_slot(job->live, job->item) : NULL;
@@ -52,15 +52,18 @@ int neap_live_renew_prepare(struct live_job *job, struct neap_error *err)
 	return 0;
 }
 
-void neap_live_renew_work(struct live_job *job)
+static void renew_work(struct live_job *job)
 {
 	job->rc = neap_policy_load_again(job->starved, &job->verdict.policy, &job->err);
 }
 
 /* If the machine was too busy again, the next call asks again. */
-void neap_live_renew_finish(struct live_job *job)
+static void renew_finish(struct live_job *job)
 {
 	if (job->verdict.policy != NULL)
 		neap_registry_renew_take(neap_live_slot(job->live, job->item),
 					 neap_steal(job->verdict.policy));
 }
+
+const struct live_verb_row neap_live_verb_renew = {"renew", renew_prepare, renew_work,
+						   renew_finish};

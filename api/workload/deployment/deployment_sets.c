@@ -48,7 +48,7 @@ static void end_skipping(const struct rollout *rollout)
 	found = neap_search_found(deployments->sets, &count);
 	for (size_t i = 0; i < count; i++) {
 		struct neap_set_facts *facts =
-			neap_set_facts_find(deployments->facts, found[i].object->uid);
+			neap_facts_find(deployments->facts, found[i].object->uid);
 
 		if (facts)
 			facts->was_refused = false;
@@ -78,7 +78,7 @@ void deployment_told(void *arg, const struct neap_round_told *told)
 	if (told->what != ASK_SET || !told->failure)
 		return;
 	set = neap_client_find(deployments->config.client, RS, told->ns, told->name);
-	facts = set ? neap_set_facts_find(deployments->facts, set->uid) : NULL;
+	facts = set ? neap_facts_find(deployments->facts, set->uid) : NULL;
 	if (facts)
 		facts->was_refused = true;
 }
@@ -200,11 +200,11 @@ static struct neap_set_facts *facts_of(struct rollout *rollout,
 	struct neap_deployments *deployments = rollout->deployments;
 	struct neap_set_facts *facts;
 
-	if (neap_set_facts_has(deployments->facts, set))
+	if (neap_facts_has(deployments->facts, set))
 		neap_feed_spend(deployments->feed, 1);
 	else if (!rollout_may_read(rollout, ROLLOUT_READ * neap_steps_of_text(set)))
 		return NULL;
-	facts = neap_set_facts_get(deployments->facts, set);
+	facts = neap_facts_get(deployments->facts, set);
 	rollout->is_short = !facts;
 	return facts;
 }
@@ -234,15 +234,15 @@ static bool find_members(struct rollout *rollout)
 	rollout->is_short = more < 0 || !add_member(rollout);
 	if (more != 0 || rollout->is_short)
 		return false;
-	if (neap_set_facts_tidy(deployments->facts,
-				neap_client_count(deployments->config.client, RS)))
+	if (neap_facts_tidy(deployments->facts,
+			    neap_client_count(deployments->config.client, RS)))
 		deployment_awaiting_due(deployments, NULL);
 	found = neap_search_found(deployments->sets, &count);
 	if (!read_found(rollout, found, count))
 		return false;
 	for (size_t i = 0; i < count && !rollout->is_short; i++)
 		claim(rollout, &found[i],
-		      neap_set_facts_find(deployments->facts, found[i].object->uid));
+		      neap_facts_find(deployments->facts, found[i].object->uid));
 	if (rollout->count)
 		qsort(rollout->members, rollout->count, sizeof(*rollout->members),
 		      by_age);

@@ -287,10 +287,7 @@ static json_t *make_status(const struct rollout *rollout, const struct counts *c
 	ret |= json_object_set(status, "conditions", rollout->conditions);
 	if (rollout->collisions != NEAP_MISSING)
 		ret |= put(status, "collisionCount", rollout->collisions);
-	if (ret == 0)
-		return status;
-	json_decref(status);
-	return NULL;
+	return neap_json_made(ret == 0, status);
 }
 
 static bool is_revision_so(const struct rollout *rollout, char *buf, size_t size)

@@ -68,7 +68,7 @@ static void heard(void *arg, const char *resource, const struct neap_client_even
 	}
 	neap_search_hear(deployments->sets, event);
 	if (event->what == NEAP_CLIENT_DELETED)
-		neap_set_facts_drop(deployments->facts, object->uid);
+		neap_facts_drop(deployments->facts, object->uid);
 	if (event->before)
 		neap_owners_due(deployments->owners, deployments->feed, event->before);
 	neap_owners_due(deployments->owners, deployments->feed, object);
@@ -288,8 +288,10 @@ int neap_deployments_new(const struct neap_workload_config *config,
 	if (!deployments->config.now)
 		deployments->config.now = neap_clock_unix;
 	deployments->owners = neap_owners_new();
-	deployments->facts = neap_set_facts_new();
-	deployments->pod_facts = neap_pod_facts_new();
+	deployments->facts =
+		neap_facts_new(sizeof(struct neap_set_facts), neap_set_facts_read);
+	deployments->pod_facts =
+		neap_facts_new(sizeof(struct neap_pod_facts), neap_pod_facts_read);
 	deployments->awaiting = neap_map_new();
 	r = deployments->owners && deployments->facts && deployments->pod_facts &&
 			    deployments->awaiting
@@ -323,8 +325,8 @@ void neap_deployments_free(struct neap_deployments *deployments)
 	neap_search_free(deployments->pods);
 	neap_feed_free(deployments->feed);
 	neap_owners_free(deployments->owners);
-	neap_set_facts_free(deployments->facts);
-	neap_pod_facts_free(deployments->pod_facts);
+	neap_facts_free(deployments->facts);
+	neap_facts_free(deployments->pod_facts);
 	neap_map_free(deployments->awaiting);
 	free(deployments);
 }

@@ -39,9 +39,9 @@ struct neap_deployments {
 	struct neap_rounds *rounds;
 	struct neap_owners *owners;
 	struct neap_search *sets; /* ReplicaSets that may belong to a Deployment */
-	struct neap_set_facts_cache *facts;
+	struct neap_facts_cache *facts;
 	struct neap_search *pods; /* of its ReplicaSets, those that are known */
-	struct neap_pod_facts_cache *pod_facts;
+	struct neap_facts_cache *pod_facts;
 	/* The template of the Deployment that was last looked at, in that version. */
 	char digest_uid[NEAP_OBJECT_UID];
 	int64_t digest_version;

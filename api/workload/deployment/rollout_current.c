@@ -95,10 +95,7 @@ static json_t *missing_annotations(const struct rollout *rollout,
 		ret |= put_number(map, DESIRED_REPLICAS, rollout->replicas);
 		ret |= put_number(map, MAX_REPLICAS, rollout->replicas + rollout->surge);
 	}
-	if (ret == 0)
-		return map;
-	json_decref(map);
-	return NULL;
+	return neap_json_made(ret == 0, map);
 }
 
 static void ask_update_take(struct rollout *rollout, json_t *annotations,

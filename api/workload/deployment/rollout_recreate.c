@@ -29,7 +29,7 @@ void deployment_awaiting_due(struct neap_deployments *deployments,
 		return;
 	for (unsigned i = 0; i < pod->owner_count; i++, uid += strlen(uid) + 1) {
 		const struct neap_set_facts *set =
-			neap_set_facts_find(deployments->facts, uid);
+			neap_facts_find(deployments->facts, uid);
 
 		if (set && neap_map_find(deployments->awaiting, set->controller))
 			one_due(deployments, set->controller);
@@ -55,7 +55,7 @@ static bool is_of_set(const struct neap_deployments *deployments,
 
 	for (unsigned i = 0; i < pod->owner_count; i++, owner += strlen(owner) + 1) {
 		const struct neap_set_facts *set =
-			neap_set_facts_find(deployments->facts, owner);
+			neap_facts_find(deployments->facts, owner);
 
 		if (set && strcmp(set->controller, uid) == 0 &&
 		    strcmp(owner, current) != 0)
@@ -78,11 +78,11 @@ static bool is_running(struct rollout *rollout, const struct neap_object *pod)
 	struct neap_deployments *deployments = rollout->deployments;
 	const struct neap_pod_facts *facts;
 
-	if (neap_pod_facts_has(deployments->pod_facts, pod))
+	if (neap_facts_has(deployments->pod_facts, pod))
 		neap_feed_spend(deployments->feed, 1);
 	else if (!rollout_may_read(rollout, neap_steps_of_text(pod)))
 		return true;
-	facts = neap_pod_facts_get(deployments->pod_facts, pod);
+	facts = neap_facts_get(deployments->pod_facts, pod);
 	return !facts ||
 	       (facts->phase != NEAP_POD_FAILED && facts->phase != NEAP_POD_SUCCEEDED);
 }
@@ -105,8 +105,8 @@ static bool has_old_pods(struct rollout *rollout)
 	rollout->is_short = rollout->is_short || more < 0;
 	if (more != 0)
 		return true;
-	neap_pod_facts_tidy(deployments->pod_facts,
-			    neap_client_count(deployments->config.client, "pods"));
+	neap_facts_tidy(deployments->pod_facts,
+			neap_client_count(deployments->config.client, "pods"));
 	found = neap_search_found(deployments->pods, &count);
 	for (size_t i = 0; i < count && !is_any; i++)
 		is_any = is_of_set(deployments, found[i].object, rollout->owner->uid,

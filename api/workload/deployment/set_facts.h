@@ -6,8 +6,8 @@
 #ifndef NEAP_API_WORKLOAD_DEPLOYMENT_SET_FACTS_H
 #define NEAP_API_WORKLOAD_DEPLOYMENT_SET_FACTS_H
 
+#include "api/workload/loop/fact_cache.h"
 #include "api/workload/loop/pod_template.h"
-#include "engine/object/object.h"
 
 struct neap_set_facts {
 	int64_t version;
@@ -26,23 +26,7 @@ struct neap_set_facts {
 	uint8_t pod_template[NEAP_SHA256_BYTES]; /* see neap_template_digest */
 };
 
-struct neap_set_facts_cache;
-
-struct neap_set_facts_cache *neap_set_facts_new(void); /* NULL without memory */
-void neap_set_facts_free(struct neap_set_facts_cache *cache);
-/* Borrowed, until it is dropped or the next call of neap_set_facts_tidy; NULL without
- * memory. */
-struct neap_set_facts *neap_set_facts_get(struct neap_set_facts_cache *cache,
-					  const struct neap_object *set);
-/* Whether that is but a look-up. */
-bool neap_set_facts_has(const struct neap_set_facts_cache *cache,
-			const struct neap_object *set);
-/* As they were last read; NULL when they are not known. */
-struct neap_set_facts *neap_set_facts_find(const struct neap_set_facts_cache *cache,
-					   const char *uid);
-void neap_set_facts_drop(struct neap_set_facts_cache *cache, const char *uid);
-/* Forgets all of them where too many are of ReplicaSets that have gone unheard: sets is
- * how many there are. True: it did. */
-bool neap_set_facts_tidy(struct neap_set_facts_cache *cache, size_t sets);
+/* Of neap_facts_new. */
+bool neap_set_facts_read(const struct neap_object *set, const json_t *tree, void *to);
 
 #endif

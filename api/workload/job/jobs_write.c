@@ -315,10 +315,7 @@ json_t *job_pod(const struct job *job, int64_t index, int64_t failures_before)
 		set(child(meta, "annotations", json_object()), JOB_FAILURES,
 		    json_string(number));
 	}
-	if (neap_json_failures() == failures)
-		return pod;
-	json_decref(pod);
-	return NULL;
+	return neap_json_made(neap_json_failures() == failures, pod);
 }
 
 json_t *job_release(const json_t *pod)
@@ -347,8 +344,5 @@ json_t *job_release(const json_t *pod)
 		json_decref(left);
 		set(to, "finalizers", json_null());
 	}
-	if (neap_json_failures() == failures)
-		return patch;
-	json_decref(patch);
-	return NULL;
+	return neap_json_made(neap_json_failures() == failures, patch);
 }

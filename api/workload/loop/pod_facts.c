@@ -1,60 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/workload/loop/pod_facts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/workload/loop/tree.h"
-#include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
 #define COST "controller.kubernetes.io/pod-deletion-cost"
-/* Entries beyond the number of pods, before cleaning up. */
-#define SLACK 1000
-
-struct neap_pod_facts_cache {
-	struct neap_map *by_uid;
-};
-
-struct neap_pod_facts_cache *neap_pod_facts_new(void)
-{
-	struct neap_pod_facts_cache *cache = neap_alloc(sizeof(*cache));
-
-	if (!cache)
-		return NULL;
-	cache->by_uid = neap_map_new();
-	if (!cache->by_uid) {
-		free(cache);
-		return NULL;
-	}
-	return cache;
-}
-
-static void forget_all(struct neap_pod_facts_cache *cache)
-{
-	for (size_t i = 0; i < neap_map_count(cache->by_uid); i++)
-		free(neap_map_at(cache->by_uid, i, NULL));
-	neap_map_free(cache->by_uid);
-	cache->by_uid = NULL;
-}
-
-void neap_pod_facts_free(struct neap_pod_facts_cache *cache)
-{
-	if (!cache)
-		return;
-	if (cache->by_uid)
-		forget_all(cache);
-	free(cache);
-}
-
-void neap_pod_facts_tidy(struct neap_pod_facts_cache *cache, size_t pods)
-{
-	if (cache->by_uid && neap_map_count(cache->by_uid) > 2 * pods + SLACK)
-		forget_all(cache);
-}
-
-/* --- reading --- */
 
 static enum neap_pod_phase phase_of(const char *text)
 {
@@ -100,9 +53,9 @@ static int64_t cost_of(const json_t *tree)
 	return cost;
 }
 
-static void read_facts(const struct neap_object *pod, const json_t *tree,
-		       struct neap_pod_facts *ret)
+bool neap_pod_facts_read(const struct neap_object *pod, const json_t *tree, void *to)
 {
+	struct neap_pod_facts *ret = to;
 	const json_t *ready = neap_tree_condition(tree, "Ready");
 
 	*ret = (struct neap_pod_facts){
@@ -121,44 +74,7 @@ static void read_facts(const struct neap_object *pod, const json_t *tree,
 			   neap_tree_text(neap_tree_controller(tree), "uid"));
 	(void)neap_strcopy(ret->node, sizeof(ret->node),
 			   neap_tree_text(tree, "spec.nodeName"));
-}
-
-bool neap_pod_facts_has(const struct neap_pod_facts_cache *cache,
-			const struct neap_object *pod)
-{
-	const struct neap_pod_facts *facts =
-		cache->by_uid ? neap_map_find(cache->by_uid, pod->uid) : NULL;
-
-	return facts && facts->version == pod->version;
-}
-
-const struct neap_pod_facts *neap_pod_facts_get(struct neap_pod_facts_cache *cache,
-						const struct neap_object *pod)
-{
-	struct neap_pod_facts *facts;
-	json_t *tree;
-
-	if (!cache->by_uid)
-		cache->by_uid = neap_map_new();
-	if (!cache->by_uid)
-		return NULL;
-	facts = neap_map_find(cache->by_uid, pod->uid);
-	if (facts && facts->version == pod->version)
-		return facts;
-	tree = neap_object_tree(pod);
-	if (!tree)
-		return NULL;
-	if (!facts) {
-		facts = neap_alloc(sizeof(*facts));
-		if (!facts || !neap_map_set(cache->by_uid, pod->uid, facts)) {
-			free(facts);
-			json_decref(tree);
-			return NULL;
-		}
-	}
-	read_facts(pod, tree, facts);
-	json_decref(tree);
-	return facts;
+	return true;
 }
 
 bool neap_pod_is_available(const struct neap_pod_facts *pod, int64_t min_ready_s,

@@ -5,7 +5,7 @@
 #ifndef NEAP_API_WORKLOAD_LOOP_POD_FACTS_H
 #define NEAP_API_WORKLOAD_LOOP_POD_FACTS_H
 
-#include "engine/object/object.h"
+#include "api/workload/loop/fact_cache.h"
 
 enum neap_pod_phase {
 	NEAP_POD_PENDING,
@@ -29,18 +29,8 @@ struct neap_pod_facts {
 	char node[NEAP_OBJECT_NAME];      /* "": not assigned */
 };
 
-struct neap_pod_facts_cache;
-
-struct neap_pod_facts_cache *neap_pod_facts_new(void); /* NULL without memory */
-void neap_pod_facts_free(struct neap_pod_facts_cache *cache);
-/* Borrowed until the next neap_pod_facts_tidy; NULL without memory. */
-const struct neap_pod_facts *neap_pod_facts_get(struct neap_pod_facts_cache *cache,
-						const struct neap_object *pod);
-/* Whether neap_pod_facts_get needs no reading: the facts are cached. */
-bool neap_pod_facts_has(const struct neap_pod_facts_cache *cache,
-			const struct neap_object *pod);
-/* Now and then drops the facts of deleted pods. pods: how many pods exist. */
-void neap_pod_facts_tidy(struct neap_pod_facts_cache *cache, size_t pods);
+/* Of neap_facts_new. */
+bool neap_pod_facts_read(const struct neap_object *pod, const json_t *tree, void *to);
 
 /* Whether the pod has been ready for min_ready_s. *ret_after_usec (may be NULL): how long
  * until it is; 0 when it is, or is not ready. */

@@ -120,12 +120,11 @@ static char *template_text(const json_t *pod_template)
 
 bool neap_template_digest(const json_t *pod_template, uint8_t ret[NEAP_SHA256_BYTES])
 {
-	char *text = template_text(pod_template);
+	neap_auto_free char *text = template_text(pod_template);
 
 	if (!text)
 		return false;
 	neap_sha256(text, strlen(text), ret);
-	free(text);
 	return true;
 }
 

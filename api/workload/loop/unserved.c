@@ -10,6 +10,7 @@
 #include "api/workload/loop/tree.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 /* A running controller would have observed it long before. */
 #define GRACE_USEC (30 * 1000000LL)
@@ -64,12 +65,11 @@ static int64_t look(void *arg, const char *ns, const char *name)
 	const struct watched *watched = arg;
 	struct neap_object *object = neap_client_find(watched->all->config.client,
 						      watched->resource, ns, name);
-	json_t *tree = object ? neap_object_tree(object) : NULL;
+	neap_auto_json json_t *tree = object ? neap_object_tree(object) : NULL;
 	int64_t ret = object ? -1 : 0;
 
 	if (tree)
 		ret = judge(watched, object, tree);
-	json_decref(tree);
 	return ret;
 }
 

@@ -56,10 +56,7 @@ json_t *node_conditions_with(const json_t *status, const char *type, const char 
 	neap_json_set_text(own, "status", value);
 	neap_json_set_text(own, "reason", reason);
 	neap_json_set_text(own, "message", message);
-	if (neap_json_failures() == lost)
-		return made;
-	json_decref(made);
-	return NULL;
+	return neap_json_made(neap_json_failures() == lost, made);
 }
 
 /* --- health --- */
@@ -123,10 +120,7 @@ static json_t *lost_conditions(const json_t *status, int64_t now)
 						 : "Kubelet never posted node status.",
 					     now));
 	}
-	if (is_new)
-		return made;
-	json_decref(made);
-	return NULL;
+	return neap_json_made(is_new, made);
 }
 
 /* True when there was something to write. */

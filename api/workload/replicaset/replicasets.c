@@ -17,9 +17,9 @@ static bool is_orphan(struct neap_replicasets *sets, const struct neap_object *p
 
 	if (!pod->owner_count)
 		return true;
-	if (!neap_pod_facts_has(sets->facts, pod))
+	if (!neap_facts_has(sets->facts, pod))
 		neap_feed_spend(sets->feed, neap_steps_of_text(pod));
-	facts = neap_pod_facts_get(sets->facts, pod);
+	facts = neap_facts_get(sets->facts, pod);
 	return !facts || facts->controller[0] == '\0';
 }
 
@@ -78,18 +78,18 @@ static bool is_deleting(const struct look *look)
 const struct neap_pod_facts *neap_replicaset_facts(struct look *look,
 						   const struct neap_object *pod)
 {
-	struct neap_pod_facts_cache *cache = look->sets->facts;
+	struct neap_facts_cache *cache = look->sets->facts;
 
-	if (neap_pod_facts_has(cache, pod)) {
+	if (neap_facts_has(cache, pod)) {
 		neap_feed_spend(look->sets->feed, 1);
-		return neap_pod_facts_get(cache, pod);
+		return neap_facts_get(cache, pod);
 	}
 	if (look->read++ && !neap_feed_has_steps(look->sets->feed)) {
 		look->goes_on = true;
 		return NULL;
 	}
 	neap_feed_spend(look->sets->feed, neap_steps_of_text(pod));
-	return neap_pod_facts_get(cache, pod);
+	return neap_facts_get(cache, pod);
 }
 
 bool neap_replicaset_may_write(struct look *look, bool is_first,
@@ -184,7 +184,7 @@ static bool find_pods(struct look *look)
 	look->is_short = more < 0;
 	if (more != 0)
 		return false;
-	neap_pod_facts_tidy(sets->facts, neap_client_count(sets->config.client, "pods"));
+	neap_facts_tidy(sets->facts, neap_client_count(sets->config.client, "pods"));
 	found = neap_search_found(sets->pods, &count);
 	for (size_t i = 0; i < count; i++)
 		if (!sort_out(look, &found[i]))
@@ -358,7 +358,7 @@ int neap_replicasets_new(const struct neap_workload_config *config,
 	if (!sets->config.now)
 		sets->config.now = neap_clock_unix;
 	sets->owners = neap_owners_new();
-	sets->facts = neap_pod_facts_new();
+	sets->facts = neap_facts_new(sizeof(struct neap_pod_facts), neap_pod_facts_read);
 	r = sets->owners && sets->facts ? neap_feed_new(&feed, &sets->feed, err)
 					: neap_error_nomem(err);
 	rounds.feed = search.feed = sets->feed;
@@ -388,7 +388,7 @@ void neap_replicasets_free(struct neap_replicasets *sets)
 	neap_search_free(sets->siblings);
 	neap_selector_free(sets->labels);
 	neap_feed_free(sets->feed);
-	neap_pod_facts_free(sets->facts);
+	neap_facts_free(sets->facts);
 	neap_owners_free(sets->owners);
 	free(sets);
 }

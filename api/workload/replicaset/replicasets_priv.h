@@ -21,7 +21,7 @@ struct neap_replicasets {
 	struct neap_workload_config config;
 	struct neap_feed *feed;
 	struct neap_rounds *rounds;
-	struct neap_pod_facts_cache *facts;
+	struct neap_facts_cache *facts;
 	struct neap_owners *owners;
 	struct neap_search *pods;     /* pods that may belong to a set */
 	struct neap_search *siblings; /* pods of related sets, which share its nodes */

@@ -119,13 +119,12 @@ static bool read_target(const json_t *tree, char ret[NEAP_OBJECT_UID])
 {
 	const char *text = neap_tree_entry(tree, "metadata.annotations",
 					   NEAP_KEY_RESERVATION_ALLOCATED);
-	json_t *json = NULL;
+	neap_auto_json json_t *json = NULL;
 	json_error_t where;
 	int rc = *text ? neap_json_parse(text, strlen(text), 0, &json, &where) : 0;
 
 	if (!neap_strcopy(ret, NEAP_OBJECT_UID, neap_tree_text(json, "uid")))
 		*ret = '\0';
-	json_decref(json);
 	return rc != -NEAP_ENOMEM;
 }
 

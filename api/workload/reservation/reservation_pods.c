@@ -41,19 +41,16 @@ owner_of(const struct neap_reservations *reservations, const struct neap_object 
 /* Whether the annotation has this value already. */
 static bool is_told(const char *text, const struct reservation_user *owner)
 {
-	json_t *json = NULL;
+	neap_auto_json json_t *json = NULL;
 	json_error_t where;
-	bool is_so;
 
 	if (!owner)
 		return !*text;
 	if (!*text || neap_json_parse(text, strlen(text), 0, &json, &where) < 0)
 		return false;
-	is_so = strcmp(neap_tree_text(json, "namespace"), owner->ns) == 0 &&
-		strcmp(neap_tree_text(json, "name"), owner->name) == 0 &&
-		strcmp(neap_tree_text(json, "uid"), owner->uid) == 0;
-	json_decref(json);
-	return is_so;
+	return strcmp(neap_tree_text(json, "namespace"), owner->ns) == 0 &&
+	       strcmp(neap_tree_text(json, "name"), owner->name) == 0 &&
+	       strcmp(neap_tree_text(json, "uid"), owner->uid) == 0;
 }
 
 /* NULL without memory. */

@@ -180,7 +180,7 @@ void neap_decide_explain_claims(const struct neap_decide *decide, size_t claims,
 {
 	size_t count, told = 0, nodes = neap_decide_nodes(decide);
 	const struct neap_refusal *refusals = neap_decide_refusals(decide, &count);
-	uint32_t *codes = neap_alloc_array(count, sizeof(*codes));
+	neap_auto_free uint32_t *codes = neap_alloc_array(count, sizeof(*codes));
 	struct counted *texts = neap_alloc_array(count + 1, sizeof(*texts));
 
 	if (!nodes) {
@@ -205,6 +205,5 @@ void neap_decide_explain_claims(const struct neap_decide *decide, size_t claims,
 	}
 	for (size_t i = 0; i < told; i++)
 		free(texts[i].text);
-	free(codes);
 	free(texts);
 }

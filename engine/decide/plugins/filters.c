@@ -4,8 +4,8 @@
  * reason. */
 #include <string.h>
 
+#include "engine/decide/decide.h"
 #include "engine/decide/decide_priv.h"
-#include "engine/decide/takeover.h"
 
 const struct neap_reason_row neap_reasons[NEAP_REASON_COUNT] = {
 	[NEAP_REASON_UNSCHEDULABLE] = {"node(s) were unschedulable", false},

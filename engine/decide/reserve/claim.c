@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/decide/claim.h"
+#include "engine/decide/decide.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -137,11 +137,9 @@ static bool put(json_t *notes, const char *key, const char *text)
 
 static bool put_json(json_t *notes, const char *key, json_t *value)
 {
-	char *text = value ? neap_json_dump(value, JSON_COMPACT) : NULL;
-	bool is_put = text && put(notes, key, text);
+	neap_auto_free char *text = value ? neap_json_dump(value, JSON_COMPACT) : NULL;
 
-	free(text);
-	return is_put;
+	return text && put(notes, key, text);
 }
 
 /* Writes only what is missing. */
@@ -199,8 +197,7 @@ json_t *neap_claim_annotations(const struct neap_pod *pod, const struct neap_cla
 {
 	json_t *notes = json_object();
 
-	if (notes && put_reservation(notes, pod, claim) && put_cpus(notes, pod, claim))
-		return notes;
-	json_decref(notes);
-	return NULL;
+	return neap_json_made(notes && put_reservation(notes, pod, claim) &&
+				      put_cpus(notes, pod, claim),
+			      notes);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "engine/decide/claim.h"
+#include "engine/decide/decide.h"
 #include "engine/decide/decide_priv.h"
 
 /* Computes a placeholder's CPUs and cells minus its owners'. False: it has neither. */

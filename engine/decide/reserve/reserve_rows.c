@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "engine/decide/decide.h"
 #include "engine/decide/decide_priv.h"
-#include "engine/decide/takeover.h"
 
 /* --- the filter --- */
 
