@@ -234,8 +234,11 @@ static int walk_path(struct walk *walk, bool is_dir, int *ret_fd, struct stat *r
 int neap_trusted_open(const char *file, uid_t own_uid, bool is_dir, int *ret_fd,
 		      struct stat *ret_st, struct neap_error *err)
 {
+	struct neap_error own_err;
 	int rc = 0, tries;
 
+	if (!err)
+		err = &own_err;
 	for (tries = 0; tries < TRIES; tries++) {
 		struct walk walk = {.file = file, .own_uid = own_uid, .dir_fd = -1};
 

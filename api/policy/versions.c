@@ -234,7 +234,10 @@ int neap_versions_put(const char *dir, const struct neap_policy_id *id,
 	char active[NEAP_VERSION_SIZE] = "";
 	bool is_new = false;
 	int rc;
+	struct neap_error own_err;
 
+	if (!err)
+		err = &own_err;
 	if (check_put(version, text, len, line, err) < 0 ||
 	    neap_folder_open(dir, id, true, &folder, err) < 0 ||
 	    neap_history_settle(&folder, err) < 0 ||
@@ -268,7 +271,10 @@ int neap_versions_note(const char *dir, const struct neap_policy_id *id,
 	neap_auto_folder struct neap_folder folder = {.fd = -1};
 	neap_auto_history struct neap_history history = {NULL, 0, 0};
 	struct neap_history_entry entry = {.line = *line};
+	struct neap_error own_err;
 
+	if (!err)
+		err = &own_err;
 	if (check_line(line, err) < 0 ||
 	    neap_folder_open(dir, id, true, &folder, err) < 0 ||
 	    neap_history_settle(&folder, err) < 0 ||
@@ -327,7 +333,10 @@ int neap_versions_save_params(const char *dir, const struct neap_policy_id *id,
 	struct change change = {.folder = &folder, .is_params = true};
 	size_t len;
 	int rc;
+	struct neap_error own_err;
 
+	if (!err)
+		err = &own_err;
 	if (params_format(params, &after, err) < 0 ||
 	    (line && check_line(line, err) < 0) ||
 	    neap_folder_open(dir, id, true, &folder, err) < 0 ||
@@ -366,8 +375,11 @@ int neap_versions_load_params(const char *dir, const struct neap_policy_id *id,
 	json_error_t where;
 	json_t *params = NULL;
 	size_t len;
+	struct neap_error own_err;
 	int rc;
 
+	if (!err)
+		err = &own_err;
 	rc = neap_folder_open(dir, id, false, &folder, err);
 	if (rc == 0)
 		rc = neap_folder_read(&folder, NEAP_FILE_PARAMS, NEAP_BUF_FILE, &text,
@@ -402,7 +414,10 @@ int neap_versions_read(const char *dir, const struct neap_policy_id *id,
 	char active[NEAP_VERSION_SIZE];
 	bool has_version = version && *version;
 	int rc;
+	struct neap_error own_err;
 
+	if (!err)
+		err = &own_err;
 	if (has_version && !neap_version_is(version))
 		return neap_error_set(err, NEAP_ENOTFOUND,
 				      "there is no version '%.40s': 8 hex digits are one",

@@ -110,7 +110,10 @@ int neap_versions_list(const char *dir, const struct neap_policy_id *id, json_t 
 	char active[NEAP_VERSION_SIZE];
 	json_t *object;
 	size_t count;
+	struct neap_error own_err;
 
+	if (!err)
+		err = &own_err;
 	if (neap_folder_open(dir, id, false, &folder, err) < 0 ||
 	    neap_folder_active(&folder, active, err) < 0 ||
 	    neap_history_load(&folder, &history, err) < 0 ||
@@ -132,7 +135,10 @@ int neap_versions_find_before(const char *dir, const struct neap_policy_id *id,
 	neap_auto_folder struct neap_folder folder = {.fd = -1};
 	neap_auto_history struct neap_history history = {NULL, 0, 0};
 	char active[NEAP_VERSION_SIZE];
+	struct neap_error own_err;
 
+	if (!err)
+		err = &own_err;
 	if (!before)
 		before = "";
 	if (neap_folder_open(dir, id, false, &folder, err) < 0 ||
@@ -239,8 +245,11 @@ int neap_versions_walk(const char *dir,
 	struct neap_names names = {NULL, 0};
 	neap_auto_fd int fd = -1;
 	size_t i;
+	struct neap_error own_err;
 	int rc;
 
+	if (!err)
+		err = &own_err;
 	rc = neap_folder_enter(AT_FDCWD, dir, dir, false, &fd, err);
 	if (rc == -NEAP_ENOTFOUND)
 		return 0; /* there is nothing yet */

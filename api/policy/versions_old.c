@@ -120,9 +120,12 @@ int neap_versions_bound(const char *dir, int64_t max_bytes, int64_t *ret_bytes,
 			struct neap_error *err)
 {
 	struct olds olds = {.dir = dir};
+	struct neap_error own_err;
 	size_t left;
 	int rc;
 
+	if (!err)
+		err = &own_err;
 	rc = neap_versions_walk(dir, found, refused, &olds, err);
 	if (olds.count)
 		qsort(olds.list, olds.count, sizeof(*olds.list), oldest_first);

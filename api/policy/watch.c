@@ -218,7 +218,10 @@ int neap_watch_new(struct event_base *base, const char *dir, uid_t own_uid,
 {
 	struct neap_watch *watch = neap_alloc(sizeof(*watch));
 	size_t len = strlen(dir);
+	struct neap_error own_err;
 
+	if (!err)
+		err = &own_err;
 	if (!watch)
 		return neap_error_nomem(err);
 	watch->inotify_fd = watch->wd = -1;
