@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/rules/defaults_priv.h"
+#include "api/kube/rules/check_priv.h"
 #include "api/kube/rules/rules.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
@@ -95,10 +95,10 @@ static void test_images(void **state)
 			json_pack("{s:{s:[O]}}", "spec", "containers", container);
 
 		assert_true(neap_kube_complete_pod_template(template));
-		if (strcmp(neap_kube_text(container, "imagePullPolicy"),
+		if (strcmp(neap_json_text(container, "imagePullPolicy"),
 			   images[i].policy) != 0)
 			fail_msg("%s: %s", images[i].image,
-				 neap_kube_text(container, "imagePullPolicy"));
+				 neap_json_text(container, "imagePullPolicy"));
 		json_decref(template);
 		json_decref(container);
 	}
@@ -136,7 +136,7 @@ static void test_classes(void **state)
 		const char *qos;
 
 		assert_true(neap_kube_complete_pod(pod));
-		qos = neap_kube_text(json_object_get(pod, "status"), "qosClass");
+		qos = neap_json_text(json_object_get(pod, "status"), "qosClass");
 		if (strcmp(qos, classes[i].qos) != 0)
 			fail_msg("%s: %s", classes[i].resources, qos);
 		json_decref(pod);

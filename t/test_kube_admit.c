@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/serve/bootstrap.h"
+#include "api/kube/serve/embedded.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"
 

@@ -13,7 +13,7 @@
 
 #include "api/kube/base/field_selector.h"
 #include "api/kube/base/registry.h"
-#include "api/kube/request/continue_token.h"
+#include "api/kube/request/slow.h"
 #include "engine/base/mem.h"
 #include "engine/base/selector.h"
 

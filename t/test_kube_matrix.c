@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/read/discovery.h"
+#include "api/kube/read/read.h"
 #include "api/kube/request/call.h"
 #include "engine/base/mem.h"
 #include "t/lib/kube_rig.h"

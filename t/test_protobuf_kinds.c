@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "api/kube/base/kind.h"
+#include "api/kube/openapi/proto.h"
 #include "api/kube/openapi/protobuf.h"
-#include "api/kube/openapi/protobuf_priv.h"
 #include "api/kube/types/bodies.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"

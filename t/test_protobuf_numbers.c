@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "api/kube/openapi/protobuf_priv.h"
+#include "api/kube/openapi/proto.h"
 #include "engine/base/mem.h"
 
 #define CORE(x) "io.k8s.api.core.v1." x

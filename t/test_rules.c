@@ -372,6 +372,8 @@ static const struct rules_row placement[] = {
 	 "spec.hostname: Invalid value: \"a.b\": " LABEL_RULE},
 	{"Pod", "spec/hostAliases=[{'ip':'10.0.0.1'},{'ip':'10.0.0.256'}]", NULL,
 	 "spec.hostAliases[1].ip: Invalid value: \"10.0.0.256\": " IP},
+	{"Pod", "spec/hostAliases=[{'ip':''}]", NULL,
+	 "spec.hostAliases[0].ip: Invalid value: \"\": " IP},
 	{"Pod", "spec/dnsPolicy='None'; spec/dnsConfig={'nameservers':['10.0.0.1']}",
 	 NULL, ""},
 	{"Pod", "spec/dnsPolicy='None'", NULL,

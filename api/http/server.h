@@ -76,9 +76,6 @@ enum neap_http_role {
 
 /* "reader", "node", "editor", "admin"; "nobody" for ANYBODY. */
 const char *neap_http_role_name(enum neap_http_role role);
-/* Parses one of the four grantable roles. */
-int neap_http_role_parse(const char *text, enum neap_http_role *ret,
-			 struct neap_error *err);
 
 /* Users and programs as Kubernetes names them. */
 struct neap_http_user {

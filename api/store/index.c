@@ -36,7 +36,7 @@ void neap_index_free(struct neap_index *index)
 {
 	size_t i, k;
 
-	if (index == NULL)
+	if (!index)
 		return;
 	for (i = 0; i < index->piece_count; i++) {
 		for (k = 0; k < index->pieces[i]->count; k++)
@@ -129,7 +129,7 @@ static bool split(struct neap_index *index, size_t at)
 	struct piece *full = index->pieces[at], *half = neap_alloc(sizeof(*half));
 	size_t keep = full->count / 2;
 
-	if (half == NULL)
+	if (!half)
 		return false;
 	half->count = full->count - keep;
 	memcpy(half->entries, &full->entries[keep],
@@ -152,7 +152,7 @@ static struct piece *room_for(struct neap_index *index, const char *ns, const ch
 
 	if (index->piece_count == 0) {
 		piece = neap_alloc(sizeof(*piece));
-		if (piece == NULL || !insert_piece(index, 0, piece)) {
+		if (!piece || !insert_piece(index, 0, piece)) {
 			free(piece);
 			return NULL;
 		}
@@ -173,7 +173,7 @@ static struct neap_entry *entry_new(const char *ns, const char *name)
 	size_t ns_len = strlen(ns) + 1, name_len = strlen(name) + 1;
 	struct neap_entry *entry = neap_alloc(sizeof(*entry) + ns_len + name_len);
 
-	if (entry == NULL)
+	if (!entry)
 		return NULL;
 	memcpy(entry->text, ns, ns_len);
 	memcpy(entry->text + ns_len, name, name_len);
@@ -200,13 +200,13 @@ struct neap_entry *neap_index_add(struct neap_index *index, const char *ns,
 	struct piece *piece;
 	size_t place;
 
-	if (entry != NULL)
+	if (entry)
 		return entry;
 	entry = entry_new(ns, name);
-	if (entry == NULL)
+	if (!entry)
 		return NULL;
 	piece = room_for(index, ns, name, &place);
-	if (piece == NULL) {
+	if (!piece) {
 		free(entry);
 		return NULL;
 	}

@@ -148,7 +148,7 @@ int neap_store_log_check(const char *file, struct neap_error *err)
 	if (!take_header(&log, header))
 		return damaged(file, 0, err);
 	frame = neap_alloc(FRAME + log.page);
-	if (frame == NULL)
+	if (!frame)
 		return neap_error_nomem(err);
 	return check_frames(&log, frame, file, err);
 }

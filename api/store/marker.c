@@ -57,8 +57,7 @@ static int folder_open(const char *path, struct neap_error *err)
 	int fd;
 
 	(void)snprintf(folder, sizeof(folder), "%.*s",
-		       slash != NULL ? (int)(slash - path) + 1 : 1,
-		       slash != NULL ? path : ".");
+		       slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
 	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? neap_error_sys(err, "open %s", folder) : fd;
 }
@@ -66,13 +65,13 @@ static int folder_open(const char *path, struct neap_error *err)
 int neap_store_marker_write(const char *path, const char *id, bool is_open,
 			    struct neap_error *err)
 {
-	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	char text[80], fresh[64];
 	int folder = folder_open(path, err), r;
 
 	if (folder < 0)
 		return folder;
-	(void)snprintf(text, sizeof(text), HEAD "%s%s\n", id != NULL ? id : "new",
+	(void)snprintf(text, sizeof(text), HEAD "%s%s\n", id ? id : "new",
 		       is_open ? OPEN : "");
 	(void)snprintf(fresh, sizeof(fresh), ".%s.new", name);
 	r = neap_file_put(folder, fresh, name, text, strlen(text),
@@ -152,7 +151,7 @@ int neap_store_set_aside(const char *file, const char *marker,
 				      "%s is in use by another process: stop that neapd "
 				      "first",
 				      file);
-	if (gmtime_r(&now, &tm) == NULL ||
+	if (!gmtime_r(&now, &tm) ||
 	    strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &tm) == 0)
 		return neap_error_set(err, NEAP_EINTERNAL, "the time cannot be told");
 	for (i = 0; i < NEAP_ARRAY_LEN(ends); i++) {

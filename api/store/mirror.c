@@ -15,18 +15,16 @@ struct mirror {
 	int64_t last; /* number given out */
 };
 
-static int mirror_write_take(struct neap_store *store, struct neap_store_write *write,
-			     struct neap_error *err)
+static int mirror_write_take(struct neap_store *store NEAP_UNUSED,
+			     struct neap_store_write *write, struct neap_error *err)
 {
-	(void)store;
 	json_decref(write->object);
 	return neap_error_set(err, NEAP_EUNSUPPORTED,
 			      "a mirror shows the objects of another server");
 }
 
-static int mirror_fd(const struct neap_store *store)
+static int mirror_fd(const struct neap_store *store NEAP_UNUSED)
 {
-	(void)store;
 	return -1;
 }
 
@@ -35,10 +33,8 @@ static void mirror_hear(struct neap_store *store)
 	(void)neap_memory_call(store);
 }
 
-static void mirror_hold(struct neap_store *store, int step)
+static void mirror_hold(struct neap_store *store NEAP_UNUSED, int step NEAP_UNUSED)
 {
-	(void)store;
-	(void)step;
 }
 
 static void mirror_free(struct neap_store *store)
@@ -58,7 +54,7 @@ int neap_mirror_new(int64_t history_usec, size_t history_bytes, struct neap_stor
 {
 	struct mirror *mirror = neap_alloc(sizeof(*mirror));
 
-	if (mirror == NULL)
+	if (!mirror)
 		return neap_error_nomem(err);
 	if (neap_memory_init(&mirror->store, &backend, history_usec, history_bytes, err) <
 	    0) {
@@ -93,7 +89,7 @@ int neap_mirror_show_take(struct neap_store *store, const char *name_of_resource
 			 : NULL;
 	bool is_kept;
 
-	if (entry == NULL) {
+	if (!entry) {
 		(void)neap_object_unref(object);
 		return neap_error_nomem(err);
 	}
@@ -113,7 +109,7 @@ static struct neap_object *last_state(struct neap_store *store,
 	struct neap_object *last =
 		neap_object_with_text(shown, shown->text, shown->text_len);
 
-	if (last != NULL)
+	if (last)
 		last->version = neap_mirror_next(store);
 	return last;
 }
@@ -146,16 +142,16 @@ int neap_mirror_hide_take(struct neap_store *store, const char *name_of_resource
 	struct neap_resource *resource;
 	struct neap_entry *entry = find(store, name_of_resource, ns, name, &resource);
 
-	if (entry == NULL || entry->visible == NULL) {
+	if (!entry || !entry->visible) {
 		(void)neap_object_unref(last);
-		if (entry != NULL)
+		if (entry)
 			neap_mirror_lift(store, name_of_resource, ns, name);
 		return 0;
 	}
-	if (last == NULL)
+	if (!last)
 		last = last_state(store, entry->visible);
-	return last != NULL ? hide(store, resource, entry, last, now_usec, err)
-			    : neap_error_nomem(err);
+	return last ? hide(store, resource, entry, last, now_usec, err)
+		    : neap_error_nomem(err);
 }
 
 int neap_mirror_lay_take(struct neap_store *store, const char *name_of_resource,
@@ -167,7 +163,7 @@ int neap_mirror_lay_take(struct neap_store *store, const char *name_of_resource,
 		resource ? neap_index_add(resource->index, object->ns, object->name)
 			 : NULL;
 
-	if (entry == NULL) {
+	if (!entry) {
 		(void)neap_object_unref(object);
 		return neap_error_nomem(err);
 	}
@@ -181,7 +177,7 @@ void neap_mirror_lay_gone(struct neap_store *store, const char *name_of_resource
 	struct neap_resource *resource;
 	struct neap_entry *entry = find(store, name_of_resource, ns, name, &resource);
 
-	if (entry == NULL)
+	if (!entry)
 		return;
 	neap_memory_accept_take(store, entry, NULL);
 	neap_memory_drop(resource, entry);
@@ -193,7 +189,7 @@ void neap_mirror_lift(struct neap_store *store, const char *name_of_resource,
 	struct neap_resource *resource;
 	struct neap_entry *entry = find(store, name_of_resource, ns, name, &resource);
 
-	if (entry == NULL || entry->newest == entry->visible)
+	if (!entry || entry->newest == entry->visible)
 		return;
 	neap_memory_accept_take(store, entry,
 				entry->visible ? neap_object_ref(entry->visible) : NULL);
@@ -205,7 +201,7 @@ void neap_mirror_mark(struct neap_store *store, const char *name_of_resource)
 	struct neap_resource *resource =
 		neap_memory_resource(store, name_of_resource, true);
 
-	if (resource != NULL)
+	if (resource)
 		resource->id++;
 }
 
@@ -215,7 +211,7 @@ void neap_mirror_keep(struct neap_store *store, const char *name_of_resource,
 	struct neap_resource *resource;
 	struct neap_entry *entry = find(store, name_of_resource, ns, name, &resource);
 
-	if (entry != NULL)
+	if (entry)
 		entry->id = resource->id;
 }
 
@@ -228,14 +224,13 @@ int neap_mirror_sweep(struct neap_store *store, const char *name_of_resource,
 	char ns[NEAP_OBJECT_NAMESPACE] = "", name[NEAP_OBJECT_NAME] = "";
 	struct neap_object *last;
 
-	while (resource != NULL &&
-	       (entry = neap_index_after(resource->index, ns, name)) != NULL) {
+	while (resource && (entry = neap_index_after(resource->index, ns, name))) {
 		(void)neap_strcopy(ns, sizeof(ns), entry->ns);
 		(void)neap_strcopy(name, sizeof(name), entry->name);
-		if (entry->visible == NULL || entry->id == resource->id)
+		if (!entry->visible || entry->id == resource->id)
 			continue;
 		last = last_state(store, entry->visible);
-		if (last == NULL)
+		if (!last)
 			return neap_error_nomem(err);
 		if (hide(store, resource, entry, last, now_usec, err) < 0)
 			return -(int)err->code;

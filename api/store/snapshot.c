@@ -22,8 +22,8 @@ static void add_resource(struct neap_store_snapshot *snapshot,
 	struct neap_entry *entry;
 
 	neap_index_walk_start(resource->index, "", "", &walk);
-	while ((entry = neap_index_walk_next(resource->index, &walk)) != NULL) {
-		if (entry->visible == NULL)
+	while ((entry = neap_index_walk_next(resource->index, &walk))) {
+		if (!entry->visible)
 			continue;
 		snapshot->items[snapshot->count].resource = resource->name;
 		snapshot->items[snapshot->count].object = neap_object_ref(entry->visible);
@@ -41,7 +41,7 @@ int neap_store_snapshot_new(struct neap_store *store, struct neap_store_snapshot
 		count += ((struct neap_resource *)neap_map_at(store->resources, i, NULL))
 				 ->visible_count;
 	snapshot = neap_alloc(sizeof(*snapshot) + count * sizeof(snapshot->items[0]));
-	if (snapshot == NULL)
+	if (!snapshot)
 		return neap_error_nomem(err);
 	snapshot->version = store->version;
 	for (i = 0; i < neap_map_count(store->resources); i++)
@@ -73,7 +73,7 @@ void neap_store_snapshot_free(struct neap_store_snapshot *snapshot)
 {
 	size_t i;
 
-	if (snapshot == NULL)
+	if (!snapshot)
 		return;
 	for (i = 0; i < snapshot->count; i++)
 		neap_object_unref(snapshot->items[i].object);

@@ -24,8 +24,7 @@ int neap_memory_init(struct neap_store *store, const struct neap_store_backend *
 	TAILQ_INIT(&store->due);
 	store->resources = neap_map_new();
 	store->owned = neap_map_new();
-	return store->resources != NULL && store->owned != NULL ? 0
-								: neap_error_nomem(err);
+	return store->resources && store->owned ? 0 : neap_error_nomem(err);
 }
 
 static void event_done(struct past_event *past)
@@ -57,24 +56,9 @@ static void count_owners(struct neap_store *store, const struct neap_object *obj
 	}
 }
 
-static bool has_same_owners(const struct neap_object *a, const struct neap_object *b)
-{
-	const char *left = a->owners, *right = b->owners;
-
-	if (a->owner_count != b->owner_count)
-		return false;
-	for (unsigned i = 0; i < a->owner_count; i++) {
-		if (strcmp(left, right) != 0)
-			return false;
-		left += strlen(left) + 1;
-		right += strlen(right) + 1;
-	}
-	return true;
-}
-
 static size_t bytes_of(const struct neap_object *object)
 {
-	return object == NULL ? 0 : sizeof(*object) + object->meta_len + object->text_len;
+	return !object ? 0 : sizeof(*object) + object->meta_len + object->text_len;
 }
 
 void neap_memory_accept_take(struct neap_store *store, struct neap_entry *entry,
@@ -82,10 +66,10 @@ void neap_memory_accept_take(struct neap_store *store, struct neap_entry *entry,
 {
 	struct neap_object *before = entry->newest;
 
-	if (object == NULL || before == NULL || !has_same_owners(object, before)) {
-		if (object != NULL)
+	if (!object || !before || !neap_object_same_owners(object, before)) {
+		if (object)
 			count_owners(store, object, true);
-		if (before != NULL)
+		if (before)
 			count_owners(store, before, false);
 	}
 	store->used.objects += object != NULL;
@@ -98,13 +82,14 @@ void neap_memory_accept_take(struct neap_store *store, struct neap_entry *entry,
 
 void neap_memory_drop(struct neap_resource *resource, struct neap_entry *entry)
 {
-	if (entry->writes == 0 && entry->visible == NULL && entry->newest == NULL &&
+	if (entry->writes == 0 && !entry->visible && !entry->newest &&
 	    entry->past_count == 0)
 		neap_index_remove(resource->index, entry);
 }
 
-struct neap_object *neap_memory_at(const struct neap_resource *resource,
-				   const struct neap_entry *entry, int64_t version)
+/* Returns what was visible at a version within the history; NULL: nothing. */
+static struct neap_object *neap_memory_at(const struct neap_resource *resource,
+					  const struct neap_entry *entry, int64_t version)
 {
 	const struct neap_store_past *past = &resource->past;
 	const struct past_event *event;
@@ -142,8 +127,7 @@ void neap_memory_done(struct neap_store *store)
 {
 	size_t i;
 
-	for (i = 0; store->resources != NULL && i < neap_map_count(store->resources);
-	     i++) {
+	for (i = 0; store->resources && i < neap_map_count(store->resources); i++) {
 		struct neap_resource *resource = neap_map_at(store->resources, i, NULL);
 
 		while (resource->past.count > 0)
@@ -161,15 +145,15 @@ struct neap_resource *neap_memory_resource(struct neap_store *store, const char 
 {
 	struct neap_resource *resource = neap_map_find(store->resources, name);
 
-	if (resource != NULL || !is_made)
+	if (resource || !is_made)
 		return resource;
 	resource = neap_alloc(sizeof(*resource));
-	if (resource == NULL)
+	if (!resource)
 		return NULL;
 	TAILQ_INIT(&resource->watches);
 	resource->past.forgotten = store->loaded;
 	resource->index = neap_index_new();
-	if (resource->index == NULL ||
+	if (!resource->index ||
 	    !neap_strcopy(resource->name, sizeof(resource->name), name) ||
 	    !neap_map_set(store->resources, name, resource)) {
 		neap_index_free(resource->index);
@@ -189,7 +173,7 @@ static bool past_grow(struct neap_store_past *past)
 	if (past->count < past->room)
 		return true;
 	events = neap_alloc_array(room, sizeof(*events));
-	if (events == NULL)
+	if (!events)
 		return false;
 	for (i = 0; i < past->count; i++)
 		events[i] = *event_at(past, i);
@@ -230,7 +214,7 @@ static bool remember(struct neap_store *store, struct neap_resource *resource,
 	*slot = (struct past_event){.event = *event, .at_usec = now_usec, .entry = entry};
 	add_to_entry(past, entry, past->first + past->count);
 	neap_object_ref(slot->event.object);
-	if (slot->event.before != NULL)
+	if (slot->event.before)
 		neap_object_ref(slot->event.before);
 	slot->bytes = sizeof(*slot) + bytes_of(event->before);
 	if (event->what == NEAP_STORE_DELETED)
@@ -260,12 +244,12 @@ void neap_memory_forget(struct neap_store *store, int64_t now_usec)
 				neap_map_at(store->resources, i, NULL);
 
 			if (resource->past.count > 0 &&
-			    (oldest == NULL ||
+			    (!oldest ||
 			     event_at(&resource->past, 0)->event.version <
 				     event_at(&oldest->past, 0)->event.version))
 				oldest = resource;
 		}
-		if (oldest == NULL)
+		if (!oldest)
 			break;
 		forget_first(store, oldest);
 	}
@@ -275,7 +259,7 @@ static void make_due(struct neap_store *store, const struct neap_resource *resou
 {
 	struct neap_store_watch *watch;
 
-	for (watch = TAILQ_FIRST(&resource->watches); watch != NULL;
+	for (watch = TAILQ_FIRST(&resource->watches); watch;
 	     watch = TAILQ_NEXT(watch, of_resource)) {
 		if (!watch->is_waiting || watch->is_due)
 			continue;
@@ -291,14 +275,14 @@ bool neap_memory_show(struct neap_store *store, struct neap_resource *resource,
 	struct neap_store_event event = {.version = version, .before = entry->visible};
 	bool is_kept;
 
-	event.what = object == NULL           ? NEAP_STORE_DELETED
-		     : entry->visible == NULL ? NEAP_STORE_ADDED
-					      : NEAP_STORE_MODIFIED;
-	event.object = object != NULL ? object : last;
+	event.what = !object           ? NEAP_STORE_DELETED
+		     : !entry->visible ? NEAP_STORE_ADDED
+				       : NEAP_STORE_MODIFIED;
+	event.object = object ? object : last;
 	is_kept = remember(store, resource, entry, &event, now_usec);
 	resource->visible_count += (object != NULL) - (entry->visible != NULL);
 	neap_object_unref(entry->visible);
-	entry->visible = object != NULL ? neap_object_ref(object) : NULL;
+	entry->visible = object ? neap_object_ref(object) : NULL;
 	store->version = version;
 	make_due(store, resource);
 	return is_kept;
@@ -308,8 +292,7 @@ bool neap_memory_call(struct neap_store *store)
 {
 	struct neap_store_watch *watch;
 
-	for (int i = 0; i < CALLS_MAX && (watch = TAILQ_FIRST(&store->due)) != NULL;
-	     i++) {
+	for (int i = 0; i < CALLS_MAX && (watch = TAILQ_FIRST(&store->due)); i++) {
 		TAILQ_REMOVE(&store->due, watch, of_due);
 		watch->is_due = false;
 		watch->is_waiting = false;
@@ -328,14 +311,14 @@ int neap_store_watch_new(struct neap_store *store, const char *resource, int64_t
 	struct neap_store_watch *watch;
 	size_t low = 0, high;
 
-	if (of == NULL)
+	if (!of)
 		return neap_error_nomem(err);
 	if (version < of->past.forgotten)
 		return neap_error_set(err, NEAP_EGONE,
 				      "too old resource version: %lld (%lld)",
 				      (long long)version, (long long)of->past.forgotten);
 	watch = neap_alloc(sizeof(*watch));
-	if (watch == NULL)
+	if (!watch)
 		return neap_error_nomem(err);
 	high = of->past.count;
 	while (low < high) {
@@ -385,7 +368,7 @@ int64_t neap_store_watch_version(const struct neap_store_watch *watch)
 
 void neap_store_watch_free(struct neap_store_watch *watch)
 {
-	if (watch == NULL)
+	if (!watch)
 		return;
 	TAILQ_REMOVE(&watch->resource->watches, watch, of_resource);
 	if (watch->is_due)
@@ -409,7 +392,7 @@ static struct neap_entry *find(struct neap_store *store, const char *name_of_res
 	struct neap_resource *resource =
 		neap_memory_resource(store, name_of_resource, false);
 
-	return resource == NULL ? NULL : neap_index_find(resource->index, ns, name);
+	return !resource ? NULL : neap_index_find(resource->index, ns, name);
 }
 
 struct neap_object *neap_store_find(struct neap_store *store, const char *resource,
@@ -417,7 +400,7 @@ struct neap_object *neap_store_find(struct neap_store *store, const char *resour
 {
 	const struct neap_entry *entry = find(store, resource, ns, name);
 
-	return entry == NULL ? NULL : entry->visible;
+	return !entry ? NULL : entry->visible;
 }
 
 struct neap_object *neap_store_newest(struct neap_store *store, const char *resource,
@@ -425,14 +408,14 @@ struct neap_object *neap_store_newest(struct neap_store *store, const char *reso
 {
 	const struct neap_entry *entry = find(store, resource, ns, name);
 
-	return entry == NULL ? NULL : entry->newest;
+	return !entry ? NULL : entry->newest;
 }
 
 size_t neap_store_count(struct neap_store *store, const char *resource)
 {
 	const struct neap_resource *found = neap_memory_resource(store, resource, false);
 
-	return found == NULL ? 0 : found->visible_count;
+	return !found ? 0 : found->visible_count;
 }
 
 /* --- lists --- */
@@ -450,23 +433,23 @@ int neap_store_list(struct neap_store *store, const char *resource, const char *
 
 	if (place->version == 0)
 		place->version = store->version;
-	if (of == NULL)
+	if (!of)
 		return 0;
 	if (place->version < of->past.forgotten)
 		return neap_error_set(err, NEAP_EGONE,
 				      "The provided continue parameter is too old to "
 				      "display a consistent list result");
 	/* A namespace begins behind the empty name. */
-	if (ns != NULL && strcmp(place->ns, ns) < 0) {
+	if (ns && strcmp(place->ns, ns) < 0) {
 		(void)neap_strcopy(place->ns, sizeof(place->ns), ns);
 		place->name[0] = '\0';
 	}
 	neap_index_walk_start(of->index, place->ns, place->name, &walk);
-	while ((entry = neap_index_walk_next(of->index, &walk)) != NULL) {
-		if (ns != NULL && strcmp(entry->ns, ns) != 0)
+	while ((entry = neap_index_walk_next(of->index, &walk))) {
+		if (ns && strcmp(entry->ns, ns) != 0)
 			break;
 		object = neap_memory_at(of, entry, place->version);
-		if (object == NULL)
+		if (!object)
 			continue;
 		if (!take(arg, object)) {
 			r = 1;
@@ -474,7 +457,7 @@ int neap_store_list(struct neap_store *store, const char *resource, const char *
 		}
 		last = object;
 	}
-	if (last != NULL) {
+	if (last) {
 		(void)neap_strcopy(place->ns, sizeof(place->ns), last->ns);
 		(void)neap_strcopy(place->name, sizeof(place->name), last->name);
 	}
@@ -490,12 +473,12 @@ void neap_store_list_newest(struct neap_store *store, const char *resource,
 	struct neap_index_walk walk;
 	const struct neap_entry *entry;
 
-	if (of == NULL)
+	if (!of)
 		return;
 	neap_index_walk_start(of->index, ns, after, &walk);
-	while ((entry = neap_index_walk_next(of->index, &walk)) != NULL &&
+	while ((entry = neap_index_walk_next(of->index, &walk)) &&
 	       strcmp(entry->ns, ns) == 0)
-		if (entry->newest != NULL && !take(arg, entry->newest))
+		if (entry->newest && !take(arg, entry->newest))
 			break;
 }
 
@@ -553,7 +536,7 @@ void neap_store_release(struct neap_store *store)
 int neap_store_replace_new(struct neap_store *store, struct neap_store_replace **ret,
 			   struct neap_error *err)
 {
-	if (store->backend->replace_new == NULL)
+	if (!store->backend->replace_new)
 		return neap_error_set(
 			err, NEAP_EUNSUPPORTED,
 			"this store takes no backups: restore them where its "
@@ -573,6 +556,6 @@ void neap_store_hear(struct neap_store *store)
 
 void neap_store_free(struct neap_store *store)
 {
-	if (store != NULL)
+	if (store)
 		store->backend->free(store);
 }

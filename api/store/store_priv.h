@@ -96,9 +96,6 @@ bool neap_memory_show(struct neap_store *store, struct neap_resource *resource,
 		      struct neap_object *last, int64_t version, int64_t now_usec);
 /* Frees the entry when nothing refers to it any more. */
 void neap_memory_drop(struct neap_resource *resource, struct neap_entry *entry);
-/* Returns what was visible at a version within the history; NULL: nothing. */
-struct neap_object *neap_memory_at(const struct neap_resource *resource,
-				   const struct neap_entry *entry, int64_t version);
 /* Drops history that is too old or too large. */
 void neap_memory_forget(struct neap_store *store, int64_t now_usec);
 /* Calls ready of watches with events, or of some of them; true when more are left. */

@@ -74,7 +74,7 @@ static void anchors_clear(struct reader *reader)
 {
 	size_t i;
 
-	for (i = 0; reader->anchors != NULL && i < neap_map_count(reader->anchors); i++) {
+	for (i = 0; reader->anchors && i < neap_map_count(reader->anchors); i++) {
 		void *value = neap_map_at(reader->anchors, i, NULL);
 
 		if (value != reader)
@@ -89,15 +89,15 @@ static int anchor_set(struct reader *reader, const char *name, json_t *value)
 {
 	void *before;
 
-	if (reader->anchors == NULL)
+	if (!reader->anchors)
 		reader->anchors = neap_map_new();
-	if (reader->anchors == NULL)
+	if (!reader->anchors)
 		return neap_error_nomem(reader->err);
 	before = neap_map_find(reader->anchors, name);
-	if (!neap_map_set(reader->anchors, name, value != NULL ? (void *)value : reader))
+	if (!neap_map_set(reader->anchors, name, value ? (void *)value : reader))
 		return neap_error_nomem(reader->err);
 	json_incref(value);
-	if (before != NULL && before != reader)
+	if (before && before != reader)
 		json_decref(before);
 	return 0;
 }
@@ -120,7 +120,7 @@ static int copy(struct reader *reader, json_t *value, size_t depth, json_t **ret
 	if (depth == NEAP_YAML_DEPTH)
 		return over(reader, NEAP_YAML_DEPTH, "levels");
 	whole = json_is_object(value) ? json_object() : json_array();
-	if (whole == NULL)
+	if (!whole)
 		return neap_error_nomem(reader->err);
 	json_array_foreach (value, i, item) {
 		r = copy(reader, item, depth + 1, &part);
@@ -167,9 +167,9 @@ static int key_take(struct reader *reader, struct frame *frame, json_t *value,
 		return wrong(reader, "key \"<<\" already set in map");
 	if (!is_key)
 		return wrong(reader, "a key must be a text, a number or a boolean");
-	if (frame->key == NULL)
+	if (!frame->key)
 		return neap_error_nomem(reader->err);
-	if (json_object_get(frame->value, frame->key) != NULL)
+	if (json_object_get(frame->value, frame->key))
 		return neap_error_set(reader->err, NEAP_EINVAL,
 				      "%s:%zu: key \"%.80s\" already set in map",
 				      reader->file, reader->line, frame->key);
@@ -185,10 +185,9 @@ static int merge_take(struct reader *reader, struct frame *frame, json_t *value)
 	frame->is_merge = false;
 	if (json_is_object(value)) {
 		frame->merge = json_array();
-		if (frame->merge == NULL)
+		if (!frame->merge)
 			json_decref(value);
-		if (frame->merge == NULL ||
-		    json_array_append_new(frame->merge, value) < 0)
+		if (!frame->merge || json_array_append_new(frame->merge, value) < 0)
 			return neap_error_nomem(reader->err);
 		return 0;
 	}
@@ -215,7 +214,7 @@ static int merge_do(struct reader *reader, struct frame *frame)
 
 	json_array_foreach (frame->merge, i, from) {
 		json_object_foreach (from, key, value) {
-			if (json_object_get(frame->value, key) == NULL &&
+			if (!json_object_get(frame->value, key) &&
 			    json_object_set_nocheck(frame->value, key, value) < 0)
 				return neap_error_nomem(reader->err);
 		}
@@ -240,7 +239,7 @@ static int put_take(struct reader *reader, json_t *value, bool is_merge)
 	}
 	if (frame->is_merge)
 		return merge_take(reader, frame, value);
-	if (frame->key == NULL)
+	if (!frame->key)
 		return key_take(reader, frame, value, is_merge);
 	r = json_object_set_new_nocheck(frame->value, frame->key, value);
 	free(frame->key);
@@ -261,7 +260,7 @@ static void frame_done(struct frame *frame)
 
 static int check_tag(struct reader *reader, const yaml_char_t *tag)
 {
-	if (tag == NULL)
+	if (!tag)
 		return 0;
 	return neap_error_set(reader->err, NEAP_EINVAL,
 			      "%s:%zu: a tag stands here (%.60s): tags are not read, "
@@ -293,9 +292,9 @@ static int scalar_event(struct reader *reader, const yaml_event_t *event)
 	} else {
 		value = json_string(text);
 	}
-	if (value == NULL)
+	if (!value)
 		return neap_error_nomem(reader->err);
-	if (anchor != NULL)
+	if (anchor)
 		r = anchor_set(reader, anchor, value);
 	if (r < 0) {
 		json_decref(value);
@@ -313,11 +312,11 @@ static int begin_take(struct reader *reader, json_t *value, const yaml_char_t *a
 	struct frame *frame;
 	int r = 0;
 
-	if (value == NULL)
+	if (!value)
 		return neap_error_nomem(reader->err);
 	if (reader->depth == NEAP_YAML_DEPTH) {
 		r = over(reader, NEAP_YAML_DEPTH, "levels");
-	} else if (above != NULL && json_is_object(above->value) && above->key == NULL &&
+	} else if (above && json_is_object(above->value) && !above->key &&
 		   !above->is_merge) {
 		r = wrong(reader, "a key must be a text, a number or a boolean");
 	} else {
@@ -331,10 +330,10 @@ static int begin_take(struct reader *reader, json_t *value, const yaml_char_t *a
 	}
 	frame = &reader->frames[reader->depth++];
 	frame->value = value;
-	if (anchor == NULL)
+	if (!anchor)
 		return 0;
 	frame->anchor = neap_strdup((const char *)anchor);
-	if (frame->anchor == NULL)
+	if (!frame->anchor)
 		return neap_error_nomem(reader->err);
 	return anchor_set(reader, frame->anchor, NULL);
 }
@@ -345,7 +344,7 @@ static int end_event(struct reader *reader)
 	json_t *value;
 	int r = merge_do(reader, frame);
 
-	if (r == 0 && frame->anchor != NULL)
+	if (r == 0 && frame->anchor)
 		r = anchor_set(reader, frame->anchor, frame->value);
 	if (r < 0)
 		return r;
@@ -357,16 +356,15 @@ static int end_event(struct reader *reader)
 
 static int alias_event(struct reader *reader, const char *name)
 {
-	void *value =
-		reader->anchors != NULL ? neap_map_find(reader->anchors, name) : NULL;
+	void *value = reader->anchors ? neap_map_find(reader->anchors, name) : NULL;
 	json_t *whole = NULL;
 	int r;
 
-	if (value == NULL || value == reader)
+	if (!value || value == reader)
 		return neap_error_set(
 			reader->err, NEAP_EINVAL,
-			value == NULL ? "%s:%zu: unknown anchor '%.80s' referenced"
-				      : "%s:%zu: anchor '%.80s' value contains itself",
+			!value ? "%s:%zu: unknown anchor '%.80s' referenced"
+			       : "%s:%zu: anchor '%.80s' value contains itself",
 			reader->file, reader->line, name);
 	r = copy(reader, value, reader->depth, &whole);
 	return r < 0 ? r : put_take(reader, whole, false);
@@ -378,7 +376,7 @@ static int document_end(struct reader *reader)
 
 	reader->line = reader->document_line;
 	anchors_clear(reader);
-	if (root == NULL || json_is_null(root)) {
+	if (!root || json_is_null(root)) {
 		json_decref(root);
 		return 0;
 	}
@@ -460,14 +458,14 @@ static int parse(const char *text, size_t len, const char *file, size_t values_m
 		return neap_error_set(err, NEAP_ETOOLARGE, "%s: over %d bytes", file,
 				      NEAP_YAML_MAX);
 	reader = neap_alloc(sizeof(*reader));
-	if (reader == NULL)
+	if (!reader)
 		return neap_error_nomem(err);
 	reader->file = file;
 	reader->err = err;
 	reader->values_max = values_max;
 	reader->is_one = is_one;
 	reader->documents = json_array();
-	if (reader->documents == NULL || !yaml_parser_initialize(&reader->parser)) {
+	if (!reader->documents || !yaml_parser_initialize(&reader->parser)) {
 		json_decref(reader->documents);
 		free(reader);
 		return neap_error_nomem(err);

@@ -47,7 +47,7 @@ static bool emit_text(yaml_emitter_t *emitter, const char *text)
 {
 	yaml_scalar_style_t style = YAML_DOUBLE_QUOTED_SCALAR_STYLE;
 
-	if (strchr(text, '\n') != NULL)
+	if (strchr(text, '\n'))
 		style = YAML_LITERAL_SCALAR_STYLE;
 	else if (is_plain(text))
 		style = YAML_PLAIN_SCALAR_STYLE;
@@ -57,8 +57,7 @@ static bool emit_text(yaml_emitter_t *emitter, const char *text)
 static bool emit_number(yaml_emitter_t *emitter, const json_t *value)
 {
 	char *text = neap_json_dump(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-	bool is_done =
-		text != NULL && emit_scalar(emitter, text, YAML_PLAIN_SCALAR_STYLE);
+	bool is_done = text && emit_scalar(emitter, text, YAML_PLAIN_SCALAR_STYLE);
 
 	free(text);
 	return is_done;
@@ -116,7 +115,7 @@ static bool emit_value(yaml_emitter_t *emitter, const json_t *value, int depth)
 		return emit_object(emitter, value, depth + 1);
 	if (json_is_array(value))
 		return emit_array(emitter, value, depth + 1);
-	if (text != NULL)
+	if (text)
 		return emit_text(emitter, text);
 	return emit_number(emitter, value);
 }

@@ -12,6 +12,8 @@
 #define NEAP_ARRAY_LEN(a)      (sizeof(a) / sizeof((a)[0]))
 #define NEAP_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define NEAP_MUST_USE          __attribute__((warn_unused_result))
+/* Of a parameter that a callback has and does not need. */
+#define NEAP_UNUSED __attribute__((unused))
 
 /* A number that could not be read. Missing is never zero: a sum with a missing part is
  * missing. */

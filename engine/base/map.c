@@ -72,11 +72,11 @@ static bool grow(struct neap_map *map)
 	struct entry *entries = neap_realloc_array(map->entries, size, sizeof(*entries));
 	uint32_t *slots;
 
-	if (entries == NULL)
+	if (!entries)
 		return false;
 	map->entries = entries;
 	slots = neap_alloc_array(size * 2, sizeof(*slots));
-	if (slots == NULL)
+	if (!slots)
 		return false;
 	free(map->slots);
 	map->slots = slots;
@@ -90,13 +90,13 @@ struct neap_map *neap_map_new(void)
 {
 	struct neap_map *map = neap_alloc(sizeof(*map));
 
-	if (map == NULL)
+	if (!map)
 		return NULL;
 	map->size = 16;
 	map->slot_count = 32;
 	map->entries = neap_alloc_array(map->size, sizeof(*map->entries));
 	map->slots = neap_alloc_array(map->slot_count, sizeof(*map->slots));
-	if (map->entries == NULL || map->slots == NULL) {
+	if (!map->entries || !map->slots) {
 		neap_map_free(map);
 		return NULL;
 	}
@@ -111,7 +111,7 @@ void neap_map_free(struct neap_map *map)
 {
 	size_t i;
 
-	if (map == NULL)
+	if (!map)
 		return;
 	for (i = 0; i < map->count; i++)
 		free(map->entries[i].key);
@@ -152,7 +152,7 @@ bool neap_map_set(struct neap_map *map, const char *key, void *value)
 		slot = slot_of(map, key, hash);
 	}
 	copy = neap_strdup(key);
-	if (copy == NULL)
+	if (!copy)
 		return false;
 	map->entries[map->count] = (struct entry){copy, value, hash};
 	map->slots[slot] = (uint32_t)map->count++;
@@ -210,7 +210,7 @@ void *neap_map_remove(struct neap_map *map, const char *key)
 
 void *neap_map_at(const struct neap_map *map, size_t index, const char **ret_key)
 {
-	if (ret_key != NULL)
+	if (ret_key)
 		*ret_key = map->entries[index].key;
 	return map->entries[index].value;
 }

@@ -13,10 +13,6 @@ bool neap_utf8_is_valid(const char *text, size_t len);
 /* Makes a text valid for JSON: where it is not UTF-8, each non-ASCII byte becomes "?". */
 void neap_utf8_mend(char *text);
 
-/* Returns whether the character acts on a terminal, changes how neighbouring text reads,
- * or is invisible: control characters (C0, C1, DEL), direction marks, line separators,
- * joiners, zero-width characters, tags. */
-bool neap_utf8_is_hidden(uint32_t code);
 /* The longest escape with its NUL. */
 #define NEAP_UTF8_ESCAPE 16
 /* Writes the escape of the character at text into to: "\n", "\x1b", "\u202e",

@@ -45,18 +45,17 @@ static void *counting_alloc(size_t size)
 {
 	void *block = neap_realloc_array(NULL, size, 1);
 
-	if (block != NULL)
+	if (block)
 		return block;
 	failures++;
 	reserve.is_short = true;
-	return reserve.base != NULL ? take_reserve(size) : NULL;
+	return reserve.base ? take_reserve(size) : NULL;
 }
 
 /* Else it is of malloc(3), as those from before the setup are. */
 static void counting_free(void *block)
 {
-	if (reserve.base != NULL &&
-	    (uintptr_t)block - (uintptr_t)reserve.base < reserve.size)
+	if (reserve.base && (uintptr_t)block - (uintptr_t)reserve.base < reserve.size)
 		return;
 	free(block);
 }
@@ -76,7 +75,7 @@ int neap_json_parse(const char *text, size_t len, size_t flags, json_t **ret,
 	json_t *json = neap_json_parse_fast(text, len, flags);
 	bool is_short;
 
-	if (json != NULL) {
+	if (json) {
 		*ret = json;
 		return 0;
 	}
@@ -86,7 +85,7 @@ int neap_json_parse(const char *text, size_t len, size_t flags, json_t **ret,
 	reserve.is_short = false;
 	reserve.size = len * RESERVE_TIMES + RESERVE_LEAST;
 	reserve.base = neap_realloc_array(NULL, reserve.size, 1);
-	if (reserve.base == NULL)
+	if (!reserve.base)
 		return -NEAP_ENOMEM;
 	json = json_loadb(text, len, flags, ret_where);
 	is_short = reserve.is_short;
@@ -96,7 +95,7 @@ int neap_json_parse(const char *text, size_t len, size_t flags, json_t **ret,
 	}
 	free(reserve.base);
 	reserve.base = NULL;
-	if (json == NULL)
+	if (!json)
 		return is_short ? -NEAP_ENOMEM : -NEAP_EINVAL;
 	*ret = json;
 	return 0;
@@ -188,7 +187,7 @@ char *neap_json_dump(const json_t *json, size_t flags)
 
 void neap_json_set_text(json_t *object, const char *name, const char *text)
 {
-	if (text != NULL && *text)
+	if (text && *text)
 		(void)json_object_set_new(object, name, json_string(text));
 }
 
@@ -202,6 +201,30 @@ void neap_json_set_real(json_t *object, const char *name, double value)
 {
 	if (isfinite(value))
 		(void)json_object_set_new(object, name, json_real(value));
+}
+
+json_t *neap_json_at(const json_t *object, const char *path)
+{
+	json_t *value = (json_t *)(uintptr_t)object;
+
+	path += *path == '.';
+	while (value && *path) {
+		size_t len = strcspn(path, ".");
+
+		value = json_object_getn(value, path, len);
+		path += len + (path[len] == '.');
+	}
+	return value;
+}
+
+json_t *neap_json_need_take(json_t *object, const char *name, json_t *fresh)
+{
+	json_t *value = json_object_get(object, name);
+
+	if (!value || !fresh || json_typeof(value) != json_typeof(fresh))
+		return json_object_set_new(object, name, fresh) == 0 ? fresh : NULL;
+	json_decref(fresh);
+	return value;
 }
 
 const char *neap_json_text(const json_t *object, const char *name)

@@ -50,6 +50,12 @@ void neap_json_set_real(json_t *object, const char *name, double value);
  * lists. */
 size_t neap_json_values_of_text(const char *text, size_t len);
 
+/* Returns the value at a path of names such as "spec.template" or ".spec.template"; NULL:
+ * there is none. Borrowed. */
+json_t *neap_json_at(const json_t *object, const char *path);
+/* Returns the member when it has the type of fresh, which is then released; else sets it
+ * to fresh, which is taken in any case. NULL without memory. */
+json_t *neap_json_need_take(json_t *object, const char *name, json_t *fresh);
 /* The text of a member, "" when it is missing or no text. Borrowed. */
 const char *neap_json_text(const json_t *object, const char *name);
 /* Drops the reference when the variable goes out of scope, as neap_auto_free. */

@@ -118,7 +118,7 @@ static char *read_escapes(struct reader *reader, char *to, const char *to_end)
 			continue;
 		}
 		found = *reader->at != '\0' ? strchr(from, *reader->at) : NULL;
-		if (found == NULL)
+		if (!found)
 			return NULL;
 		*to++ = into[found - from];
 		reader->at++;
@@ -145,11 +145,11 @@ static bool read_string(struct reader *reader, char *buf, const char **ret,
 	} else {
 		char *to;
 
-		if (*at != '\\' || buf == NULL || at - start >= ESCAPED_MAX)
+		if (*at != '\\' || !buf || at - start >= ESCAPED_MAX)
 			return false;
 		memcpy(buf, start, (size_t)(at - start));
 		to = read_escapes(reader, buf + (at - start), buf + ESCAPED_MAX);
-		if (to == NULL || reader->at == reader->end)
+		if (!to || reader->at == reader->end)
 			return false;
 		*ret = buf;
 		*ret_len = (size_t)(to - buf);
@@ -207,8 +207,7 @@ static bool read_member(struct reader *reader, json_t *object, unsigned depth)
 	    !take(reader, ':'))
 		return false;
 	value = read_value(reader, depth);
-	return value != NULL &&
-	       json_object_setn_new_nocheck(object, key, len, value) == 0 &&
+	return value && json_object_setn_new_nocheck(object, key, len, value) == 0 &&
 	       (reader->may_repeat || json_object_size(object) > before);
 }
 
@@ -216,7 +215,7 @@ static json_t *read_object(struct reader *reader, unsigned depth)
 {
 	json_t *object = json_object();
 
-	if (object == NULL || take(reader, '}'))
+	if (!object || take(reader, '}'))
 		return object;
 	do {
 		if (!read_member(reader, object, depth)) {
@@ -234,12 +233,12 @@ static json_t *read_array(struct reader *reader, unsigned depth)
 {
 	json_t *array = json_array();
 
-	if (array == NULL || take(reader, ']'))
+	if (!array || take(reader, ']'))
 		return array;
 	do {
 		json_t *value = read_value(reader, depth);
 
-		if (value == NULL || json_array_append_new(array, value) < 0) {
+		if (!value || json_array_append_new(array, value) < 0) {
 			json_decref(array);
 			return NULL;
 		}
@@ -299,7 +298,7 @@ json_t *neap_json_parse_fast(const char *text, size_t len, size_t flags)
 		return NULL;
 	value = read_value(&reader, 0);
 	skip_space(&reader);
-	if (value != NULL && reader.at == reader.end)
+	if (value && reader.at == reader.end)
 		return value;
 	json_decref(value);
 	return NULL;
@@ -364,8 +363,7 @@ static bool write_object(json_t *object, unsigned depth, struct neap_buf *out)
 	char before = '{';
 	void *at;
 
-	for (at = json_object_iter(object); at != NULL;
-	     at = json_object_iter_next(object, at)) {
+	for (at = json_object_iter(object); at; at = json_object_iter_next(object, at)) {
 		neap_buf_addc(out, before);
 		before = ',';
 		if (!write_string(json_object_iter_key(at), json_object_iter_key_len(at),
@@ -399,7 +397,7 @@ static bool write_value(const json_t *json, unsigned depth, struct neap_buf *out
 	char number[24];
 	int len;
 
-	if (json == NULL || depth == DEPTH_MAX)
+	if (!json || depth == DEPTH_MAX)
 		return false;
 	switch (json_typeof(json)) {
 	case JSON_OBJECT:

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared by the files of the log: log.c writes, log_from.c and log_kind.c hold lines
- * back. */
+ * Shared by the files of the log: log.c writes, log_from.c holds lines back. */
 #ifndef NEAP_ENGINE_LOG_LOG_PRIV_H
 #define NEAP_ENGINE_LOG_LOG_PRIV_H
 
@@ -10,9 +9,6 @@
 /* Writes a line without any rate limit. */
 void log_write(const struct neap_log *log, enum neap_log_level level,
 	       const char *message);
-/* Returns whether a line of this fmt may be written now; otherwise counts it. fmt must
- * stay valid. */
-bool log_kind_may(const struct neap_log *log, int64_t now_usec, const char *fmt);
 /* Logs how many lines were dropped in minutes that have ended. */
 void log_kind_tell(const struct neap_log *log, int64_t now_usec);
 uint64_t log_kind_held(void);

@@ -38,7 +38,7 @@ static const char *plain_text(const json_t *value)
 {
 	const char *text = json_string_value(value);
 
-	return text != NULL && strlen(text) == json_string_length(value) ? text : NULL;
+	return text && strlen(text) == json_string_length(value) ? text : NULL;
 }
 
 static int count_one(uint16_t *count, const char *field, struct neap_error *err)
@@ -55,11 +55,11 @@ static int add_name(struct meta *meta, const json_t *metadata, const char *membe
 		    size_t max, struct neap_error *err)
 {
 	const json_t *value = json_object_get(metadata, member);
-	const char *text = value == NULL || json_is_null(value) ? "" : plain_text(value);
+	const char *text = !value || json_is_null(value) ? "" : plain_text(value);
 	char field[32];
 
 	(void)snprintf(field, sizeof(field), "metadata.%s", member);
-	if (text == NULL)
+	if (!text)
 		return neap_error_field(err, NEAP_EINVAL, field,
 					"Invalid value: must be a string");
 	if (strlen(text) >= max)
@@ -77,7 +77,7 @@ static int add_labels(struct meta *meta, json_t *metadata, struct neap_error *er
 	json_object_foreach (labels, key, value) {
 		const char *text = plain_text(value);
 
-		if (text == NULL)
+		if (!text)
 			return neap_error_field(err, NEAP_EINVAL, "metadata.labels",
 						"Invalid value: '%s' must be a string",
 						key);
@@ -95,7 +95,7 @@ const char *neap_object_value(const json_t *tree, const char *path, char *buf,
 	const json_t *at = tree;
 	char part[64];
 
-	while (at != NULL && *path != '\0' && *path != '|') {
+	while (at && *path != '\0' && *path != '|') {
 		size_t len = strcspn(path, ".|");
 
 		if (len >= sizeof(part))
@@ -113,7 +113,7 @@ const char *neap_object_value(const json_t *tree, const char *path, char *buf,
 	if (json_is_boolean(at))
 		return json_is_true(at) ? "true" : "false";
 	at = json_is_string(at) ? at : NULL;
-	return at != NULL && plain_text(at) != NULL ? plain_text(at) : "";
+	return at && plain_text(at) ? plain_text(at) : "";
 }
 
 /* For "=spec.a|spec.b" the first value that is not ""; for a field without "=" the value
@@ -137,7 +137,7 @@ static int add_fields(struct meta *meta, const json_t *tree, const char *const *
 {
 	char buf[32];
 
-	for (; field != NULL && *field != NULL; field++) {
+	for (; field && *field; field++) {
 		size_t len = strcspn(*field, "=");
 
 		if (count_one(&meta->fields, *field, err) < 0)
@@ -157,7 +157,7 @@ static int add_owners(struct meta *meta, const json_t *metadata, struct neap_err
 	json_array_foreach (owners, i, owner) {
 		const char *uid = plain_text(json_object_get(owner, "uid"));
 
-		if (uid == NULL)
+		if (!uid)
 			return neap_error_field(err, NEAP_EINVAL,
 						"metadata.ownerReferences.uid",
 						"Required value");
@@ -197,7 +197,7 @@ static int make_meta(json_t *tree, const char *const *fields, struct meta *meta,
 	    add_fields(meta, tree, fields, err) < 0 ||
 	    add_owners(meta, metadata, err) < 0)
 		return -(int)err->code;
-	if (gone != NULL && !json_is_null(gone))
+	if (gone && !json_is_null(gone))
 		meta->flags |= FLAG_DELETING;
 	if (json_array_size(json_object_get(metadata, "finalizers")) > 0)
 		meta->flags |= FLAG_FINALIZERS;
@@ -215,7 +215,7 @@ static bool step(const char **at, const char *end, size_t count)
 	while (count-- > 0) {
 		const char *nul = memchr(*at, '\0', (size_t)(end - *at));
 
-		if (nul == NULL)
+		if (!nul)
 			return false;
 		*at = nul + 1;
 	}
@@ -296,7 +296,7 @@ static struct neap_object *block_new(const char *meta, size_t meta_len, const ch
 	struct neap_object *object =
 		neap_alloc(keys_at(meta_len, text_len) + keys * sizeof(char *));
 
-	if (object == NULL)
+	if (!object)
 		return NULL;
 	object->refs = 1;
 	object->version = version;
@@ -321,7 +321,7 @@ int neap_object_restore(const char *meta, size_t meta_len, const char *text,
 				      NEAP_OBJECT_TEXT_MAX);
 	keys = keys > LABELS_FEW ? keys : 0;
 	object = block_new(meta, meta_len, text, text_len, keys, version);
-	if (object == NULL)
+	if (!object)
 		return neap_error_nomem(err);
 	if (text_len < 2 || text[0] != '{' || text[text_len - 1] != '}' ||
 	    strlen(object->text) != text_len || !take_meta(object)) {
@@ -340,7 +340,7 @@ struct neap_object *neap_object_with_text(const struct neap_object *object,
 	struct neap_object *other = block_new(object->block, object->meta_len, text,
 					      text_len, 0, object->version);
 
-	if (other != NULL)
+	if (other)
 		(void)take_meta(other); /* it is the same */
 	return other;
 }
@@ -355,7 +355,7 @@ static int make(json_t *tree, const char *const *fields, int64_t version,
 	int r;
 
 	(void)snprintf(number, sizeof(number), "%" PRId64, version);
-	if (tree == NULL)
+	if (!tree)
 		return neap_error_nomem(err);
 	if (!json_is_object(metadata))
 		return neap_error_field(err, NEAP_EINVAL, "metadata", "Required value");
@@ -365,7 +365,7 @@ static int make(json_t *tree, const char *const *fields, int64_t version,
 	    json_object_set_new(metadata, "resourceVersion", json_string(number)) < 0)
 		return neap_error_nomem(err);
 	text = neap_json_dump(tree, JSON_COMPACT);
-	if (text == NULL)
+	if (!text)
 		return neap_error_nomem(err);
 	neap_buf_init(&meta.buf, META_MAX);
 	r = make_meta(tree, fields, &meta, err);
@@ -402,7 +402,7 @@ struct neap_object *neap_object_ref(struct neap_object *object)
 
 struct neap_object *neap_object_unref(struct neap_object *object)
 {
-	if (object != NULL && --object->refs == 0)
+	if (object && --object->refs == 0)
 		free(object);
 	return NULL;
 }
@@ -421,7 +421,7 @@ json_t *neap_object_tree(const struct neap_object *object)
 void neap_object_write(const struct neap_object *object, const char *kind,
 		       const char *api_version, struct neap_buf *out)
 {
-	if (kind == NULL) {
+	if (!kind) {
 		neap_buf_add(out, object->text, object->text_len);
 		return;
 	}
@@ -512,6 +512,21 @@ int64_t neap_object_selection_steps(const struct neap_object *object,
 		for (unsigned left = object->label_count; left; left /= 2)
 			each++;
 	return each * (int64_t)neap_selector_count(labels);
+}
+
+bool neap_object_same_owners(const struct neap_object *a, const struct neap_object *b)
+{
+	const char *left = a->owners, *right = b->owners;
+
+	if (a->owner_count != b->owner_count)
+		return false;
+	for (unsigned i = 0; i < a->owner_count; i++) {
+		if (strcmp(left, right) != 0)
+			return false;
+		left += strlen(left) + 1;
+		right += strlen(right) + 1;
+	}
+	return true;
 }
 
 int neap_object_compare(const struct neap_object *object, const char *ns,

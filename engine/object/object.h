@@ -103,6 +103,8 @@ bool neap_object_is_selected(const struct neap_object *object,
 /* Returns an upper bound of the text comparisons that matching takes. */
 int64_t neap_object_selection_steps(const struct neap_object *object,
 				    const struct neap_selector *labels);
+/* Whether both name the same owners, in the same order. */
+bool neap_object_same_owners(const struct neap_object *a, const struct neap_object *b);
 /* The order of lists: by namespace, then name. */
 int neap_object_compare(const struct neap_object *object, const char *ns,
 			const char *name);

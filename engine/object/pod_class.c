@@ -5,6 +5,7 @@
 
 #include "engine/base/base.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 static const struct {
 	const char *name;
@@ -74,8 +75,7 @@ static bool asks_for_something(const json_t *containers)
 static enum neap_kube_qos kube_qos_of(const json_t *pod)
 {
 	const json_t *spec = json_object_get(pod, "spec");
-	const char *text = json_string_value(
-		json_object_get(json_object_get(pod, "status"), "qosClass"));
+	const char *text = json_string_value(neap_json_at(pod, "status.qosClass"));
 	enum neap_kube_qos qos;
 
 	if (text && neap_kube_qos_parse(text, &qos, NULL) == 0)
@@ -95,9 +95,8 @@ static enum neap_qos qos_of(enum neap_kube_qos kube_qos)
 
 struct neap_pod_class neap_pod_class_read(const json_t *pod)
 {
-	const json_t *labels =
-		json_object_get(json_object_get(pod, "metadata"), "labels");
-	const json_t *said = json_object_get(json_object_get(pod, "spec"), "priority");
+	const json_t *labels = neap_json_at(pod, "metadata.labels");
+	const json_t *said = neap_json_at(pod, "spec.priority");
 	const char *qos_label =
 		json_string_value(json_object_get(labels, "koordinator.sh/qosClass"));
 	int32_t priority = (int32_t)json_integer_value(said);

@@ -93,7 +93,7 @@ const struct neap_schema_field *neap_schema_field_find(const struct neap_schema 
 /* Of a list or map. */
 static const struct neap_schema *items_of(const struct neap_schema *schema)
 {
-	return schema->items != NULL ? schema->items : &neap_schema_any;
+	return schema->items ? schema->items : &neap_schema_any;
 }
 
 static bool has_items(const struct neap_schema *schema)
@@ -115,7 +115,7 @@ static const struct neap_schema *step_into(const struct neap_schema *schema,
 	memcpy(text, name, len);
 	text[len] = '\0';
 	field = neap_schema_field_find(schema, text);
-	if (field != NULL)
+	if (field)
 		return field->schema;
 	return schema->type == NEAP_SCHEMA_ANY ? &neap_schema_any : NULL;
 }
@@ -126,9 +126,9 @@ const struct neap_schema *schema_member(const struct neap_schema *schema,
 	const struct neap_schema_field *field;
 
 	if (schema->type == NEAP_SCHEMA_MAP)
-		return schema->items != NULL ? schema->items : &neap_schema_any;
+		return schema->items ? schema->items : &neap_schema_any;
 	field = neap_schema_field_find(schema, name);
-	return field != NULL ? field->schema : NULL;
+	return field ? field->schema : NULL;
 }
 
 bool schema_is_zero(const json_t *value)
@@ -155,7 +155,7 @@ const struct neap_schema *neap_schema_find(const struct neap_schema *schema,
 					   const char *path)
 {
 	path += *path == '.';
-	while (schema != NULL && *path != '\0') {
+	while (schema && *path != '\0') {
 		size_t len;
 
 		if (*path == '[') {
@@ -200,10 +200,10 @@ static void write_step(const struct schema_step *at, struct text *text)
 {
 	char index[32];
 
-	if (at == NULL || at->up == NULL)
+	if (!at || !at->up)
 		return;
 	write_step(at->up, text);
-	if (at->name == NULL) {
+	if (!at->name) {
 		(void)snprintf(index, sizeof(index), "[%zu]", at->index);
 		add(text, index);
 	} else if (at->is_key) {
@@ -246,14 +246,14 @@ static void tell_rules(struct rules *rules, const struct neap_schema *schema,
 		return;
 	if (schema->has_rules) {
 		rules->count++;
-		if (rules->found != NULL)
+		if (rules->found)
 			rules->found(rules->arg, schema_path(at, path, sizeof(path)));
 	}
 	for (i = 0; i < schema->field_count; i++) {
 		step.name = schema->fields[i].name;
 		tell_rules(rules, schema->fields[i].schema, &step);
 	}
-	if (schema->items != NULL) {
+	if (schema->items) {
 		step.name = "*";
 		step.is_key = true;
 		tell_rules(rules, schema->items, &step);
@@ -369,7 +369,7 @@ char *schema_show(const json_t *value, char *buf, size_t size)
 	char number[64];
 
 	buf[0] = '\0';
-	switch (value != NULL ? json_typeof(value) : JSON_NULL) {
+	switch (value ? json_typeof(value) : JSON_NULL) {
 	case JSON_STRING:
 		put_quoted(&shown, json_string_value(value), json_string_length(value));
 		break;
@@ -465,7 +465,7 @@ void neap_causes_invalid(struct neap_causes *causes, const char *field,
 void neap_causes_required(struct neap_causes *causes, const char *field,
 			  const char *detail)
 {
-	bool has_detail = detail != NULL && *detail != '\0';
+	bool has_detail = detail && *detail != '\0';
 
 	neap_causes_add(causes, "FieldValueRequired", field, "Required value%s%s",
 			has_detail ? ": " : "", has_detail ? detail : "");
@@ -494,7 +494,7 @@ void neap_causes_unsupported(struct neap_causes *causes, const char *field,
 
 	if (is_full(causes))
 		return;
-	for (i = 0; values != NULL && values[i] != NULL && !text.is_cut; i++) {
+	for (i = 0; values && values[i] && !text.is_cut; i++) {
 		if (i > 0)
 			(void)put(&text, ", ", 2);
 		put_quoted(&text, values[i], strlen(values[i]));

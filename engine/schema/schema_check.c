@@ -34,7 +34,7 @@ bool schema_spend(struct schema_checker *checker, uint64_t steps)
 static bool is_told(struct schema_checker *checker)
 {
 	checker->failed++;
-	if (checker->causes == NULL)
+	if (!checker->causes)
 		return false;
 	if (checker->causes->count == NEAP_SCHEMA_CAUSES_MAX) {
 		checker->causes->more++;
@@ -83,7 +83,7 @@ void schema_tell_required(struct schema_checker *checker, const struct schema_st
 {
 	struct schema_step step = {.up = at, .name = name};
 
-	if (name != NULL)
+	if (name)
 		at = &step;
 	schema_tell_as(checker, "FieldValueRequired", at, "Required value");
 }
@@ -226,7 +226,7 @@ static NOT_IN_FRAME void check_embedded(struct schema_checker *checker,
 
 		const char *text = json_string_value(value);
 
-		if (value == NULL)
+		if (!value)
 			schema_tell_required(checker, &step, NULL);
 		else if (text && !*text)
 			schema_tell_as(checker, "FieldValueInvalid", &step,
@@ -259,12 +259,12 @@ static void check_required(struct schema_checker *checker,
 		return;
 	for (i = 0; i < schema->field_count; i++)
 		if (schema->fields[i].is_required &&
-		    json_object_get(object, schema->fields[i].name) == NULL)
+		    !json_object_get(object, schema->fields[i].name))
 			schema_tell_required(checker, at, schema->fields[i].name);
-	for (i = 0; schema->required != NULL && schema->required[i] != NULL; i++) {
+	for (i = 0; schema->required && schema->required[i]; i++) {
 		if (!schema_spend(checker, 1))
 			return;
-		if (json_object_get(object, schema->required[i]) == NULL)
+		if (!json_object_get(object, schema->required[i]))
 			schema_tell_required(checker, at, schema->required[i]);
 	}
 }
@@ -279,7 +279,7 @@ static void check_object(struct schema_checker *checker, const struct neap_schem
 	schema_check_count(checker, schema, object, at);
 	check_required(checker, schema, object, at);
 	/* The root is one only by its own fields. */
-	if (schema->is_embedded && at->up != NULL)
+	if (schema->is_embedded && at->up)
 		check_embedded(checker, object, at);
 	if (is_map ? schema->items == NULL : schema->field_count == 0)
 		return;
@@ -292,9 +292,9 @@ static void check_object(struct schema_checker *checker, const struct neap_schem
 			const struct neap_schema_field *field =
 				neap_schema_field_find(schema, name);
 
-			child = field != NULL ? field->schema : NULL;
+			child = field ? field->schema : NULL;
 		}
-		if (child != NULL)
+		if (child)
 			schema_check_value(checker, child, member, &step);
 	}
 }
@@ -307,7 +307,7 @@ static void check_list(struct schema_checker *checker, const struct neap_schema 
 	schema_check_count(checker, schema, list, at);
 	if (schema->list != NEAP_LIST_ATOMIC)
 		schema_check_unique(checker, schema, list, at);
-	if (schema->items == NULL || schema->type == NEAP_SCHEMA_MAP)
+	if (!schema->items || schema->type == NEAP_SCHEMA_MAP)
 		return;
 	for (; step.index < json_array_size(list); step.index++) {
 		const json_t *item = json_array_get(list, step.index);
@@ -341,7 +341,7 @@ static NOT_IN_FRAME void tell_enum(struct schema_checker *checker,
 	if (!is_told(checker))
 		return;
 	(void)schema_path(at, path, sizeof(path));
-	if (schema->values != NULL) {
+	if (schema->values) {
 		neap_causes_unsupported(checker->causes, path, value, schema->values);
 		return;
 	}
@@ -360,8 +360,8 @@ static void check_enum(struct schema_checker *checker, const struct neap_schema 
 {
 	size_t i;
 
-	if (schema->values != NULL) {
-		for (i = 0; schema->values[i] != NULL; i++) {
+	if (schema->values) {
+		for (i = 0; schema->values[i]; i++) {
 			if (!schema_spend(checker, 1))
 				return;
 			if (json_is_string(value) &&
@@ -413,7 +413,7 @@ static bool is_as_before(struct schema_checker *checker, const json_t *value,
 	json_t *child;
 	size_t i;
 
-	if (before == NULL || json_typeof(value) != json_typeof(before) ||
+	if (!before || json_typeof(value) != json_typeof(before) ||
 	    !schema_spend(checker, 1))
 		return false;
 	if (json_is_array(value)) {
@@ -458,7 +458,7 @@ void schema_check_value(struct schema_checker *checker, const struct neap_schema
 		return;
 	}
 	check_by_type(checker, schema, value, at);
-	if (schema->values != NULL || schema->values_json != NULL)
+	if (schema->values || schema->values_json)
 		check_enum(checker, schema, value, at);
 	schema_check_logic(checker, schema, value, at);
 	if (checker->is_spent)
@@ -508,7 +508,7 @@ bool neap_schema_check_change(const struct neap_schema *schema, const json_t *ob
 	struct schema_checker checker = {.work = &work};
 	struct schema_step root = {.before = before};
 
-	if (before == NULL)
+	if (!before)
 		return neap_schema_check(schema, object, causes);
 	schema_check_value(&checker, schema, object, &root);
 	checker.causes = causes;

@@ -215,27 +215,27 @@ static int decode_members(const struct neap_schema *schema, json_t *object,
 		bool is_map = schema->type == NEAP_SCHEMA_MAP;
 		const struct neap_schema_field *field =
 			is_map ? NULL : neap_schema_field_find(schema, name);
-		const struct neap_schema *child = is_map ? schema_member(schema, name)
-						  : field != NULL ? field->schema
-								  : NULL;
+		const struct neap_schema *child = is_map  ? schema_member(schema, name)
+						  : field ? field->schema
+							  : NULL;
 		struct schema_step step = {at, name, 0, is_map};
 		json_t *amount = NULL;
 		int rc;
 
-		if (child == NULL)
+		if (!child)
 			continue;
 		if (is_quantity(child, member))
 			rc = decode_quantity(child, member, &step, &amount, err);
 		else
 			rc = decode(child, member, &step, err);
-		if (amount != NULL) {
+		if (amount) {
 			if (json_object_set_new(object, name, amount) < 0)
 				rc = neap_error_nomem(err);
 			member = amount; /* that went */
 		}
 		if (rc < 0)
 			return rc;
-		if (field != NULL && is_nothing(field, member))
+		if (field && is_nothing(field, member))
 			(void)json_object_del(object, name); /* it is there */
 	}
 	return 0;
@@ -247,14 +247,14 @@ static int decode_items(const struct neap_schema *schema, json_t *list,
 	struct schema_step step = {.up = at};
 	int rc = 0;
 
-	if (schema->items == NULL)
+	if (!schema->items)
 		return 0;
 	for (; rc == 0 && step.index < json_array_size(list); step.index++) {
 		json_t *zero = NULL;
 
 		if (json_is_null(json_array_get(list, step.index)))
 			zero = zero_of(schema->items);
-		if (zero != NULL && json_array_set_new(list, step.index, zero) < 0)
+		if (zero && json_array_set_new(list, step.index, zero) < 0)
 			return neap_error_nomem(err);
 		rc = decode(schema->items, json_array_get(list, step.index), &step, err);
 	}
@@ -322,12 +322,10 @@ static bool keep_amounts(const struct neap_schema *schema, json_t *value,
 			const struct neap_schema *child = schema_member(schema, name);
 			json_t *was = json_object_get(before, name);
 
-			if (child != NULL && was != NULL &&
-			    !keep_member(child, value, name, member, was))
+			if (child && was && !keep_member(child, value, name, member, was))
 				return false;
 		}
-	} else if (json_is_array(value) && json_is_array(before) &&
-		   schema->items != NULL) {
+	} else if (json_is_array(value) && json_is_array(before) && schema->items) {
 		json_array_foreach (value, i, member)
 			if (!keep_amounts(schema->items, member,
 					  json_array_get(before, i)))

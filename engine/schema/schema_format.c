@@ -21,7 +21,7 @@ static bool is_time(const char *text, size_t len)
 	struct neap_error err;
 	int64_t usec;
 
-	return len < SHORT_MAX && strpbrk(text, "tz") == NULL &&
+	return len < SHORT_MAX && !strpbrk(text, "tz") &&
 	       neap_time_parse(text, &usec, &err) == 0;
 }
 
@@ -29,8 +29,7 @@ static bool is_micro_time(const char *text, size_t len)
 {
 	const char *point = strchr(text, '.');
 
-	return is_time(text, len) && point != NULL &&
-	       strspn(point + 1, "0123456789") == 6;
+	return is_time(text, len) && point && strspn(point + 1, "0123456789") == 6;
 }
 
 static bool is_date(const char *text, size_t len)
@@ -133,7 +132,7 @@ static bool is_cidr(const char *text, size_t len)
 	long bits;
 	bool is_4;
 
-	if (len >= sizeof(address) || slash == NULL)
+	if (len >= sizeof(address) || !slash)
 		return false;
 	address_len = (size_t)(slash - text);
 	memcpy(address, text, address_len);
@@ -209,7 +208,7 @@ static const struct {
 
 bool schema_format_fits(enum neap_schema_format format, const char *text, size_t len)
 {
-	if (formats[format].fits == NULL)
+	if (!formats[format].fits)
 		return true;
 	return strlen(text) == len && formats[format].fits(text, len);
 }
@@ -299,15 +298,13 @@ struct subject {
 	uint64_t cost; /* of a step */
 };
 
-static void *take(size_t size, void *arg)
+static void *take(size_t size, void *arg NEAP_UNUSED)
 {
-	(void)arg;
 	return neap_realloc_array(NULL, size, 1);
 }
 
-static void give(void *block, void *arg)
+static void give(void *block, void *arg NEAP_UNUSED)
 {
-	(void)arg;
 	free(block);
 }
 
@@ -322,9 +319,9 @@ int schema_pattern_compile(const char *pattern, void **ret_code, size_t *ret_byt
 	char text[128];
 	int number = PCRE2_ERROR_NOMEMORY;
 
-	if (general != NULL)
+	if (general)
 		context = pcre2_compile_context_create(general);
-	if (context != NULL) {
+	if (context) {
 		(void)pcre2_set_max_pattern_length(context, PATTERN_LEN_MAX);
 		code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
 				     PCRE2_UTF | PCRE2_DOLLAR_ENDONLY |
@@ -334,7 +331,7 @@ int schema_pattern_compile(const char *pattern, void **ret_code, size_t *ret_byt
 	}
 	pcre2_compile_context_free(context);
 	pcre2_general_context_free(general);
-	if (code != NULL) {
+	if (code) {
 		PCRE2_SIZE bytes = 0;
 
 		(void)pcre2_pattern_info(code, PCRE2_INFO_SIZE, &bytes);
@@ -364,11 +361,11 @@ void schema_matcher_done(struct schema_matcher *matcher)
 
 static bool is_ready(struct schema_matcher *matcher)
 {
-	if (matcher->general == NULL)
+	if (!matcher->general)
 		matcher->general = pcre2_general_context_create(take, give, NULL);
-	if (matcher->general != NULL && matcher->context == NULL)
+	if (matcher->general && !matcher->context)
 		matcher->context = pcre2_match_context_create(matcher->general);
-	if (matcher->context != NULL && matcher->data == NULL) {
+	if (matcher->context && !matcher->data) {
 		(void)pcre2_set_heap_limit(matcher->context, HEAP_KIB_MAX);
 		matcher->data = pcre2_match_data_create(1, matcher->general);
 	}

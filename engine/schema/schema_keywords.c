@@ -36,11 +36,11 @@ void *schema_keep(struct schema_parser *parser, size_t count, size_t size)
 		return NULL;
 	}
 	bytes -= bytes % align;
-	if (chunk == NULL || chunk->size - chunk->used < bytes) {
+	if (!chunk || chunk->size - chunk->used < bytes) {
 		size_t room = bytes > CHUNK_SIZE ? bytes : CHUNK_SIZE;
 
 		chunk = neap_alloc(sizeof(*chunk) + room);
-		if (chunk == NULL) {
+		if (!chunk) {
 			schema_stop(parser, NEAP_ENOMEM, NULL, "");
 			return NULL;
 		}
@@ -58,14 +58,14 @@ char *schema_keep_text(struct schema_parser *parser, const char *text)
 	size_t size = strlen(text) + 1;
 	char *copy = schema_keep(parser, size, 1);
 
-	if (copy != NULL)
+	if (copy)
 		memcpy(copy, text, size);
 	return copy;
 }
 
 void schema_chunks_free(struct schema_chunk *chunks)
 {
-	while (chunks != NULL) {
+	while (chunks) {
 		struct schema_chunk *next = chunks->next;
 
 		free(chunks);
@@ -106,7 +106,7 @@ void schema_complain(struct schema_parser *parser, enum schema_told told,
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	(void)schema_path(key != NULL ? &step : at, path, sizeof(path));
+	(void)schema_path(key ? &step : at, path, sizeof(path));
 	switch (told) {
 	case SCHEMA_FORBIDDEN:
 		neap_causes_forbidden(parser->causes, path, "%s", text);
@@ -133,7 +133,7 @@ static const json_t *typed(struct schema_parser *parser, const json_t *json,
 {
 	const json_t *value = schema_word(json, key);
 
-	if (value == NULL || json_typeof(value) == type)
+	if (!value || json_typeof(value) == type)
 		return value;
 	schema_complain(parser, SCHEMA_INVALID, at, key, value, "must be %s", name);
 	return NULL;
@@ -145,7 +145,7 @@ const char *schema_word_text(struct schema_parser *parser, const json_t *json,
 {
 	const json_t *value = typed(parser, json, key, at, JSON_STRING, "a string");
 
-	if (value == NULL)
+	if (!value)
 		return NULL;
 	if (strlen(json_string_value(value)) != json_string_length(value)) {
 		schema_complain(parser, SCHEMA_INVALID, at, key, value,
@@ -160,7 +160,7 @@ bool schema_word_bool(struct schema_parser *parser, const json_t *json, const ch
 {
 	const json_t *value = schema_word(json, key);
 
-	if (value != NULL && !json_is_boolean(value))
+	if (value && !json_is_boolean(value))
 		schema_complain(parser, SCHEMA_INVALID, at, key, value,
 				"must be a boolean");
 	return json_is_true(value);
@@ -186,7 +186,7 @@ static double word_number(struct schema_parser *parser, const json_t *json,
 
 	if (json_is_number(value))
 		return json_number_value(value);
-	if (value != NULL)
+	if (value)
 		schema_complain(parser, SCHEMA_INVALID, at, key, value,
 				"must be a number");
 	return NAN;
@@ -199,7 +199,7 @@ static int64_t word_count(struct schema_parser *parser, const json_t *json,
 	const json_t *value = schema_word(json, key);
 	int64_t count = NEAP_MISSING;
 
-	if (value == NULL)
+	if (!value)
 		return NEAP_MISSING;
 	if (!schema_is_whole(value, &count) || count < 0) {
 		schema_complain(parser, SCHEMA_INVALID, at, key, value,
@@ -280,9 +280,9 @@ static void parse_lengths(struct schema_parser *parser, struct neap_schema *node
 		if ((min == NEAP_MISSING && max == NEAP_MISSING) ||
 		    !may_have_length(node->type, lengths[i].of))
 			continue;
-		if (to == NULL) {
+		if (!to) {
 			to = schema_keep(parser, 1, sizeof(*to));
-			if (to == NULL)
+			if (!to)
 				return;
 			schema_node_init(to);
 			extras[(*count)++] = to;
@@ -318,9 +318,8 @@ static json_t *copy_of(const json_t *json)
 	json_error_t where;
 	json_t *copy = NULL;
 
-	if (text == NULL ||
-	    neap_json_parse(text, strlen(text), JSON_DECODE_ANY | JSON_ALLOW_NUL, &copy,
-			    &where) < 0)
+	if (!text || neap_json_parse(text, strlen(text), JSON_DECODE_ANY | JSON_ALLOW_NUL,
+				     &copy, &where) < 0)
 		return NULL;
 	return copy;
 }
@@ -337,16 +336,16 @@ static void parse_enum(struct schema_parser *parser, struct neap_schema *node,
 		return;
 	if (are_texts(list)) {
 		values = schema_keep(parser, json_array_size(list) + 1, sizeof(*values));
-		for (i = 0; values != NULL && i < json_array_size(list); i++)
+		for (i = 0; values && i < json_array_size(list); i++)
 			values[i] = schema_keep_text(
 				parser, json_string_value(json_array_get(list, i)));
 		node->values = values;
 		return;
 	}
-	if (parser->out->values == NULL)
+	if (!parser->out->values)
 		parser->out->values = json_array();
 	copy = copy_of(list);
-	if (copy == NULL || json_array_append_new(parser->out->values, copy) < 0) {
+	if (!copy || json_array_append_new(parser->out->values, copy) < 0) {
 		schema_stop(parser, NEAP_ENOMEM, NULL, "");
 		return;
 	}
@@ -365,7 +364,7 @@ static void parse_pattern(struct schema_parser *parser, struct neap_schema *node
 	size_t bytes = 0;
 	int rc;
 
-	if (pattern == NULL || *pattern == '\0')
+	if (!pattern || *pattern == '\0')
 		return;
 	rc = schema_pattern_compile(pattern, &code, &bytes, &err);
 	if (rc == -NEAP_ENOMEM) {
@@ -385,7 +384,7 @@ static void parse_pattern(struct schema_parser *parser, struct neap_schema *node
 		codes = neap_realloc_array(codes,
 					   out->code_count > 0 ? 2 * out->code_count : 1,
 					   sizeof(*codes));
-	if (codes == NULL) {
+	if (!codes) {
 		schema_pattern_free(code);
 		schema_stop(parser, NEAP_ENOMEM, NULL, "");
 		return;
@@ -405,7 +404,7 @@ void schema_parse_values(struct schema_parser *parser, struct neap_schema *node,
 {
 	const char *format = schema_word_text(parser, json, "format", at);
 
-	if (format != NULL)
+	if (format)
 		node->format = schema_format_parse(format);
 	parse_range(parser, node, json, at);
 	parse_lengths(parser, node, json, at, extras, count);

@@ -183,15 +183,15 @@ static void check_pattern(struct schema_checker *checker,
 	enum schema_match match;
 	size_t bytes;
 
-	if (!schema_spend(checker, code != NULL ? MATCH_STEPS : COMPILE_STEPS))
+	if (!schema_spend(checker, code ? MATCH_STEPS : COMPILE_STEPS))
 		return;
 	/* Tables of C cannot hold the code; few of them have a pattern. */
-	if (code == NULL) {
+	if (!code) {
 		checker->is_short |=
 			schema_pattern_compile(schema->pattern, &own, &bytes, NULL) < 0;
 		code = own;
 	}
-	if (code == NULL)
+	if (!code)
 		return;
 	match = schema_pattern_match(&checker->matcher, code, json_string_value(value),
 				     json_string_length(value), checker->work);
@@ -220,7 +220,7 @@ void schema_check_string(struct schema_checker *checker, const struct neap_schem
 	}
 	if (is_bounded)
 		check_string_length(checker, schema, value, at);
-	if (schema->pattern != NULL)
+	if (schema->pattern)
 		check_pattern(checker, schema, value, at);
 	if (schema->format == NEAP_FORMAT_NONE)
 		return;
@@ -280,7 +280,7 @@ static size_t try_all(struct schema_checker *checker,
 {
 	size_t fitting = 0, fewest = SIZE_MAX, i;
 
-	for (i = 0; alternatives[i] != NULL; i++) {
+	for (i = 0; alternatives[i]; i++) {
 		size_t count = faults(checker, alternatives[i], value, at);
 
 		fitting += count == 0;
@@ -297,10 +297,10 @@ static void check_any(struct schema_checker *checker, const struct neap_schema *
 {
 	const struct neap_schema *best = NULL;
 
-	if (try_all(checker, schema->any_of, value, at, &best) > 0 || best == NULL)
+	if (try_all(checker, schema->any_of, value, at, &best) > 0 || !best)
 		return;
 	tell_logic(checker, at, "must validate at least one schema (anyOf)");
-	if (checker->causes != NULL)
+	if (checker->causes)
 		schema_check_value(checker, best, value, at);
 }
 
@@ -311,7 +311,7 @@ static void check_one(struct schema_checker *checker, const struct neap_schema *
 	size_t fitting = try_all(checker, schema->one_of, value, at, &best);
 	char text[128];
 
-	if (fitting == 1 || best == NULL)
+	if (fitting == 1 || !best)
 		return;
 	if (fitting > 1) {
 		(void)snprintf(text, sizeof(text),
@@ -323,7 +323,7 @@ static void check_one(struct schema_checker *checker, const struct neap_schema *
 	}
 	tell_logic(checker, at,
 		   "must validate one and only one schema (oneOf). Found none valid");
-	if (checker->causes != NULL)
+	if (checker->causes)
 		schema_check_value(checker, best, value, at);
 }
 
@@ -334,13 +334,13 @@ static void check_logic(struct schema_checker *checker, const struct neap_schema
 {
 	size_t i;
 
-	for (i = 0; schema->all_of != NULL && schema->all_of[i] != NULL; i++)
+	for (i = 0; schema->all_of && schema->all_of[i]; i++)
 		schema_check_value(checker, schema->all_of[i], value, at);
-	if (schema->any_of != NULL)
+	if (schema->any_of)
 		check_any(checker, schema, value, at);
-	if (schema->one_of != NULL)
+	if (schema->one_of)
 		check_one(checker, schema, value, at);
-	if (schema->not != NULL && faults(checker, schema->not, value, at) == 0)
+	if (schema->not &&faults(checker, schema->not, value, at) == 0)
 		tell_logic(checker, at, "must not validate the schema (not)");
 }
 
@@ -401,12 +401,12 @@ static bool add_key(struct neap_buf *buf, const struct neap_schema *schema,
 {
 	size_t i;
 
-	if (schema->list == NEAP_LIST_SET || schema->list_keys == NULL)
+	if (schema->list == NEAP_LIST_SET || !schema->list_keys)
 		return add_value(buf, item);
-	for (i = 0; schema->list_keys[i] != NULL; i++) {
+	for (i = 0; schema->list_keys[i]; i++) {
 		const json_t *value = json_object_get(item, schema->list_keys[i]);
 
-		if (value == NULL)
+		if (!value)
 			neap_buf_addc(buf, '\n');
 		else if (!add_value(buf, value))
 			return false;
@@ -421,16 +421,15 @@ static void tell_keys(struct schema_checker *checker, const struct neap_schema *
 	json_t *shown;
 	size_t i;
 
-	if (schema->list == NEAP_LIST_SET || schema->list_keys == NULL) {
+	if (schema->list == NEAP_LIST_SET || !schema->list_keys) {
 		schema_tell_duplicate(checker, item, at);
 		return;
 	}
 	shown = json_object();
-	for (i = 0; shown != NULL && schema->list_keys[i] != NULL; i++) {
+	for (i = 0; shown && schema->list_keys[i]; i++) {
 		json_t *value = json_object_get(item, schema->list_keys[i]);
 
-		if (value != NULL &&
-		    json_object_set(shown, schema->list_keys[i], value) < 0)
+		if (value && json_object_set(shown, schema->list_keys[i], value) < 0)
 			checker->is_short = true;
 	}
 	checker->is_short |= shown == NULL;
@@ -443,11 +442,11 @@ static bool has_keys_of(const struct neap_schema *schema, const json_t *item,
 {
 	size_t i;
 
-	for (i = 0; schema->list_keys[i] != NULL; i++) {
+	for (i = 0; schema->list_keys[i]; i++) {
 		const json_t *key = json_object_get(item, schema->list_keys[i]);
 		const json_t *was = json_object_get(other, schema->list_keys[i]);
 
-		if (key != was && (key == NULL || was == NULL || !json_equal(key, was)))
+		if (key != was && (!key || !was || !json_equal(key, was)))
 			return false;
 	}
 	return true;
@@ -460,9 +459,9 @@ const json_t *schema_item_before(struct schema_checker *checker,
 	const json_t *other = json_array_get(list, guess);
 	size_t i;
 
-	if (schema->list_keys == NULL || !json_is_object(item))
+	if (!schema->list_keys || !json_is_object(item))
 		return NULL;
-	if (other != NULL && has_keys_of(schema, item, other))
+	if (other && has_keys_of(schema, item, other))
 		return other;
 	json_array_foreach (list, i, other) {
 		if (!schema_spend(checker, KEY_STEPS))
@@ -486,7 +485,7 @@ void schema_check_unique(struct schema_checker *checker, const struct neap_schem
 		return;
 	neap_buf_init(&buf, KEYS_MAX);
 	keys = neap_alloc_array(size, sizeof(*keys));
-	for (i = 0; keys != NULL && i < size; i++) {
+	for (i = 0; keys && i < size; i++) {
 		const json_t *item = json_array_get(list, i);
 
 		if (is_map && !json_is_object(item))
@@ -498,7 +497,7 @@ void schema_check_unique(struct schema_checker *checker, const struct neap_schem
 		keys[count].len = buf.len - keys[count].offset;
 		count++;
 	}
-	if (keys == NULL || i < size || neap_buf_failed(&buf)) {
+	if (!keys || i < size || neap_buf_failed(&buf)) {
 		checker->is_short = true;
 		return;
 	}

@@ -28,7 +28,7 @@ static const struct neap_schema *new_node(struct schema_parser *parser,
 {
 	struct neap_schema *node = schema_keep(parser, 1, sizeof(*node));
 
-	if (node != NULL)
+	if (node)
 		parse_node(parser, node, json, at, place, depth);
 	return node;
 }
@@ -50,7 +50,7 @@ static bool type_of(struct schema_parser *parser, const json_t *json, const char
 	char path[256];
 	size_t i;
 
-	for (i = 0; type_names[i] != NULL; i++) {
+	for (i = 0; type_names[i]; i++) {
 		if (strcmp(type_names[i], name) != 0)
 			continue;
 		*ret = types[i];
@@ -86,7 +86,7 @@ static void parse_type(struct schema_parser *parser, struct neap_schema *node,
 {
 	const char *name = schema_word_text(parser, json, "type", at);
 	bool is_either = schema_word_bool(parser, json, "x-kubernetes-int-or-string", at);
-	bool has_type = name != NULL && *name != '\0';
+	bool has_type = name && *name != '\0';
 
 	node->type = NEAP_SCHEMA_ANY;
 	if (is_logic(place)) {
@@ -131,7 +131,7 @@ static void parse_flags(struct schema_parser *parser, struct neap_schema *node,
 		schema_word_bool(parser, json, "x-kubernetes-embedded-resource", at) ||
 		place == SCHEMA_AT_ROOT;
 	node->has_rules = json_array_size(rules) > 0;
-	if (doc != NULL && *doc != '\0')
+	if (doc && *doc != '\0')
 		node->doc = schema_keep_text(parser, doc);
 }
 
@@ -173,7 +173,7 @@ static void add_whole_object(struct schema_parser *parser, struct neap_schema *n
 		if (j == declared) {
 			fields[node->field_count] = *own;
 			j = node->field_count++;
-		} else if (own->schema == NULL) {
+		} else if (!own->schema) {
 			if (fields[j].schema->type != NEAP_SCHEMA_OBJECT)
 				schema_complain(parser, SCHEMA_INVALID, &step, "type",
 						NULL, "must be object");
@@ -182,7 +182,7 @@ static void add_whole_object(struct schema_parser *parser, struct neap_schema *n
 			schema_complain(parser, SCHEMA_INVALID, &step, "type", NULL,
 					"must be string");
 		}
-		if (own->schema == NULL)
+		if (!own->schema)
 			fields[j].schema = &parser->out->metadata;
 		fields[j].fallback = NULL;
 	}
@@ -195,7 +195,7 @@ static void add_metadata(struct schema_parser *parser, const struct neap_schema 
 	struct neap_schema *node = schema_keep(parser, 1, sizeof(*node));
 	struct neap_schema_field *field = schema_keep(parser, 1, sizeof(*field));
 
-	if (node == NULL || field == NULL)
+	if (!node || !field)
 		return;
 	schema_node_init(node);
 	field->name = "metadata";
@@ -220,7 +220,7 @@ static void parse_fields(struct schema_parser *parser, struct neap_schema *node,
 	if (json_object_size(properties) == 0 && !node->is_embedded)
 		return;
 	fields = schema_keep(parser, room, sizeof(*fields));
-	if (fields == NULL)
+	if (!fields)
 		return;
 	json_object_foreach ((json_t *)properties, name, value) {
 		struct schema_step step = {&list, name, 0, true};
@@ -260,7 +260,7 @@ static void parse_required(struct schema_parser *parser, struct neap_schema *nod
 	if (count == 0 || parser->rc < 0)
 		return;
 	names = schema_keep(parser, count + 1, sizeof(*names));
-	for (i = 0; names != NULL && i < count; i++) {
+	for (i = 0; names && i < count; i++) {
 		const json_t *name = json_array_get(list, i);
 		struct neap_schema_field *field;
 
@@ -274,7 +274,7 @@ static void parse_required(struct schema_parser *parser, struct neap_schema *nod
 		/* The fields lie in this parser's own memory. */
 		field = (struct neap_schema_field *)neap_schema_field_find(
 			node, json_string_value(name));
-		if (field != NULL)
+		if (field)
 			field->is_required = true;
 		else
 			names[others++] =
@@ -293,7 +293,7 @@ static void parse_items(struct schema_parser *parser, struct neap_schema *node,
 	const json_t *items = schema_word(json, "items");
 	struct schema_step step = {.up = at, .name = "items"};
 
-	if (items == NULL) {
+	if (!items) {
 		if (node->type == NEAP_SCHEMA_LIST && !is_logic(place))
 			schema_complain(parser, SCHEMA_REQUIRED, &step, NULL, NULL,
 					"must be specified");
@@ -319,7 +319,7 @@ static void parse_map(struct schema_parser *parser, struct neap_schema *node,
 	const json_t *values = schema_word(json, key);
 	struct schema_step step = {.up = at, .name = key};
 
-	if (values == NULL)
+	if (!values)
 		return;
 	if (json_is_false(values)) {
 		schema_complain(parser, SCHEMA_FORBIDDEN, &step, NULL, NULL,
@@ -361,7 +361,7 @@ static bool is_pair(const json_t *list)
 		const json_t *one = json_array_get(list, i);
 		const char *type = json_string_value(json_object_get(one, "type"));
 
-		if (type == NULL || json_object_size(one) != 1)
+		if (!type || json_object_size(one) != 1)
 			return false;
 		has_integer |= strcmp(type, "integer") == 0;
 		has_string |= strcmp(type, "string") == 0;
@@ -383,7 +383,7 @@ parse_alternatives(struct schema_parser *parser, const json_t *json, const char 
 	if (count == 0)
 		return NULL;
 	nodes = schema_keep(parser, count + 1, sizeof(*nodes));
-	if (nodes == NULL)
+	if (!nodes)
 		return NULL;
 	for (; item.index < count && parser->rc == 0; item.index++)
 		nodes[item.index] = new_node(parser, json_array_get(list, item.index),
@@ -400,10 +400,10 @@ static void add_extras(struct schema_parser *parser, struct neap_schema *node,
 
 	if (extra_count == 0)
 		return;
-	while (node->all_of != NULL && node->all_of[count] != NULL)
+	while (node->all_of && node->all_of[count])
 		count++;
 	all = schema_keep(parser, count + extra_count + 1, sizeof(*all));
-	if (all == NULL)
+	if (!all)
 		return;
 	if (count > 0)
 		memcpy(all, node->all_of, count * sizeof(*all));
@@ -425,7 +425,7 @@ static void parse_logic(struct schema_parser *parser, struct neap_schema *node,
 						  SCHEMA_IN_LOGIC, depth);
 	node->one_of =
 		parse_alternatives(parser, json, "oneOf", at, SCHEMA_IN_LOGIC, depth);
-	if (not != NULL) {
+	if (not ) {
 		struct schema_step step = {.up = at, .name = "not"};
 
 		node->not = new_node(parser, not, &step, SCHEMA_IN_LOGIC, depth + 1);
@@ -501,7 +501,7 @@ static void parse_node(struct schema_parser *parser, struct neap_schema *node,
 	if (parser->rc < 0)
 		return;
 	schema_parse_values(parser, node, json, at, extras, &count);
-	if (metadata != NULL)
+	if (metadata)
 		add_metadata(parser, metadata, extras, &count);
 	if (parser->rc < 0)
 		return;
@@ -534,7 +534,7 @@ int neap_schema_parse(const json_t *json, struct neap_schema **ret,
 	size_t first = causes->count;
 
 	parser.out = neap_alloc(sizeof(*parser.out));
-	if (parser.out == NULL)
+	if (!parser.out)
 		return neap_error_nomem(err);
 	init_metadata(&parser.out->metadata);
 	parse_node(&parser, &parser.out->root, json, &root, SCHEMA_AT_ROOT, 0);
@@ -558,7 +558,7 @@ void neap_schema_free(struct neap_schema *schema)
 	struct schema_parsed *parsed = (struct schema_parsed *)schema;
 	size_t i;
 
-	if (parsed == NULL)
+	if (!parsed)
 		return;
 	for (i = 0; i < parsed->code_count; i++)
 		schema_pattern_free(parsed->codes[i]);

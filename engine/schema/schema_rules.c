@@ -44,8 +44,7 @@ static const struct {
 /* Empty texts and containers are as good as nothing. */
 static bool is_nothing(const json_t *value)
 {
-	return value == NULL ||
-	       (json_is_string(value) && json_string_length(value) == 0) ||
+	return !value || (json_is_string(value) && json_string_length(value) == 0) ||
 	       ((json_is_object(value) || json_is_array(value)) &&
 		json_object_size(value) + json_array_size(value) == 0);
 }
@@ -91,7 +90,7 @@ static void check_map_key(struct schema_parser *parser, const struct neap_schema
 	struct schema_step properties = {.up = &at_items, .name = "properties"};
 	struct schema_step property = {.up = &properties, .is_key = true};
 
-	if (field == NULL) {
+	if (!field) {
 		schema_complain(parser, SCHEMA_INVALID, at, "x-kubernetes-list-map-keys",
 				key, "entries must all be names of item properties");
 		return;
@@ -101,7 +100,7 @@ static void check_map_key(struct schema_parser *parser, const struct neap_schema
 		schema_complain(parser, SCHEMA_INVALID, &property, "type", NULL,
 				"must be a scalar type if parent array's "
 				"x-kubernetes-list-type is map");
-	if (!field->is_required && field->fallback == NULL)
+	if (!field->is_required && !field->fallback)
 		schema_complain(parser, SCHEMA_REQUIRED, &property, "default", NULL,
 				"this property is in x-kubernetes-list-map-keys, so it "
 				"must have a default or be a required property");
@@ -131,7 +130,7 @@ static void read_map_keys(struct schema_parser *parser, struct neap_schema *node
 			    "too many x-kubernetes-list-map-keys");
 		return;
 	}
-	if (node->items == NULL || node->items->type != NEAP_SCHEMA_OBJECT) {
+	if (!node->items || node->items->type != NEAP_SCHEMA_OBJECT) {
 		struct schema_step items = {.up = at, .name = "items"};
 
 		schema_complain(
@@ -140,7 +139,7 @@ static void read_map_keys(struct schema_parser *parser, struct neap_schema *node
 		return;
 	}
 	names = schema_keep(parser, count + 1, sizeof(*names));
-	for (i = 0; names != NULL && i < count; i++) {
+	for (i = 0; names && i < count; i++) {
 		const json_t *key = json_array_get(keys, i);
 
 		check_map_key(parser, node->items, key, at);
@@ -165,7 +164,7 @@ static void check_set_items(struct schema_parser *parser, const struct neap_sche
 	struct schema_step step = {.up = at, .name = "items"};
 	const json_t *kind;
 
-	if (items == NULL)
+	if (!items)
 		return;
 	if (items->is_nullable)
 		schema_complain(
@@ -180,7 +179,7 @@ static void check_set_items(struct schema_parser *parser, const struct neap_sche
 					"x-kubernetes-list-type=set");
 	} else if (items->type == NEAP_SCHEMA_LIST) {
 		kind = schema_word(item, "x-kubernetes-list-type");
-		if (kind != NULL && !is_text(kind, "atomic"))
+		if (kind && !is_text(kind, "atomic"))
 			schema_complain(parser, SCHEMA_INVALID, &step,
 					"x-kubernetes-list-type", kind,
 					"must be atomic as item of a list with "
@@ -200,7 +199,7 @@ static int which(struct schema_parser *parser, const json_t *value,
 	char path[256];
 	int i;
 
-	for (i = 0; names[i] != NULL; i++)
+	for (i = 0; names[i]; i++)
 		if (is_text(value, names[i]))
 			return i;
 	neap_causes_unsupported(parser->causes, schema_path(&step, path, sizeof(path)),
@@ -217,7 +216,7 @@ void schema_rule_lists(struct schema_parser *parser, struct neap_schema *node,
 		schema_word_list(parser, json, "x-kubernetes-list-map-keys", at);
 	int type = -1;
 
-	if (map != NULL) {
+	if (map) {
 		node->is_atomic =
 			which(parser, map, map_types, at, "x-kubernetes-map-type") == 0;
 		if (node->type != NEAP_SCHEMA_OBJECT && node->type != NEAP_SCHEMA_MAP)
@@ -226,7 +225,7 @@ void schema_rule_lists(struct schema_parser *parser, struct neap_schema *node,
 				schema_word(json, "type"),
 				"must be object if x-kubernetes-map-type is specified");
 	}
-	if (list != NULL) {
+	if (list) {
 		type = which(parser, list, list_types, at, "x-kubernetes-list-type");
 		if (node->type != NEAP_SCHEMA_LIST)
 			schema_complain(
@@ -257,7 +256,7 @@ static void rule_outside_all(struct schema_parser *parser,
 	struct schema_step list = {.up = at_logic, .name = key};
 	struct schema_step item = {.up = &list};
 
-	for (; logic != NULL && logic[item.index] != NULL; item.index++)
+	for (; logic && logic[item.index]; item.index++)
 		schema_rule_outside(parser, logic[item.index], outside, &item,
 				    at_outside);
 }
@@ -289,15 +288,15 @@ void schema_rule_outside(struct schema_parser *parser, const struct neap_schema 
 			neap_schema_field_find(outside, logic->fields[i].name);
 
 		in_one.name = out_one.name = logic->fields[i].name;
-		if (field != NULL)
+		if (field)
 			schema_rule_outside(parser, logic->fields[i].schema,
 					    field->schema, &in_one, &out_one);
 		else
 			tell_inside(parser, &in_one, &out_one);
 	}
-	if (logic->items != NULL) {
+	if (logic->items) {
 		in.name = out.name = "items";
-		if (outside->items != NULL && outside->type != NEAP_SCHEMA_MAP)
+		if (outside->items && outside->type != NEAP_SCHEMA_MAP)
 			schema_rule_outside(parser, logic->items, outside->items, &in,
 					    &out);
 		else
@@ -306,7 +305,7 @@ void schema_rule_outside(struct schema_parser *parser, const struct neap_schema 
 	rule_outside_all(parser, logic->all_of, outside, "allOf", at_logic, at_outside);
 	rule_outside_all(parser, logic->any_of, outside, "anyOf", at_logic, at_outside);
 	rule_outside_all(parser, logic->one_of, outside, "oneOf", at_logic, at_outside);
-	if (logic->not != NULL) {
+	if (logic->not ) {
 		struct schema_step step = {.up = at_logic, .name = "not"};
 
 		schema_rule_outside(parser, logic->not, outside, &step, at_outside);
@@ -377,7 +376,7 @@ static void check_default(struct schema_parser *parser, const struct neap_schema
 	json_t *copy = NULL;
 	size_t i;
 
-	if (found == NULL ||
+	if (!found ||
 	    neap_json_parse(text, strlen(text), JSON_DECODE_ANY | JSON_ALLOW_NUL, &copy,
 			    &where) < 0) {
 		schema_stop(parser, NEAP_ENOMEM, NULL, "");
@@ -410,10 +409,10 @@ void schema_rule_default(struct schema_parser *parser, struct neap_schema *node,
 	const json_t *value = schema_word(json, "default");
 	neap_auto_free char *text = NULL;
 
-	if (value == NULL || parser->rc < 0)
+	if (!value || parser->rc < 0)
 		return;
 	text = neap_json_dump(value, JSON_COMPACT | JSON_ENCODE_ANY);
-	if (text == NULL) {
+	if (!text) {
 		schema_stop(parser, NEAP_ENOMEM, NULL, "");
 		return;
 	}

@@ -40,7 +40,7 @@ static void tell_unknown(struct pruner *pruner, const json_t *object,
 {
 	char *end;
 
-	if (pruner->unknown == NULL)
+	if (!pruner->unknown)
 		return;
 	if (pruner->parent != object) {
 		pruner->parent = object;
@@ -73,7 +73,7 @@ static void prune_members(struct pruner *pruner, const struct neap_schema *schem
 		const struct neap_schema *child = schema_member(schema, name);
 		struct schema_step step = {at, name, 0, schema->type == NEAP_SCHEMA_MAP};
 
-		if (child == NULL) {
+		if (!child) {
 			if (is_open || is_own_of_embedded(schema, name))
 				continue;
 			tell_unknown(pruner, object, at, name);
@@ -81,7 +81,7 @@ static void prune_members(struct pruner *pruner, const struct neap_schema *schem
 		} else if (!json_is_null(member)) {
 			prune(pruner, child, member, &step);
 		} else if (!child->is_nullable &&
-			   (schema->type != NEAP_SCHEMA_MAP || child->fallback == NULL)) {
+			   (schema->type != NEAP_SCHEMA_MAP || !child->fallback)) {
 			(void)json_object_del(object, name); /* it is there */
 		}
 	}
@@ -94,7 +94,7 @@ static void prune(struct pruner *pruner, const struct neap_schema *schema, json_
 
 	if (json_is_object(value)) {
 		prune_members(pruner, schema, value, at);
-	} else if (json_is_array(value) && schema->items != NULL &&
+	} else if (json_is_array(value) && schema->items &&
 		   schema->type != NEAP_SCHEMA_MAP) {
 		for (; step.index < json_array_size(value); step.index++)
 			prune(pruner, schema->items, json_array_get(value, step.index),
@@ -164,14 +164,14 @@ static bool fill_fields(struct filler *filler, const struct neap_schema *schema,
 		const json_t *value;
 		json_t *made;
 
-		if (field->fallback == NULL)
+		if (!field->fallback)
 			continue;
 		value = json_object_get(object, field->name);
-		if (value != NULL && !(field->zero_is_missing && schema_is_zero(value)))
+		if (value && !(field->zero_is_missing && schema_is_zero(value)))
 			continue;
 		filler->bytes += strlen(field->name);
 		made = make(filler, field->fallback);
-		if (made == NULL || json_object_set_new(object, field->name, made) < 0)
+		if (!made || json_object_set_new(object, field->name, made) < 0)
 			return false;
 	}
 	return true;
@@ -192,13 +192,12 @@ static bool fill_members(struct filler *filler, const struct neap_schema *schema
 	json_object_foreach (object, name, member) {
 		const struct neap_schema *child = schema_member(schema, name);
 
-		if (child == NULL)
+		if (!child)
 			continue;
 		if (json_is_null(member) && schema->type == NEAP_SCHEMA_MAP &&
-		    child->fallback != NULL && !child->is_nullable) {
+		    child->fallback && !child->is_nullable) {
 			member = make(filler, child->fallback);
-			if (member == NULL ||
-			    json_object_set_new(object, name, member) < 0)
+			if (!member || json_object_set_new(object, name, member) < 0)
 				return false;
 		}
 		if (!fill(filler, child, member, depth + 1))
@@ -213,16 +212,16 @@ static bool fill_items(struct filler *filler, const struct neap_schema *schema,
 	const struct neap_schema *child = schema->items;
 	size_t i;
 
-	if (child == NULL || schema->type == NEAP_SCHEMA_MAP)
+	if (!child || schema->type == NEAP_SCHEMA_MAP)
 		return true;
 	if (!spend(filler, 1 + json_array_size(list)))
 		return false;
 	for (i = 0; i < json_array_size(list); i++) {
-		if (json_is_null(json_array_get(list, i)) && child->fallback != NULL &&
+		if (json_is_null(json_array_get(list, i)) && child->fallback &&
 		    !child->is_nullable) {
 			json_t *made = make(filler, child->fallback);
 
-			if (made == NULL || json_array_set_new(list, i, made) < 0)
+			if (!made || json_array_set_new(list, i, made) < 0)
 				return false;
 		}
 		if (!fill(filler, child, json_array_get(list, i), depth + 1))
@@ -294,10 +293,10 @@ static size_t most_of(const struct neap_schema_bounds *bounds, const char *name)
 {
 	const struct neap_schema_bound *bound = NULL;
 
-	if (name != NULL)
+	if (name)
 		bound = bsearch(name, bounds->rows, bounds->count, sizeof(*bound),
 				by_name);
-	return bound != NULL ? bound->max : bounds->other;
+	return bound ? bound->max : bounds->other;
 }
 
 static size_t size_of(const json_t *value)
@@ -308,11 +307,11 @@ static size_t size_of(const json_t *value)
 /* Returns the value at the same place in the other object; NULL: none. */
 static const json_t *same_place(const json_t *object, const struct schema_step *at)
 {
-	if (at->up == NULL)
+	if (!at->up)
 		return object;
 	object = same_place(object, at->up);
-	return at->name != NULL ? json_object_get(object, at->name)
-				: json_array_get(object, at->index);
+	return at->name ? json_object_get(object, at->name)
+			: json_array_get(object, at->index);
 }
 
 static __attribute__((noinline)) void look(struct extent *extent, const json_t *value,
@@ -337,8 +336,7 @@ static void visit(struct extent *extent, const json_t *value,
 	extent->values++;
 	if (!json_is_array(value) && !json_is_object(value))
 		return;
-	if (extent->bounds != NULL && at->up != NULL &&
-	    size_of(value) > extent->bounds->least)
+	if (extent->bounds && at->up && size_of(value) > extent->bounds->least)
 		look(extent, value, at);
 	json_array_foreach (value, step.index, child) {
 		visit(extent, child, &step);

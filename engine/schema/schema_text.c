@@ -50,7 +50,7 @@ bool schema_text_is_hostname(const char *text, size_t len)
 		return false;
 	if (!strchr(text, '.'))
 		return is_only_label(text, len);
-	for (; (dot = strchr(text, '.')) != NULL; text = dot + 1)
+	for (; (dot = strchr(text, '.')); text = dot + 1)
 		if (!is_label(text, (size_t)(dot - text)))
 			return false;
 	if (end - text < 2 || end - text > 63)
@@ -65,7 +65,7 @@ bool schema_text_is_hostname(const char *text, size_t len)
 
 static bool is_atom_char(char c)
 {
-	return is_alnum(c) || strchr("!#$%&'*+-/=?^_`{|}~", c) != NULL;
+	return is_alnum(c) || strchr("!#$%&'*+-/=?^_`{|}~", c);
 }
 
 /* Atoms with a dot between; its end, NULL: there is none. */

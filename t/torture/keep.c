@@ -9,7 +9,7 @@
 
 #include "api/kube/loops/budget_loop.h"
 #include "api/kube/loops/event_ttl.h"
-#include "api/kube/serve/bootstrap.h"
+#include "api/kube/serve/embedded.h"
 #include "t/lib/kube_rig.h"
 #include "t/torture/torture.h"
 

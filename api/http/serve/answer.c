@@ -193,10 +193,8 @@ void neap_http_answer_text(struct neap_http_request *request, int status,
 		send_take(request, status, type);
 }
 
-static void release_text(const void *data, size_t len, void *arg)
+static void release_text(const void *data NEAP_UNUSED, size_t len NEAP_UNUSED, void *arg)
 {
-	(void)data;
-	(void)len;
 	free(arg);
 }
 
@@ -306,13 +304,11 @@ static bool is_gone(int fd)
 /* The end of a connection comes as EV_CLOSED, but a reset comes as EV_READ, like input.
  * Input behind a request stays unread, and would wake the loop all the time. In that case
  * the connection is checked once a second. */
-static void hangup_cb(evutil_socket_t fd, short what, void *arg)
+static void hangup_cb(evutil_socket_t fd NEAP_UNUSED, short what NEAP_UNUSED, void *arg)
 {
 	static const struct timeval one_second = {.tv_sec = 1};
 	struct neap_http_request *request = arg;
 
-	(void)fd;
-	(void)what;
 	if (is_gone(neap_http_fd_get(request))) {
 		evhttp_connection_free(
 			evhttp_request_get_connection(request->ev)); /* calls gone_cb */
@@ -352,12 +348,10 @@ void neap_http_defer(struct neap_http_request *request, void (*gone)(void *arg),
 		(void)event_add(request->hangup, NULL);
 }
 
-static void end_cb(evutil_socket_t fd, short what, void *arg)
+static void end_cb(evutil_socket_t fd NEAP_UNUSED, short what NEAP_UNUSED, void *arg)
 {
 	struct neap_http_request *request = arg;
 
-	(void)fd;
-	(void)what;
 	request->late(request->gone_arg);
 }
 

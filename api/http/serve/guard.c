@@ -21,6 +21,99 @@
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 
+/* --- the handshake ---
+ *
+ * The guard's part of TLS. Until the handshake is done, its bytes count as a stranger's
+ * unfinished request. The length claimed by the client's hello counts too, because
+ * OpenSSL allocates up to 128 KiB for it at once. The time limit of a request runs from
+ * accept, so it ends an endless handshake too. */
+
+#define RECORD_HANDSHAKE 22
+#define CLIENT_HELLO     1
+
+/* TLS starts with a small number; a letter means that the client uses HTTP. */
+static bool is_plain(const struct neap_guard *guard)
+{
+	return guard->hello_len > 0 && guard->hello[0] >= 'A' && guard->hello[0] <= 'Z';
+}
+
+/* Length claimed by the hello, if that has come. */
+static size_t claimed(const struct neap_guard *guard)
+{
+	const unsigned char *hello = guard->hello;
+
+	if (guard->hello_len < NEAP_GUARD_HELLO || hello[0] != RECORD_HANDSHAKE ||
+	    hello[5] != CLIENT_HELLO)
+		return 0;
+	return (size_t)hello[6] << 16 | (size_t)hello[7] << 8 | hello[8];
+}
+
+static void wire_input(void *arg, const char *data, size_t len)
+{
+	struct neap_guard *guard = arg;
+	size_t room = NEAP_GUARD_HELLO - guard->hello_len;
+	size_t kept = len < room ? len : room;
+	size_t sum = guard->unfinished + len;
+
+	if (guard->is_refused || guard->is_greeted)
+		return;
+	memcpy(guard->hello + guard->hello_len, data, kept);
+	guard->hello_len += kept;
+	neap_guard_set_unfinished(guard, sum > claimed(guard) ? sum : claimed(guard));
+	if (guard->unfinished > NEAP_HTTP_UNFINISHED_UNKNOWN_MAX)
+		neap_guard_refuse(guard);
+	neap_guards_make_room(guard->guards);
+}
+
+/* Watches the input before the first request. */
+static void neap_guard_handshake_start(struct neap_guard *guard)
+{
+	event_base_gettimeofday_cached(guard->guards->base, &guard->since);
+	guard->watch.input = wire_input;
+	guard->watch.arg = guard;
+	neap_tls_watch(guard->bev, &guard->watch);
+}
+
+void neap_guard_handshake_done(struct neap_guard *guard)
+{
+	guard->is_greeted = true;
+	neap_guard_set_unfinished(guard, 0);
+	neap_tls_name(guard->bev, guard->name, sizeof(guard->name));
+	guard->user = neap_tls_user_new(guard->bev);
+	if (guard->user)
+		guard->peer.user = guard->user;
+	neap_guard_join_known(guard);
+}
+
+/* Tells a plain HTTP client at a TLS port so, before closing. */
+static void neap_guard_handshake_end(struct neap_guard *guard)
+{
+	static const char text[] =
+		"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n"
+		"Connection: close\r\n\r\n"
+		"{\"code\":\"Invalid\",\"message\":\"TLS is spoken here, not plain HTTP: ask "
+		"https://\"}\n";
+	int fd = bufferevent_getfd(guard->bev);
+	char waste[16384];
+
+	neap_tls_end(guard->bev);
+	if (!is_plain(guard))
+		return;
+	/* Unread bytes would turn the close into a reset, which can overtake the
+	 * answer. */
+	(void)recv(fd, waste, sizeof(waste), MSG_DONTWAIT);
+	(void)send(fd, text, sizeof(text) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool neap_guard_is_handshake(struct evbuffer *buffer)
+{
+	const unsigned char *first = evbuffer_pullup(buffer, 1);
+
+	return first && *first == RECORD_HANDSHAKE;
+}
+
+/* --- guards --- */
+
 /* Number of newcomers that are checked against the limits in one turn of the loop. */
 #define CAPS_EACH 64
 
@@ -59,11 +152,10 @@ static void guard_free(struct neap_guard *guard)
 	free(guard);
 }
 
-static void closed_cb(struct evhttp_connection *connection, void *arg)
+static void closed_cb(struct evhttp_connection *connection NEAP_UNUSED, void *arg)
 {
 	struct neap_guard *guard = arg;
 
-	(void)connection;
 	if (guard->is_tls)
 		neap_guard_handshake_end(guard);
 	if (guard->gone)
@@ -100,15 +192,13 @@ static bool tie(struct neap_guard *guard)
 /* Checks newcomers against the limits some time after accept, when their first bytes were
  * read. When a thousand informers reconnect at once, each has sent its token by then and
  * is not a stranger. epoll reports a few at a time, so one turn is not enough. */
-static void caps_cb(evutil_socket_t fd, short what, void *arg)
+static void caps_cb(evutil_socket_t fd NEAP_UNUSED, short what NEAP_UNUSED, void *arg)
 {
 	static const struct timeval next_turn = {.tv_usec = 1000};
 	struct neap_guards *guards = arg;
 	struct neap_guard *guard;
 	int count = 0;
 
-	(void)fd;
-	(void)what;
 	TAILQ_FOREACH(guard, &guards->list, next)
 	if (guard->is_new) {
 		/* Each check may walk the whole list. */
@@ -122,15 +212,14 @@ static void caps_cb(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-static void admission_cb(evutil_socket_t fd, short what, void *arg)
+static void admission_cb(evutil_socket_t fd NEAP_UNUSED, short what NEAP_UNUSED,
+			 void *arg)
 {
 	static const struct timeval soon = {.tv_usec = 20000};
 	struct neap_guards *guards = arg;
 	struct neap_guard *guard;
 	bool has_new = false;
 
-	(void)fd;
-	(void)what;
 	for (guard = TAILQ_FIRST(&guards->fresh); guard;
 	     guard = TAILQ_FIRST(&guards->fresh)) {
 		if (!tie(guard))
@@ -154,14 +243,12 @@ static void admission_cb(evutil_socket_t fd, short what, void *arg)
 		caps_cb(-1, 0, guards);
 }
 
-static void second_cb(evutil_socket_t fd, short what, void *arg)
+static void second_cb(evutil_socket_t fd NEAP_UNUSED, short what NEAP_UNUSED, void *arg)
 {
 	struct neap_guards *guards = arg;
 	struct neap_guard *guard;
 	struct timeval now;
 
-	(void)fd;
-	(void)what;
 	event_base_gettimeofday_cached(guards->base, &now);
 	TAILQ_FOREACH(guard, &guards->list, next)
 	if (guard->since.tv_sec && !guard->is_busy && !guard->is_stream &&
@@ -361,93 +448,4 @@ void neap_guards_free(struct neap_guards *guards)
 		event_free(guards->second);
 	neap_map_free(guards->shares);
 	free(guards);
-}
-
-/* --- the handshake ---
- *
- * The guard's part of TLS. Until the handshake is done, its bytes count as a stranger's
- * unfinished request. The length claimed by the client's hello counts too, because
- * OpenSSL allocates up to 128 KiB for it at once. The time limit of a request runs from
- * accept, so it ends an endless handshake too. */
-
-#define RECORD_HANDSHAKE 22
-#define CLIENT_HELLO     1
-
-/* TLS starts with a small number; a letter means that the client uses HTTP. */
-static bool is_plain(const struct neap_guard *guard)
-{
-	return guard->hello_len > 0 && guard->hello[0] >= 'A' && guard->hello[0] <= 'Z';
-}
-
-/* Length claimed by the hello, if that has come. */
-static size_t claimed(const struct neap_guard *guard)
-{
-	const unsigned char *hello = guard->hello;
-
-	if (guard->hello_len < NEAP_GUARD_HELLO || hello[0] != RECORD_HANDSHAKE ||
-	    hello[5] != CLIENT_HELLO)
-		return 0;
-	return (size_t)hello[6] << 16 | (size_t)hello[7] << 8 | hello[8];
-}
-
-static void wire_input(void *arg, const char *data, size_t len)
-{
-	struct neap_guard *guard = arg;
-	size_t room = NEAP_GUARD_HELLO - guard->hello_len;
-	size_t kept = len < room ? len : room;
-	size_t sum = guard->unfinished + len;
-
-	if (guard->is_refused || guard->is_greeted)
-		return;
-	memcpy(guard->hello + guard->hello_len, data, kept);
-	guard->hello_len += kept;
-	neap_guard_set_unfinished(guard, sum > claimed(guard) ? sum : claimed(guard));
-	if (guard->unfinished > NEAP_HTTP_UNFINISHED_UNKNOWN_MAX)
-		neap_guard_refuse(guard);
-	neap_guards_make_room(guard->guards);
-}
-
-void neap_guard_handshake_start(struct neap_guard *guard)
-{
-	event_base_gettimeofday_cached(guard->guards->base, &guard->since);
-	guard->watch.input = wire_input;
-	guard->watch.arg = guard;
-	neap_tls_watch(guard->bev, &guard->watch);
-}
-
-void neap_guard_handshake_done(struct neap_guard *guard)
-{
-	guard->is_greeted = true;
-	neap_guard_set_unfinished(guard, 0);
-	neap_tls_name(guard->bev, guard->name, sizeof(guard->name));
-	guard->user = neap_tls_user_new(guard->bev);
-	if (guard->user)
-		guard->peer.user = guard->user;
-	neap_guard_join_known(guard);
-}
-
-void neap_guard_handshake_end(struct neap_guard *guard)
-{
-	static const char text[] =
-		"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n"
-		"Connection: close\r\n\r\n"
-		"{\"code\":\"Invalid\",\"message\":\"TLS is spoken here, not plain HTTP: ask "
-		"https://\"}\n";
-	int fd = bufferevent_getfd(guard->bev);
-	char waste[16384];
-
-	neap_tls_end(guard->bev);
-	if (!is_plain(guard))
-		return;
-	/* Unread bytes would turn the close into a reset, which can overtake the
-	 * answer. */
-	(void)recv(fd, waste, sizeof(waste), MSG_DONTWAIT);
-	(void)send(fd, text, sizeof(text) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-bool neap_guard_is_handshake(struct evbuffer *buffer)
-{
-	const unsigned char *first = evbuffer_pullup(buffer, 1);
-
-	return first && *first == RECORD_HANDSHAKE;
 }

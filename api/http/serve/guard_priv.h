@@ -116,12 +116,8 @@ void neap_guard_tell(struct neap_guard *guard, const char *status, const char *h
 /* Checks a complete request line at the start of the input, before evhttp consumes it. */
 void neap_guard_look_at_line(struct neap_guard *guard);
 
-/* Watches the input before the first request. */
-void neap_guard_handshake_start(struct neap_guard *guard);
 /* The first bytes of a request arrived: identifies the client. */
 void neap_guard_handshake_done(struct neap_guard *guard);
-/* Tells a plain HTTP client at a TLS port so, before closing. */
-void neap_guard_handshake_end(struct neap_guard *guard);
 /* Returns whether the first byte of a plain connection is a TLS handshake. */
 bool neap_guard_is_handshake(struct evbuffer *buffer);
 
@@ -137,17 +133,6 @@ void neap_guard_end_request(struct neap_guard *guard);
 /* Ends the guard. */
 void neap_guard_leave(struct neap_guard *guard);
 enum neap_http_rank neap_guard_rank(const struct neap_guard *guard);
-/* Number of identified connections. */
-size_t neap_guards_known(const struct neap_guards *guards);
-/* Returns false with the reason when its user is at the limit for thing; counted as a
- * refusal. */
-bool neap_guard_may_have(struct neap_guard *guard, enum neap_http_thing thing,
-			 struct neap_error *err);
-void neap_guard_note_refused(struct neap_guard *guard, enum neap_http_thing thing);
-/* Returns the longest silent idle connection of the user of this rank with the most of
- * them, if more than more_than; NULL: none. */
-struct neap_guard *neap_guards_find_greedy(struct neap_guards *guards,
-					   enum neap_http_rank rank, size_t more_than);
 /* Sets the limits from the configuration and the available descriptors. */
 void neap_guards_set_limits(struct neap_guards *guards,
 			    const struct neap_http_limits *limits);
@@ -161,11 +146,20 @@ void neap_guard_join_known(struct neap_guard *guard);
 bool neap_guard_resolve(struct neap_guard *guard);
 /* Requires a free descriptor. */
 void neap_guard_admit(struct neap_guard *guard);
-/* Same address, or same account on the unix socket. */
-bool neap_guard_is_same_peer(const struct neap_guard *a, const struct neap_guard *b);
 /* Enforces the caps for strangers by dropping another connection or this one. */
 void neap_guard_keep_caps(struct neap_guard *guard);
 /* Enforces the total bytes of unidentified clients, by dropping others too. */
 void neap_guards_make_room(struct neap_guards *guards);
+
+/* Number of identified connections. */
+size_t neap_guards_known(const struct neap_guards *guards);
+
+/* Returns the longest silent idle connection of the user of this rank with the most of
+ * them, if more than more_than; NULL: none. */
+struct neap_guard *neap_guards_find_greedy(struct neap_guards *guards,
+					   enum neap_http_rank rank, size_t more_than);
+
+/* Counts a refusal. */
+void neap_guard_note_refused(struct neap_guard *guard, enum neap_http_thing thing);
 
 #endif

@@ -237,7 +237,7 @@ static size_t count_nuls(const char *data, size_t len)
 	const char *end = data + len;
 	size_t count = 0;
 
-	while ((data = memchr(data, '\0', (size_t)(end - data))) != NULL) {
+	while ((data = memchr(data, '\0', (size_t)(end - data)))) {
 		count++;
 		data++;
 	}

@@ -306,12 +306,10 @@ static const struct timeval pause = {.tv_sec = 1};
 /* In practice never. */
 static const struct timeval dormant = {.tv_sec = 365 * 24 * 3600};
 
-static void reopen_cb(evutil_socket_t fd, short what, void *arg)
+static void reopen_cb(evutil_socket_t fd NEAP_UNUSED, short what NEAP_UNUSED, void *arg)
 {
 	struct neap_http *http = arg;
 
-	(void)fd;
-	(void)what;
 	/* Cannot fail: its memory was just freed. */
 	(void)event_add(http->reopen, listen_all(http) ? &dormant : &pause);
 }
@@ -321,13 +319,12 @@ struct search {
 	struct neap_http *found;
 };
 
-static int is_of_listener(const struct event_base *base, const struct event *event,
-			  void *arg)
+static int is_of_listener(const struct event_base *base NEAP_UNUSED,
+			  const struct event *event, void *arg)
 {
 	struct search *search = arg;
 	struct neap_http *http;
 
-	(void)base;
 	if (event_get_callback(event) != reopen_cb)
 		return 0;
 	http = event_get_callback_arg(event);
@@ -339,11 +336,10 @@ static int is_of_listener(const struct event_base *base, const struct event *eve
 
 /* The callback's argument is the evhttp of the listener, whatever it was set with, and
  * has no way to the server. The timer that is always pending has one. */
-static void accept_failed(struct evconnlistener *listener, void *evhttp)
+static void accept_failed(struct evconnlistener *listener, void *evhttp NEAP_UNUSED)
 {
 	struct search search = {.listener = listener};
 
-	(void)evhttp;
 	if (errno == ECONNABORTED || errno == EINTR)
 		return;
 	(void)event_base_foreach_event(evconnlistener_get_base(listener), is_of_listener,

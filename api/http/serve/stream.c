@@ -76,13 +76,11 @@ static void end_now(struct neap_http_stream *stream)
 	evhttp_send_reply_end(ev);
 }
 
-static void empty_cb(evutil_socket_t fd, short what, void *arg)
+static void empty_cb(evutil_socket_t fd NEAP_UNUSED, short what NEAP_UNUSED, void *arg)
 {
 	struct neap_http_stream *stream = arg;
 	void (*room)(void *room_arg) = stream->room;
 
-	(void)fd;
-	(void)what;
 	stream->room = NULL;
 	if (stream->is_ending)
 		end_now(stream);
@@ -102,12 +100,11 @@ static void call_later(struct neap_http_stream *stream)
 }
 
 /* This runs in the middle of libevent's writing, so it must do nothing else. */
-static void output_changed(struct evbuffer *output, const struct evbuffer_cb_info *info,
-			   void *arg)
+static void output_changed(struct evbuffer *output,
+			   const struct evbuffer_cb_info *info NEAP_UNUSED, void *arg)
 {
 	struct neap_http_stream *stream = arg;
 
-	(void)info;
 	stream->is_clear = !evbuffer_get_length(output);
 	if ((stream->room || stream->is_ending) && stream->is_clear)
 		call_later(stream);
@@ -326,12 +323,10 @@ struct held {
 	void *owner;
 };
 
-static void release_held(const void *data, size_t len, void *arg)
+static void release_held(const void *data NEAP_UNUSED, size_t len NEAP_UNUSED, void *arg)
 {
 	struct held *held = arg;
 
-	(void)data;
-	(void)len;
 	held->release(held->owner);
 	free(held);
 }

@@ -10,6 +10,47 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
+/* --- roles ---
+ *
+ * Role names, and the anonymous user. */
+
+static const char *const names[] = {
+	[NEAP_HTTP_UNSET] = "",        [NEAP_HTTP_ANYBODY] = "nobody",
+	[NEAP_HTTP_READER] = "reader", [NEAP_HTTP_NODE] = "node",
+	[NEAP_HTTP_EDITOR] = "editor", [NEAP_HTTP_ADMIN] = "admin",
+};
+
+const char *neap_http_role_name(enum neap_http_role role)
+{
+	return names[role];
+}
+
+/* Parses one of the four grantable roles. */
+static int neap_http_role_parse(const char *text, enum neap_http_role *ret,
+				struct neap_error *err)
+{
+	enum neap_http_role role;
+
+	for (role = NEAP_HTTP_READER; role <= NEAP_HTTP_ADMIN; role++)
+		if (strcmp(names[role], text) == 0) {
+			*ret = role;
+			return 0;
+		}
+	return neap_error_set(err, NEAP_EINVAL,
+			      "'%.40s' is no role: there are reader, editor, admin, node",
+			      text);
+}
+
+static const char *const strangers[] = {"system:unauthenticated"};
+const struct neap_http_user neap_http_anonymous = {"system:anonymous", strangers, 1};
+
+const char *neap_http_user_standing(const struct neap_http_user *user)
+{
+	return user == &neap_http_anonymous ? strangers[0] : "system:authenticated";
+}
+
+/* --- grants --- */
+
 static int account_find(const char *account, uid_t *ret, struct neap_error *err)
 {
 	const struct passwd *entry;
@@ -82,8 +123,10 @@ static int check_row(const struct neap_grant *row, struct neap_error *err)
 	return 0;
 }
 
-int neap_grants_add(struct neap_grants *grants, const char *role, const char *who,
-		    struct neap_error *err)
+/* who: "user:NAME", "group:NAME", "unix:ACCOUNT" (a name or uid), "anonymous". Accounts
+ * are resolved at once. */
+static int neap_grants_add(struct neap_grants *grants, const char *role, const char *who,
+			   struct neap_error *err)
 {
 	struct neap_grant row = {0};
 	struct neap_error unheard;
@@ -206,42 +249,4 @@ struct neap_http_user *neap_http_user_new(const char *name, const char *const *g
 		text = put(text, groups[i]);
 	}
 	return user;
-}
-
-/* --- roles ---
- *
- * Role names, and the anonymous user. */
-
-static const char *const names[] = {
-	[NEAP_HTTP_UNSET] = "",        [NEAP_HTTP_ANYBODY] = "nobody",
-	[NEAP_HTTP_READER] = "reader", [NEAP_HTTP_NODE] = "node",
-	[NEAP_HTTP_EDITOR] = "editor", [NEAP_HTTP_ADMIN] = "admin",
-};
-
-const char *neap_http_role_name(enum neap_http_role role)
-{
-	return names[role];
-}
-
-int neap_http_role_parse(const char *text, enum neap_http_role *ret,
-			 struct neap_error *err)
-{
-	enum neap_http_role role;
-
-	for (role = NEAP_HTTP_READER; role <= NEAP_HTTP_ADMIN; role++)
-		if (strcmp(names[role], text) == 0) {
-			*ret = role;
-			return 0;
-		}
-	return neap_error_set(err, NEAP_EINVAL,
-			      "'%.40s' is no role: there are reader, editor, admin, node",
-			      text);
-}
-
-static const char *const strangers[] = {"system:unauthenticated"};
-const struct neap_http_user neap_http_anonymous = {"system:anonymous", strangers, 1};
-
-const char *neap_http_user_standing(const struct neap_http_user *user)
-{
-	return user == &neap_http_anonymous ? strangers[0] : "system:authenticated";
 }

@@ -36,10 +36,6 @@ struct neap_grants {
 	int count;
 };
 
-/* who: "user:NAME", "group:NAME", "unix:ACCOUNT" (a name or uid), "anonymous". Accounts
- * are resolved at once. */
-int neap_grants_add(struct neap_grants *grants, const char *role, const char *who,
-		    struct neap_error *err);
 /* "ROLE=WHO" */
 int neap_grants_parse(struct neap_grants *grants, const char *text,
 		      struct neap_error *err);

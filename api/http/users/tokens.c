@@ -300,7 +300,8 @@ int neap_tokens_load(const char *file, uid_t own_uid, struct neap_tokens **ret,
 static const char *const admin_groups[] = {"system:masters"};
 static const struct neap_http_user admin = {"neap:admin", admin_groups, 1};
 
-const char *neap_bearer_text(const char *value)
+/* Returns the text after "Bearer "; NULL when value does not start so. */
+static const char *neap_bearer_text(const char *value)
 {
 	return strncasecmp(value, "Bearer ", 7) == 0 ? value + 7 : NULL;
 }

@@ -38,8 +38,6 @@ const struct neap_http_user *neap_tokens_find(const struct neap_tokens *tokens,
 /* Returns whether the header's value is "Bearer " plus the token; false if token is NULL
  * or empty. Constant time for equal lengths; the length of the given token may show. */
 bool neap_bearer_is_right(const char *token, const char *value);
-/* Returns the text after "Bearer "; NULL when value does not start so. */
-const char *neap_bearer_text(const char *value);
 
 /* The accepted tokens. */
 struct neap_bearers {

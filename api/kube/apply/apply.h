@@ -37,12 +37,7 @@ size_t apply_set_bytes(const json_t *set);
 typedef void apply_told(void *arg, const char *path);
 int apply_set_tell(const json_t *set, apply_told *told, void *arg);
 
-/* --- apply_managers.c --- */
-
-/* Returns a text member of a managedFields entry; "": missing. Borrowed. */
-const char *apply_text(const json_t *entry, const char *member);
-
-/* --- apply_place.c --- */
+/* --- apply_walk.c --- */
 
 /* The schema's information about one place in an object. */
 struct apply_place {

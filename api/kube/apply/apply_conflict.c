@@ -26,7 +26,7 @@ struct conflicts {
 
 static const json_t *annotations_of(const json_t *object)
 {
-	return json_object_get(json_object_get(object, "metadata"), "annotations");
+	return neap_json_at(object, "metadata.annotations");
 }
 
 /* --- kubectl's client-side apply --- */
@@ -67,8 +67,9 @@ static json_t *allowed_of(const struct call *call, const json_t *before)
 
 	if (text && neap_json_values_of_text(text, strlen(text)) <= NEAP_KUBE_VALUES_MAX)
 		rc = neap_json_parse(text, strlen(text), 0, &last, &where);
-	if (rc == 0 && (!json_is_object(last) ||
-			strcmp(apply_text(last, "apiVersion"), call->api_version) != 0))
+	if (rc == 0 &&
+	    (!json_is_object(last) ||
+	     strcmp(neap_json_text(last, "apiVersion"), call->api_version) != 0))
 		rc = -NEAP_EINVAL;
 	if (rc == 0)
 		rc = apply_set_of(schema, last, APPLY_NAMED, &set, &err);
@@ -85,13 +86,14 @@ static json_t *allowed_of(const struct call *call, const json_t *before)
 
 static void name_manager(const json_t *entry, char *buf, size_t size)
 {
-	const char *part = apply_text(entry, "subresource");
-	bool is_update = strcmp(apply_text(entry, "operation"), "Update") == 0;
+	const char *part = neap_json_text(entry, "subresource");
+	bool is_update = neap_json_is_text(entry, "operation", "Update");
 
 	(void)snprintf(buf, size, "\"%.128s\"%s%.32s%s%s%.128s",
-		       apply_text(entry, "manager"), *part ? " with subresource \"" : "",
-		       part, *part ? "\"" : "", is_update ? " using " : "",
-		       is_update ? apply_text(entry, "apiVersion") : "");
+		       neap_json_text(entry, "manager"),
+		       *part ? " with subresource \"" : "", part, *part ? "\"" : "",
+		       is_update ? " using " : "",
+		       is_update ? neap_json_text(entry, "apiVersion") : "");
 }
 
 static void tell(void *arg, const char *path)
@@ -108,13 +110,13 @@ static void tell(void *arg, const char *path)
 static int refuse(struct call *call, const struct conflicts *conflicts)
 {
 	if (conflicts->count == 1)
-		(void)neap_kube_fail(&call->failure, NEAP_KUBE_CONFLICT,
-				     "Apply failed with 1 conflict: conflict with %s: %s",
-				     conflicts->who, conflicts->first);
+		(void)call_refuse(call, NEAP_CLIENT_CONFLICT,
+				  "Apply failed with 1 conflict: conflict with %s: %s",
+				  conflicts->who, conflicts->first);
 	else
-		(void)neap_kube_fail(&call->failure, NEAP_KUBE_CONFLICT,
-				     "Apply failed with %zu conflicts: %s",
-				     conflicts->count, conflicts->text.data + 1);
+		(void)call_refuse(call, NEAP_CLIENT_CONFLICT,
+				  "Apply failed with %zu conflicts: %s", conflicts->count,
+				  conflicts->text.data + 1);
 	call->failure.causes = conflicts->causes;
 	return -1;
 }
@@ -144,8 +146,8 @@ static int by_name(const void *a, const void *b)
 	int order = 0;
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(members) && order == 0; i++)
-		order = strcmp(apply_text(left, members[i]),
-			       apply_text(right, members[i]));
+		order = strcmp(neap_json_text(left, members[i]),
+			       neap_json_text(right, members[i]));
 	return order;
 }
 

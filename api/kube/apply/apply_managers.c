@@ -38,13 +38,6 @@
 #define UPDATE          "Update"
 #define MEMBER          "managedFields"
 
-const char *apply_text(const json_t *entry, const char *member)
-{
-	const char *text = json_string_value(json_object_get(entry, member));
-
-	return text ? text : "";
-}
-
 static json_t *set_of(const json_t *entry)
 {
 	return json_object_get(entry, "fieldsV1");
@@ -125,11 +118,11 @@ static void manager_of(const struct call *call, char buf[NAME_SIZE])
 static bool is_of(const json_t *entry, const char *manager, const char *operation,
 		  const char *version, const char *part)
 {
-	return strcmp(apply_text(entry, "manager"), manager) == 0 &&
-	       strcmp(apply_text(entry, "operation"), operation) == 0 &&
+	return strcmp(neap_json_text(entry, "manager"), manager) == 0 &&
+	       strcmp(neap_json_text(entry, "operation"), operation) == 0 &&
 	       (strcmp(operation, APPLY) == 0 ||
-		strcmp(apply_text(entry, "apiVersion"), version) == 0) &&
-	       strcmp(apply_text(entry, "subresource"), part) == 0;
+		strcmp(neap_json_text(entry, "apiVersion"), version) == 0) &&
+	       strcmp(neap_json_text(entry, "subresource"), part) == 0;
 }
 
 static json_t *find(const json_t *list, const char *manager, const char *operation,
@@ -176,7 +169,7 @@ static bool is_entry(const json_t *entry)
 	static const char *const members[] = {"manager", "operation",   "apiVersion",
 					      "time",    "subresource", "fieldsType",
 					      "fieldsV1"};
-	const char *operation = apply_text(entry, "operation");
+	const char *operation = neap_json_text(entry, "operation");
 	const json_t *value;
 	struct neap_error err = {0};
 	const char *name;
@@ -192,13 +185,13 @@ static bool is_entry(const json_t *entry)
 		     (!json_is_string(value) || json_string_length(value) > TEXT_MAX)))
 			return false;
 	}
-	return json_is_object(entry) && *apply_text(entry, "manager") &&
-	       strlen(apply_text(entry, "manager")) < NAME_SIZE &&
-	       *apply_text(entry, "apiVersion") &&
-	       strcmp(apply_text(entry, "fieldsType"), "FieldsV1") == 0 &&
+	return json_is_object(entry) && *neap_json_text(entry, "manager") &&
+	       strlen(neap_json_text(entry, "manager")) < NAME_SIZE &&
+	       *neap_json_text(entry, "apiVersion") &&
+	       neap_json_is_text(entry, "fieldsType", "FieldsV1") &&
 	       (strcmp(operation, APPLY) == 0 || strcmp(operation, UPDATE) == 0) &&
 	       (!json_object_get(entry, "time") ||
-		neap_time_parse(apply_text(entry, "time"), &when, &err) == 0) &&
+		neap_time_parse(neap_json_text(entry, "time"), &when, &err) == 0) &&
 	       set_of(entry) && apply_set_is(set_of(entry));
 }
 
@@ -262,8 +255,8 @@ static int by_age(const void *a, const void *b)
 	int order = 0;
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(members) && order == 0; i++)
-		order = strcmp(apply_text(left, members[i]),
-			       apply_text(right, members[i]));
+		order = strcmp(neap_json_text(left, members[i]),
+			       neap_json_text(right, members[i]));
 	return order;
 }
 
@@ -296,17 +289,17 @@ static int cap_updates(json_t *list)
 	json_t *entry;
 
 	json_array_foreach (list, i, entry)
-		updates += strcmp(apply_text(entry, "operation"), UPDATE) == 0;
+		updates += strcmp(neap_json_text(entry, "operation"), UPDATE) == 0;
 	while (updates > UPDATES_MAX && at < json_array_size(list)) {
 		json_t *bucket, *oldest = json_array_get(list, at);
 
-		if (strcmp(apply_text(oldest, "operation"), UPDATE) != 0 ||
-		    strcmp(apply_text(oldest, "manager"), ANCIENT) == 0) {
+		if (strcmp(neap_json_text(oldest, "operation"), UPDATE) != 0 ||
+		    strcmp(neap_json_text(oldest, "manager"), ANCIENT) == 0) {
 			at++;
 			continue;
 		}
-		bucket = find(list, ANCIENT, UPDATE, apply_text(oldest, "apiVersion"),
-			      apply_text(oldest, "subresource"));
+		bucket = find(list, ANCIENT, UPDATE, neap_json_text(oldest, "apiVersion"),
+			      neap_json_text(oldest, "subresource"));
 		if (!bucket) {
 			if (json_object_set_new(oldest, "manager", json_string(ANCIENT)) <
 			    0)
@@ -351,10 +344,10 @@ bool apply_is_too_large(const json_t *object, const json_t *list)
 
 int apply_refuse_large(struct call *call)
 {
-	return neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,
-			      "who owns which fields of this object would take more than "
-			      "%d bytes, %d fields or %d managers",
-			      SETS_BYTES_MAX, SETS_VALUES_MAX, ENTRIES_MAX);
+	return call_refuse(call, NEAP_CLIENT_TOO_LARGE,
+			   "who owns which fields of this object would take more than "
+			   "%d bytes, %d fields or %d managers",
+			   SETS_BYTES_MAX, SETS_VALUES_MAX, ENTRIES_MAX);
 }
 
 /* Stores what is left of the list in the object. */
@@ -482,8 +475,8 @@ static int give_self(struct call *call, json_t *list, json_t *self, const char *
 	if (!self || give_fields(call, self, changed, &is_other) < 0)
 		return call_nomem(call);
 	if (call->apply) {
-		is_other |=
-			is_change || strcmp(apply_text(self, "apiVersion"), version) != 0;
+		is_other |= is_change ||
+			    strcmp(neap_json_text(self, "apiVersion"), version) != 0;
 		if (json_object_set_new(self, "apiVersion", json_string(version)) < 0)
 			return call_nomem(call);
 	}

@@ -25,7 +25,7 @@ static size_t count_inner(const json_t *node)
 
 bool apply_set_has(const json_t *node)
 {
-	return json_object_size(node) == 0 || json_object_get(node, SELF) != NULL;
+	return json_object_size(node) == 0 || json_object_get(node, SELF);
 }
 
 static int add(json_t *to, const json_t *from, bool is_root)
@@ -166,8 +166,8 @@ static bool is_set(const json_t *node, unsigned depth)
 	if (!json_is_object(node) || depth > 2 * APPLY_DEPTH_MAX)
 		return false;
 	json_object_foreach ((json_t *)(uintptr_t)node, name, child) {
-		bool is_named = name[0] != '\0' && strchr("fkvi", name[0]) != NULL &&
-				name[1] == ':';
+		bool is_named =
+			name[0] != '\0' && strchr("fkvi", name[0]) && name[1] == ':';
 
 		if (!is_named && (!is_self(name) || json_object_size(child) > 0))
 			return false;

@@ -26,7 +26,7 @@ struct neap_kube_column {
 	const char
 		*path; /* JSONPath ".status.phase" of a declared column; NULL: computed */
 	/* Adds the cell of a computed column; NULL: path, or cells of the kind. */
-	void (*put)(struct neap_kube_row *row, const struct neap_kube_column *column);
+	void (*put)(struct neap_kube_row *row);
 	const char *from, *other; /* of put: a path, and one more; may be "" */
 };
 

@@ -252,3 +252,40 @@ bool neap_kube_meta_delete(json_t *object, int64_t now, int64_t grace_s)
 	return set_time(meta, "deletionTimestamp", now + grace_s * 1000000) &&
 	       set(meta, GRACE_MEMBER, json_integer(grace_s));
 }
+
+bool neap_kube_meta_add_finalizer(json_t *object, const char *finalizer)
+{
+	json_t *list = neap_json_need_take(json_object_get(object, "metadata"),
+					   "finalizers", json_array());
+	const json_t *value;
+	size_t i;
+
+	json_array_foreach (list, i, value)
+		if (json_is_string(value) &&
+		    strcmp(json_string_value(value), finalizer) == 0)
+			return true;
+	return list && json_array_append_new(list, json_string(finalizer)) == 0;
+}
+
+bool neap_kube_condition_set(json_t *object, const char *type, const char *status,
+			     const char *reason, const char *message, int64_t now)
+{
+	json_t *all = neap_json_need_take(object, "status", json_object());
+	json_t *list = all ? neap_json_need_take(all, "conditions", json_array()) : NULL;
+	json_t *condition = neap_json_condition(all, type);
+	char time[32];
+
+	if (list && !condition) {
+		condition = json_pack("{s:s}", "type", type);
+		if (json_array_append_new(list, condition) < 0)
+			return false;
+	}
+	if (condition && !neap_json_is_text(condition, "status", status) &&
+	    json_object_set_new(
+		    condition, "lastTransitionTime",
+		    json_string(neap_time_format(now, 0, time, sizeof(time)))) < 0)
+		return false;
+	return json_object_set_new(condition, "status", json_string(status)) == 0 &&
+	       json_object_set_new(condition, "reason", json_string(reason)) == 0 &&
+	       json_object_set_new(condition, "message", json_string(message)) == 0;
+}

@@ -48,4 +48,11 @@ bool neap_kube_meta_is_deleting(const json_t *object);
 /* Returns whether it is being deleted with nothing left to wait for. */
 bool neap_kube_meta_may_end(const json_t *object);
 
+/* Adds a finalizer, if it is not there. False without memory. */
+bool neap_kube_meta_add_finalizer(json_t *object, const char *finalizer);
+/* Sets a condition in the status. Its time changes only when its status ("True") does.
+ * False without memory. */
+bool neap_kube_condition_set(json_t *object, const char *type, const char *status,
+			     const char *reason, const char *message, int64_t now);
+
 #endif

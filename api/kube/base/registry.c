@@ -11,6 +11,7 @@
 #include "api/kube/base/kind.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 
 #define KEY_SIZE 512
 
@@ -50,19 +51,11 @@ void neap_kube_registry_free(struct neap_kube_registry *registry)
 	free(registry);
 }
 
-static bool is_in(const char *name, const char *const *list)
-{
-	for (; list && *list; list++)
-		if (strcmp(name, *list) == 0)
-			return true;
-	return false;
-}
-
 /* Whether kubectl finds the kind by the name. */
 static bool is_called(const struct neap_kube_kind *kind, const char *name)
 {
 	return strcmp(kind->plural, name) == 0 || strcmp(kind->singular, name) == 0 ||
-	       is_in(name, kind->short_names);
+	       neap_text_is_in(name, kind->short_names);
 }
 
 static const char *find_taken(const struct neap_kube_kind *one,
@@ -180,7 +173,7 @@ void neap_kube_registry_remove(struct neap_kube_registry *registry,
 
 bool neap_kube_kind_has_version(const struct neap_kube_kind *kind, const char *version)
 {
-	return is_in(version, kind->versions);
+	return neap_text_is_in(version, kind->versions);
 }
 
 const struct neap_kube_kind *

@@ -15,35 +15,35 @@
 static const struct {
 	const char *name;
 	int http;
-} reasons[NEAP_KUBE_REASON_COUNT] = {
-	[NEAP_KUBE_BAD_REQUEST] = {"BadRequest", 400},
-	[NEAP_KUBE_UNAUTHORIZED] = {"Unauthorized", 401},
-	[NEAP_KUBE_FORBIDDEN] = {"Forbidden", 403},
-	[NEAP_KUBE_NOT_FOUND] = {"NotFound", 404},
-	[NEAP_KUBE_METHOD_NOT_ALLOWED] = {"MethodNotAllowed", 405},
-	[NEAP_KUBE_NOT_ACCEPTABLE] = {"NotAcceptable", 406},
-	[NEAP_KUBE_ALREADY_EXISTS] = {"AlreadyExists", 409},
-	[NEAP_KUBE_CONFLICT] = {"Conflict", 409},
-	[NEAP_KUBE_EXPIRED] = {"Expired", 410},
-	[NEAP_KUBE_TOO_LARGE] = {"RequestEntityTooLarge", 413},
-	[NEAP_KUBE_UNSUPPORTED_MEDIA_TYPE] = {"UnsupportedMediaType", 415},
-	[NEAP_KUBE_INVALID] = {"Invalid", 422},
-	[NEAP_KUBE_TOO_MANY_REQUESTS] = {"TooManyRequests", 429},
-	[NEAP_KUBE_INTERNAL_ERROR] = {"InternalError", 500},
-	[NEAP_KUBE_SERVICE_UNAVAILABLE] = {"ServiceUnavailable", 503},
-	[NEAP_KUBE_TIMEOUT] = {"Timeout", 504},
+} reasons[NEAP_CLIENT_REASON_COUNT] = {
+	[NEAP_CLIENT_BAD_REQUEST] = {"BadRequest", 400},
+	[NEAP_CLIENT_UNAUTHORIZED] = {"Unauthorized", 401},
+	[NEAP_CLIENT_FORBIDDEN] = {"Forbidden", 403},
+	[NEAP_CLIENT_NOT_FOUND] = {"NotFound", 404},
+	[NEAP_CLIENT_METHOD_NOT_ALLOWED] = {"MethodNotAllowed", 405},
+	[NEAP_CLIENT_NOT_ACCEPTABLE] = {"NotAcceptable", 406},
+	[NEAP_CLIENT_ALREADY_EXISTS] = {"AlreadyExists", 409},
+	[NEAP_CLIENT_CONFLICT] = {"Conflict", 409},
+	[NEAP_CLIENT_EXPIRED] = {"Expired", 410},
+	[NEAP_CLIENT_TOO_LARGE] = {"RequestEntityTooLarge", 413},
+	[NEAP_CLIENT_UNSUPPORTED_MEDIA_TYPE] = {"UnsupportedMediaType", 415},
+	[NEAP_CLIENT_INVALID] = {"Invalid", 422},
+	[NEAP_CLIENT_TOO_MANY_REQUESTS] = {"TooManyRequests", 429},
+	[NEAP_CLIENT_INTERNAL_ERROR] = {"InternalError", 500},
+	[NEAP_CLIENT_UNAVAILABLE] = {"ServiceUnavailable", 503},
+	[NEAP_CLIENT_TIMEOUT] = {"Timeout", 504},
 };
 
 const char neap_kube_modified[] =
 	"the object has been modified; please apply your changes "
 	"to the latest version and try again";
 
-int neap_kube_reason_http(enum neap_kube_reason reason)
+int neap_kube_reason_http(enum neap_client_reason reason)
 {
 	return reasons[reason].http;
 }
 
-static void begin(struct neap_kube_failure *failure, enum neap_kube_reason reason,
+static void begin(struct neap_kube_failure *failure, enum neap_client_reason reason,
 		  const struct neap_kube_kind *kind, const char *name)
 {
 	memset(failure, 0, sizeof(*failure));
@@ -52,78 +52,83 @@ static void begin(struct neap_kube_failure *failure, enum neap_kube_reason reaso
 	(void)neap_strcopy(failure->name, sizeof(failure->name), name ? name : "");
 }
 
-static void NEAP_PRINTF(2, 3) say(struct neap_kube_failure *failure, const char *fmt, ...)
+static void say_list(struct neap_kube_failure *failure, const char *fmt, va_list args)
 {
-	va_list args;
-	int len;
+	int len = vsnprintf(failure->message, sizeof(failure->message), fmt, args);
 
-	va_start(args, fmt);
-	len = vsnprintf(failure->message, sizeof(failure->message), fmt, args);
-	va_end(args);
 	if (len >= (int)sizeof(failure->message))
 		neap_utf8_trim(failure->message);
 }
 
-int neap_kube_fail(struct neap_kube_failure *failure, enum neap_kube_reason reason,
+static void NEAP_PRINTF(2, 3) say(struct neap_kube_failure *failure, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	say_list(failure, fmt, args);
+	va_end(args);
+}
+
+int neap_kube_fail_list(struct neap_kube_failure *failure, enum neap_client_reason reason,
+			const char *fmt, va_list args)
+{
+	begin(failure, reason, NULL, NULL);
+	say_list(failure, fmt, args);
+	return -1;
+}
+
+int neap_kube_fail(struct neap_kube_failure *failure, enum neap_client_reason reason,
 		   const char *fmt, ...)
 {
 	va_list args;
-	int len;
 
-	begin(failure, reason, NULL, NULL);
 	va_start(args, fmt);
-	len = vsnprintf(failure->message, sizeof(failure->message), fmt, args);
+	(void)neap_kube_fail_list(failure, reason, fmt, args);
 	va_end(args);
-	if (len >= (int)sizeof(failure->message))
-		neap_utf8_trim(failure->message);
+	return -1;
+}
+
+/* 'BEFORE pods "x" AFTER'; after may be in two parts. */
+static int fail_about(struct neap_kube_failure *failure, enum neap_client_reason reason,
+		      const struct neap_kube_kind *kind, const char *name,
+		      const char *before, const char *after, const char *why)
+{
+	char resource[RESOURCE_SIZE];
+
+	neap_kube_kind_resource(kind, resource, sizeof(resource));
+	begin(failure, reason, kind, name);
+	say(failure, "%s%s \"%s\"%s%s", before, resource, name, after, why);
 	return -1;
 }
 
 int neap_kube_fail_missing(struct neap_kube_failure *failure,
 			   const struct neap_kube_kind *kind, const char *name)
 {
-	char resource[RESOURCE_SIZE];
-
-	neap_kube_kind_resource(kind, resource, sizeof(resource));
-	begin(failure, NEAP_KUBE_NOT_FOUND, kind, name);
-	say(failure, "%s \"%s\" not found", resource, name);
-	return -1;
+	return fail_about(failure, NEAP_CLIENT_NOT_FOUND, kind, name, "", " not found",
+			  "");
 }
 
 int neap_kube_fail_exists(struct neap_kube_failure *failure,
 			  const struct neap_kube_kind *kind, const char *name)
 {
-	char resource[RESOURCE_SIZE];
-
-	neap_kube_kind_resource(kind, resource, sizeof(resource));
-	begin(failure, NEAP_KUBE_ALREADY_EXISTS, kind, name);
-	say(failure, "%s \"%s\" already exists", resource, name);
-	return -1;
+	return fail_about(failure, NEAP_CLIENT_ALREADY_EXISTS, kind, name, "",
+			  " already exists", "");
 }
 
 int neap_kube_fail_conflict(struct neap_kube_failure *failure,
 			    const struct neap_kube_kind *kind, const char *name,
 			    const char *why)
 {
-	char resource[RESOURCE_SIZE];
-
-	neap_kube_kind_resource(kind, resource, sizeof(resource));
-	begin(failure, NEAP_KUBE_CONFLICT, kind, name);
-	say(failure, "Operation cannot be fulfilled on %s \"%s\": %s", resource, name,
-	    why);
-	return -1;
+	return fail_about(failure, NEAP_CLIENT_CONFLICT, kind, name,
+			  "Operation cannot be fulfilled on ", ": ", why);
 }
 
 int neap_kube_fail_refused(struct neap_kube_failure *failure,
 			   const struct neap_kube_kind *kind, const char *name,
 			   const char *why)
 {
-	char resource[RESOURCE_SIZE];
-
-	neap_kube_kind_resource(kind, resource, sizeof(resource));
-	begin(failure, NEAP_KUBE_FORBIDDEN, kind, name);
-	say(failure, "%s \"%s\" is forbidden: %s", resource, name, why);
-	return -1;
+	return fail_about(failure, NEAP_CLIENT_FORBIDDEN, kind, name, "",
+			  " is forbidden: ", why);
 }
 
 int neap_kube_fail_denied(struct neap_kube_failure *failure,
@@ -137,7 +142,7 @@ int neap_kube_fail_denied(struct neap_kube_failure *failure,
 	char resource[RESOURCE_SIZE];
 
 	neap_kube_kind_resource(kind, resource, sizeof(resource));
-	begin(failure, NEAP_KUBE_FORBIDDEN, kind, name);
+	begin(failure, NEAP_CLIENT_FORBIDDEN, kind, name);
 	say(failure,
 	    "%s%s%s%s is forbidden: User \"%s\" cannot %s resource \"%s%s%s\" in API "
 	    "group \"%s\" %s%s%s%s%s",
@@ -160,7 +165,7 @@ int neap_kube_fail_invalid(struct neap_kube_failure *failure,
 		(void)neap_error_nomem(&err);
 		return neap_kube_fail_error(failure, kind, name, &err);
 	}
-	begin(failure, NEAP_KUBE_INVALID, kind, name);
+	begin(failure, NEAP_CLIENT_INVALID, kind, name);
 	failure->causes = causes;
 	neap_buf_init(&text, NEAP_BUF_LINE);
 	for (size_t i = 0; i < causes->count; i++)
@@ -176,25 +181,25 @@ int neap_kube_fail_invalid(struct neap_kube_failure *failure,
 }
 
 /* Failures of the store and decoders that have no own reason. */
-static enum neap_kube_reason reason_of(enum neap_code code)
+static enum neap_client_reason reason_of(enum neap_code code)
 {
 	switch (code) {
 	case NEAP_EINVAL:
 	case NEAP_EPRECONDITION:
-		return NEAP_KUBE_BAD_REQUEST;
+		return NEAP_CLIENT_BAD_REQUEST;
 	case NEAP_EFORBIDDEN:
-		return NEAP_KUBE_FORBIDDEN;
+		return NEAP_CLIENT_FORBIDDEN;
 	case NEAP_EAUTH:
-		return NEAP_KUBE_UNAUTHORIZED;
+		return NEAP_CLIENT_UNAUTHORIZED;
 	case NEAP_EGONE:
-		return NEAP_KUBE_EXPIRED;
+		return NEAP_CLIENT_EXPIRED;
 	case NEAP_ETOOLARGE:
-		return NEAP_KUBE_TOO_LARGE;
+		return NEAP_CLIENT_TOO_LARGE;
 	case NEAP_ENOMEM:
 	case NEAP_EUNAVAILABLE:
-		return NEAP_KUBE_TOO_MANY_REQUESTS;
+		return NEAP_CLIENT_TOO_MANY_REQUESTS;
 	default:
-		return NEAP_KUBE_INTERNAL_ERROR;
+		return NEAP_CLIENT_INTERNAL_ERROR;
 	}
 }
 
@@ -215,7 +220,7 @@ int neap_kube_fail_error(struct neap_kube_failure *failure,
 	begin(failure, reason_of(err->code), kind, name);
 	say(failure, "%s%s%s", err->field, err->field[0] ? ": " : "", err->msg);
 	/* The disk is full, or the queue: clients retry by themselves. */
-	if (failure->reason == NEAP_KUBE_TOO_MANY_REQUESTS)
+	if (failure->reason == NEAP_CLIENT_TOO_MANY_REQUESTS)
 		failure->retry_after_s = 1;
 	return -1;
 }
@@ -248,8 +253,8 @@ static json_t *make_details(const struct neap_kube_failure *failure)
 			       failure->part ? "/" : "",
 			       failure->part ? failure->part : "");
 		neap_json_set_text(details, "kind",
-				   failure->reason == NEAP_KUBE_INVALID ? kind->kind
-									: resource);
+				   failure->reason == NEAP_CLIENT_INVALID ? kind->kind
+									  : resource);
 	}
 	if (failure->causes)
 		(void)json_object_set_new(details, "causes",
@@ -321,11 +326,11 @@ static const char *words_of(int status, const struct neap_error *err)
 json_t *neap_kube_refusal(int status, const struct neap_error *err)
 {
 	const char *message = words_of(status, err);
-	const char *reason = reasons[NEAP_KUBE_BAD_REQUEST].name;
+	const char *reason = reasons[NEAP_CLIENT_BAD_REQUEST].name;
 	uint64_t lost = neap_json_failures();
 	json_t *json;
 
-	for (size_t i = 0; i < NEAP_KUBE_REASON_COUNT; i++)
+	for (size_t i = 0; i < NEAP_CLIENT_REASON_COUNT; i++)
 		if (reasons[i].http == status) {
 			reason = reasons[i].name;
 			break;

@@ -1,40 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Failures as Kubernetes reports them: Status objects with the reason, code and details
- * that clients act on. The only table of reasons. */
+ * that clients act on. The reasons are those of api/client/client.h. */
 #ifndef NEAP_API_KUBE_BASE_STATUS_H
 #define NEAP_API_KUBE_BASE_STATUS_H
 
+#include <stdarg.h>
+
+#include "api/client/client.h"
 #include "api/kube/base/kind.h"
 
 struct neap_object;
 
-enum neap_kube_reason {
-	NEAP_KUBE_BAD_REQUEST,
-	NEAP_KUBE_UNAUTHORIZED,
-	NEAP_KUBE_FORBIDDEN,
-	NEAP_KUBE_NOT_FOUND,
-	NEAP_KUBE_METHOD_NOT_ALLOWED,
-	NEAP_KUBE_NOT_ACCEPTABLE,
-	NEAP_KUBE_ALREADY_EXISTS,
-	NEAP_KUBE_CONFLICT,
-	NEAP_KUBE_EXPIRED,
-	NEAP_KUBE_TOO_LARGE,
-	NEAP_KUBE_UNSUPPORTED_MEDIA_TYPE,
-	NEAP_KUBE_INVALID,
-	NEAP_KUBE_TOO_MANY_REQUESTS,
-	NEAP_KUBE_INTERNAL_ERROR,
-	NEAP_KUBE_SERVICE_UNAVAILABLE,
-	NEAP_KUBE_TIMEOUT,
-	NEAP_KUBE_REASON_COUNT
-};
-
-int neap_kube_reason_http(enum neap_kube_reason reason);
+int neap_kube_reason_http(enum neap_client_reason reason);
 
 /* A failure on its way to the client. kind, name and causes may be missing ("details"
  * then has less). */
 struct neap_kube_failure {
-	enum neap_kube_reason reason;
+	enum neap_client_reason reason;
 	const struct neap_kube_kind *kind;
 	const char *part; /* "binding": of this subresource; NULL: of the object itself */
 	char name[254];
@@ -44,8 +27,10 @@ struct neap_kube_failure {
 };
 
 /* Fills failure and returns -1, so that a step can return the result. */
-int neap_kube_fail(struct neap_kube_failure *failure, enum neap_kube_reason reason,
+int neap_kube_fail(struct neap_kube_failure *failure, enum neap_client_reason reason,
 		   const char *fmt, ...) NEAP_PRINTF(3, 4);
+int neap_kube_fail_list(struct neap_kube_failure *failure, enum neap_client_reason reason,
+			const char *fmt, va_list args) NEAP_PRINTF(3, 0);
 /* Standard texts: 'pods "x" not found', 'pods "x" already exists', 'Operation cannot be
  * fulfilled on pods "x": ...', 'Pod "x" is invalid: FIELD: MESSAGE', several in
  * brackets. */

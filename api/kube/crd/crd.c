@@ -32,7 +32,7 @@ void *neap_crd_keep(struct neap_crd *crd, size_t count, size_t size)
 
 	if (count < (SIZE_MAX - sizeof(*piece)) / size)
 		piece = neap_alloc(sizeof(*piece) + count * size);
-	if (piece == NULL) {
+	if (!piece) {
 		crd->is_short = true;
 		return NULL;
 	}
@@ -46,7 +46,7 @@ const char *neap_crd_keep_text(struct neap_crd *crd, const char *text)
 	size_t size = strlen(text) + 1;
 	char *copy = neap_crd_keep(crd, size, 1);
 
-	if (copy == NULL)
+	if (!copy)
 		return "";
 	memcpy(copy, text, size);
 	return copy;
@@ -80,7 +80,7 @@ const json_t *neap_crd_object(struct neap_crd *crd, const json_t *in, const char
 {
 	const json_t *value = member(in, name);
 
-	if (value == NULL || json_is_object(value))
+	if (!value || json_is_object(value))
 		return value;
 	wrong_type(crd, path, name, "object");
 	return NULL;
@@ -92,7 +92,7 @@ const json_t *neap_crd_list(struct neap_crd *crd, const json_t *in, const char *
 	const json_t *value = member(in, name);
 	char field[NEAP_CRD_PATH + 64];
 
-	if (value == NULL)
+	if (!value)
 		return NULL;
 	if (!json_is_array(value)) {
 		wrong_type(crd, path, name, "array");
@@ -112,17 +112,18 @@ const char *neap_crd_text(struct neap_crd *crd, const json_t *in, const char *pa
 {
 	const json_t *value = member(in, name);
 
-	if (value != NULL && !json_is_string(value))
+	if (value && !json_is_string(value))
 		wrong_type(crd, path, name, "string");
 	return json_string_value(value);
 }
 
-bool neap_crd_bool(struct neap_crd *crd, const json_t *in, const char *path,
-		   const char *name)
+/* False when absent. */
+static bool neap_crd_bool(struct neap_crd *crd, const json_t *in, const char *path,
+			  const char *name)
 {
 	const json_t *value = member(in, name);
 
-	if (value != NULL && !json_is_boolean(value))
+	if (value && !json_is_boolean(value))
 		wrong_type(crd, path, name, "boolean");
 	return json_is_true(value);
 }
@@ -134,9 +135,9 @@ const char *neap_crd_need(struct neap_crd *crd, const json_t *in, const char *pa
 	const char *text = neap_crd_text(crd, in, path, name);
 	char field[NEAP_CRD_PATH + 64];
 
-	if (text != NULL && *text != '\0')
+	if (text && *text != '\0')
 		return text;
-	if (value == NULL || json_is_string(value)) {
+	if (!value || json_is_string(value)) {
 		path_of(path, name, field, sizeof(field));
 		neap_causes_required(crd->causes, field, detail);
 	}
@@ -212,19 +213,19 @@ static const char *warning_of(struct neap_crd *crd, const struct version *versio
 	char field[NEAP_CRD_PATH + 32], made[600];
 
 	snprintf(field, sizeof(field), "%s.deprecationWarning", path);
-	if (text != NULL && !is_deprecated)
+	if (text && !is_deprecated)
 		neap_causes_invalid(crd->causes, field, value,
 				    "can only be set for deprecated versions");
-	if (text != NULL && *text == '\0')
+	if (text && *text == '\0')
 		neap_causes_invalid(crd->causes, field, value,
 				    "must not be an empty string");
-	if (text != NULL && strlen(text) > WARNING_MAX)
+	if (text && strlen(text) > WARNING_MAX)
 		neap_causes_invalid(crd->causes, field, value,
 				    "must be <= %d characters long", WARNING_MAX);
-	if (text != NULL && !is_printable(text))
+	if (text && !is_printable(text))
 		neap_causes_invalid(crd->causes, field, value,
 				    "must only contain printable UTF-8 characters");
-	if (!is_deprecated || text != NULL)
+	if (!is_deprecated || text)
 		return is_deprecated ? neap_crd_keep_text(crd, text) : NULL;
 	snprintf(made, sizeof(made), "%s/%s %s is deprecated",
 		 crd->kind.group ? crd->kind.group : "",
@@ -242,10 +243,10 @@ static void served_names(struct neap_crd *crd, const struct version *versions,
 		neap_crd_keep(crd, count + 1, sizeof(*checks));
 	size_t served = 0, i, j;
 
-	if (names == NULL || warnings == NULL || checks == NULL)
+	if (!names || !warnings || !checks)
 		return;
 	for (i = 0; i < count; i++) {
-		if (!versions[i].is_served || versions[i].name == NULL)
+		if (!versions[i].is_served || !versions[i].name)
 			continue;
 		for (j = served++;
 		     j > 0 && version_is_before(versions[i].name, names[j - 1]); j--) {
@@ -275,7 +276,7 @@ static int read_others(struct neap_crd *crd, struct version *versions, size_t co
 		const json_t *main_sub = member(main_one, "subresources");
 
 		if (i == stored || !versions[i].is_served ||
-		    member(versions[i].json, "schema") == NULL)
+		    !member(versions[i].json, "schema"))
 			continue;
 		r = neap_crd_check_schema(crd, versions[i].json, i, main_one,
 					  &versions[i].checks, err);
@@ -296,9 +297,9 @@ static void check_conversion(struct neap_crd *crd, const json_t *spec, size_t se
 	const char *strategy =
 		neap_crd_text(crd, conversion, "spec.conversion", "strategy");
 
-	if (conversion == NULL)
+	if (!conversion)
 		return;
-	if (strategy == NULL)
+	if (!strategy)
 		neap_causes_required(crd->causes, "spec.conversion.strategy", "");
 	else if (strcmp(strategy, "Webhook") == 0 && served > 1)
 		neap_causes_forbidden(crd->causes, "spec.conversion.strategy",
@@ -331,13 +332,13 @@ static void read_versions(struct neap_crd *crd, const json_t *list,
 			*ret_stored = i;
 		}
 		version_path(i, ".name", path, sizeof(path));
-		if (version->name != NULL)
+		if (version->name)
 			neap_crd_check_label(crd, path, version->name);
-		else if (member(version->json, "name") == NULL)
+		else if (!member(version->json, "name"))
 			neap_causes_required(crd->causes, path, "");
-		for (j = 0; j < i && version->name != NULL; j++)
+		for (j = 0; j < i && version->name; j++)
 			is_unique = is_unique &&
-				    (versions[j].name == NULL ||
+				    (!versions[j].name ||
 				     strcmp(versions[j].name, version->name) != 0);
 	}
 	if (!is_unique)
@@ -361,8 +362,8 @@ static int read_all_versions(struct neap_crd *crd, const json_t *spec,
 	char path[NEAP_CRD_PATH];
 	int r;
 
-	if (list == NULL) {
-		if (member(spec, "versions") == NULL)
+	if (!list) {
+		if (!member(spec, "versions"))
 			neap_causes_required(crd->causes, "spec.versions", "");
 		return 0;
 	}
@@ -386,7 +387,7 @@ static int read_all_versions(struct neap_crd *crd, const json_t *spec,
 	if (r == 0)
 		r = neap_crd_schema(crd, versions[stored].json, stored, err);
 	version_path(stored, "", path, sizeof(path));
-	if (r == 0 && crd->kind.schema != NULL)
+	if (r == 0 && crd->kind.schema)
 		neap_crd_fields(crd, versions[stored].json, path);
 	return r;
 }
@@ -398,9 +399,8 @@ static bool check_kind(struct neap_crd *crd, const json_t *definition)
 {
 	const char *kind = neap_crd_text(crd, definition, "", "kind");
 	const char *version = neap_crd_text(crd, definition, "", "apiVersion");
-	bool is_kind = kind == NULL || strcmp(kind, "CustomResourceDefinition") == 0;
-	bool is_version =
-		version == NULL || strcmp(version, "apiextensions.k8s.io/v1") == 0;
+	bool is_kind = !kind || strcmp(kind, "CustomResourceDefinition") == 0;
+	bool is_version = !version || strcmp(version, "apiextensions.k8s.io/v1") == 0;
 
 	if (!is_kind)
 		neap_causes_invalid(crd->causes, "kind",
@@ -426,8 +426,8 @@ static int read_definition(struct neap_crd *crd, const json_t *definition,
 	if (!check_kind(crd, definition))
 		return 0;
 	spec = neap_crd_object(crd, definition, "", "spec");
-	if (spec == NULL) {
-		if (member(definition, "spec") == NULL)
+	if (!spec) {
+		if (!member(definition, "spec"))
 			neap_causes_required(crd->causes, "spec", "");
 		return 0;
 	}
@@ -447,9 +447,9 @@ void neap_kube_crd_free(struct neap_kube_kind *kind)
 	struct neap_crd *crd = (struct neap_crd *)kind;
 	struct neap_crd_piece *piece, *next;
 
-	if (crd == NULL)
+	if (!crd)
 		return;
-	for (piece = crd->pieces; piece != NULL; piece = next) {
+	for (piece = crd->pieces; piece; piece = next) {
 		next = piece->next;
 		free(piece);
 	}
@@ -466,7 +466,7 @@ int neap_kube_crd_parse(const json_t *definition, struct neap_kube_kind **ret,
 	size_t count = causes->count, told = causes->count + causes->more;
 	int r;
 
-	if (crd == NULL)
+	if (!crd)
 		return neap_error_nomem(err);
 	crd->causes = causes;
 	crd->life = (struct neap_kube_life){.refs = 1, .free = neap_kube_crd_free};

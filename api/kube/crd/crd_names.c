@@ -67,7 +67,7 @@ static void tell(struct neap_crd *crd, const char *path, const char *text,
 	json_t *value = json_string(text);
 	char length[64] = "";
 
-	if (value == NULL) {
+	if (!value) {
 		crd->is_short = true;
 		return;
 	}
@@ -108,11 +108,11 @@ static void names_list(struct neap_crd *crd, const json_t *names, const char *na
 	if (json_array_size(list) == 0)
 		return;
 	texts = neap_crd_keep(crd, json_array_size(list) + 1, sizeof(*texts));
-	for (i = 0; texts != NULL && i < json_array_size(list); i++) {
+	for (i = 0; texts && i < json_array_size(list); i++) {
 		const char *text = json_string_value(json_array_get(list, i));
 
 		snprintf(path, sizeof(path), "spec.names.%s[%zu]", name, i);
-		if (text == NULL) {
+		if (!text) {
 			neap_causes_add(crd->causes, "FieldValueTypeInvalid", path,
 					"Invalid value: must be of type string");
 			texts[i] = "";
@@ -129,7 +129,7 @@ static const char *lower(struct neap_crd *crd, const char *text)
 	char *copy = neap_crd_keep(crd, strlen(text) + 1, 1);
 	size_t i;
 
-	if (copy == NULL)
+	if (!copy)
 		return "";
 	for (i = 0; text[i] != '\0'; i++)
 		copy[i] = (char)tolower((unsigned char)text[i]);
@@ -141,7 +141,7 @@ static const char *with_list(struct neap_crd *crd, const char *kind)
 	size_t size = strlen(kind) + sizeof("List");
 	char *text = neap_crd_keep(crd, size, 1);
 
-	if (text == NULL)
+	if (!text)
 		return "";
 	snprintf(text, size, "%sList", kind);
 	return text;
@@ -154,26 +154,26 @@ static void names(struct neap_crd *crd, const json_t *spec)
 	const char *text;
 
 	text = neap_crd_need(crd, all, "spec.names", "plural", "");
-	if (text != NULL) {
+	if (text) {
 		check_label(crd, "spec.names.plural", text, false);
 		kind->plural = neap_crd_keep_text(crd, text);
 	}
 	text = neap_crd_need(crd, all, "spec.names", "kind", "");
-	if (text == NULL)
+	if (!text)
 		return;
 	check_label(crd, "spec.names.kind", text, true);
 	kind->kind = neap_crd_keep_text(crd, text);
 
 	text = neap_crd_text(crd, all, "spec.names", "singular");
-	if (text != NULL && *text != '\0')
+	if (text && *text != '\0')
 		check_label(crd, "spec.names.singular", text, false);
-	kind->singular = text != NULL && *text != '\0' ? neap_crd_keep_text(crd, text)
-						       : lower(crd, kind->kind);
+	kind->singular = text && *text != '\0' ? neap_crd_keep_text(crd, text)
+					       : lower(crd, kind->kind);
 	text = neap_crd_text(crd, all, "spec.names", "listKind");
-	if (text != NULL && *text != '\0')
+	if (text && *text != '\0')
 		check_label(crd, "spec.names.listKind", text, true);
-	kind->list_kind = text != NULL && *text != '\0' ? neap_crd_keep_text(crd, text)
-							: with_list(crd, kind->kind);
+	kind->list_kind = text && *text != '\0' ? neap_crd_keep_text(crd, text)
+						: with_list(crd, kind->kind);
 	if (strcmp(kind->kind, kind->list_kind) == 0)
 		tell(crd, "spec.names.listKind", kind->list_kind,
 		     "kind and listKind may not be the same", LABEL_MAX, NULL);
@@ -185,12 +185,12 @@ static void group(struct neap_crd *crd, const json_t *spec)
 {
 	const char *text = neap_crd_need(crd, spec, "spec", "group", "");
 
-	if (text == NULL)
+	if (!text)
 		return;
 	if (!is_domain(text) || strlen(text) > DOMAIN_MAX)
 		tell(crd, "spec.group", text, "", DOMAIN_MAX,
 		     is_domain(text) ? NULL : domain_rule);
-	else if (strchr(text, '.') == NULL)
+	else if (!strchr(text, '.'))
 		tell(crd, "spec.group", text, "should be a domain with at least one dot",
 		     DOMAIN_MAX, NULL);
 	crd->kind.group = neap_crd_keep_text(crd, text);
@@ -216,7 +216,7 @@ static void approval(struct neap_crd *crd, const json_t *meta)
 		return;
 	text = json_string_value(
 		json_object_get(json_object_get(meta, "annotations"), APPROVAL));
-	if (text == NULL || *text == '\0')
+	if (!text || *text == '\0')
 		neap_causes_required(
 			crd->causes, path,
 			"protected groups must have approval annotation \"" APPROVAL
@@ -240,7 +240,7 @@ void neap_crd_names(struct neap_crd *crd, const json_t *definition, const json_t
 	names(crd, spec);
 	group(crd, spec);
 	text = neap_crd_need(crd, spec, "spec", "scope", "");
-	if (text != NULL) {
+	if (text) {
 		crd->kind.is_namespaced = strcmp(text, "Namespaced") == 0;
 		if (!crd->kind.is_namespaced && strcmp(text, "Cluster") != 0)
 			neap_causes_unsupported(crd->causes, "spec.scope",
@@ -248,10 +248,10 @@ void neap_crd_names(struct neap_crd *crd, const json_t *definition, const json_t
 	}
 	text = neap_crd_need(crd, meta, "metadata", "name",
 			     "name or generateName is required");
-	if (crd->kind.group == NULL)
+	if (!crd->kind.group)
 		return;
 	approval(crd, meta);
-	if (text == NULL || crd->kind.plural == NULL)
+	if (!text || !crd->kind.plural)
 		return;
 	snprintf(full, sizeof(full), "%s.%s", crd->kind.plural, crd->kind.group);
 	if (strcmp(full, text) != 0)

@@ -38,9 +38,6 @@ const json_t *neap_crd_list(struct neap_crd *crd, const json_t *in, const char *
 			    const char *name, size_t max);
 const char *neap_crd_text(struct neap_crd *crd, const json_t *in, const char *path,
 			  const char *name);
-/* False when absent. */
-bool neap_crd_bool(struct neap_crd *crd, const json_t *in, const char *path,
-		   const char *name);
 /* The same for a text; absent or empty adds a cause. detail: its text. */
 const char *neap_crd_need(struct neap_crd *crd, const json_t *in, const char *path,
 			  const char *name, const char *detail);

@@ -17,6 +17,7 @@
 #include "api/kube/request/slow.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 struct follower {
 	struct follower *next, **prev;
@@ -48,20 +49,13 @@ static const char *const lists[] = {"containers", "initContainers",
 static const char *const statuses[] = {"containerStatuses", "initContainerStatuses",
 				       "ephemeralContainerStatuses"};
 
-static const char *text_at(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
-}
-
 static const json_t *find_named(const json_t *list, const char *name)
 {
 	const json_t *entry;
 	size_t i;
 
 	json_array_foreach (list, i, entry) {
-		if (strcmp(text_at(entry, "name"), name) == 0)
+		if (strcmp(neap_json_text(entry, "name"), name) == 0)
 			return entry;
 	}
 	return NULL;
@@ -75,7 +69,7 @@ static void add_names(struct neap_buf *buf, const json_t *list)
 
 	neap_buf_addc(buf, '[');
 	json_array_foreach (list, i, entry) {
-		neap_buf_addf(buf, "%s%s", i ? " " : "", text_at(entry, "name"));
+		neap_buf_addf(buf, "%s%s", i ? " " : "", neap_json_text(entry, "name"));
 	}
 	neap_buf_addc(buf, ']');
 }
@@ -96,9 +90,8 @@ static int fail_unnamed(struct call *call, const json_t *spec)
 		neap_buf_adds(&text, before[i]);
 		add_names(&text, list);
 	}
-	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "a container name must be specified for pod %s%s",
-			      call->target.name, text.data);
+	return call_bad(call, "a container name must be specified for pod %s%s",
+			call->target.name, text.data);
 }
 
 /* Borrowed from tree. */
@@ -111,18 +104,17 @@ static int choose_container(struct call *call, const json_t *tree, const char **
 	if ((!wanted || !*wanted) && json_array_size(containers) != 1)
 		return fail_unnamed(call, spec);
 	if (!wanted || !*wanted)
-		wanted = text_at(json_array_get(containers, 0), "name");
+		wanted = neap_json_text(json_array_get(containers, 0), "name");
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(lists); i++) {
 		const json_t *found = find_named(json_object_get(spec, lists[i]), wanted);
 
 		if (!found)
 			continue;
-		*ret = text_at(found, "name");
+		*ret = neap_json_text(found, "name");
 		return 0;
 	}
-	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "container %.200s is not valid for pod %s", wanted,
-			      call->target.name);
+	return call_bad(call, "container %.200s is not valid for pod %s", wanted,
+			call->target.name);
 }
 
 static const json_t *find_status(const json_t *tree, const char *container)
@@ -137,17 +129,16 @@ static const json_t *find_status(const json_t *tree, const char *container)
 static int fail_not_started(struct call *call, const json_t *tree, const char *container)
 {
 	const json_t *state = json_object_get(find_status(tree, container), "state");
-	const char *reason = text_at(json_object_get(state, "waiting"), "reason");
+	const char *reason = neap_json_text(json_object_get(state, "waiting"), "reason");
 
 	if (json_object_get(state, "running") || json_object_get(state, "terminated"))
-		return neap_kube_fail(&call->failure, NEAP_KUBE_NOT_FOUND,
-				      "what container \"%s\" in pod \"%s\" printed is "
-				      "not kept on this machine",
-				      container, call->target.name);
-	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "container \"%s\" in pod \"%s\" is waiting to start: %s",
-			      container, call->target.name,
-			      *reason ? reason : "ContainerCreating");
+		return call_refuse(call, NEAP_CLIENT_NOT_FOUND,
+				   "what container \"%s\" in pod \"%s\" printed is "
+				   "not kept on this machine",
+				   container, call->target.name);
+	return call_bad(call, "container \"%s\" in pod \"%s\" is waiting to start: %s",
+			container, call->target.name,
+			*reason ? reason : "ContainerCreating");
 }
 
 /* --- where it is --- */
@@ -167,7 +158,7 @@ static bool is_between(const json_t *status)
 {
 	const json_t *last = json_object_get(status, "lastState");
 
-	return json_object_get(json_object_get(status, "state"), "waiting") &&
+	return neap_json_at(status, "state.waiting") &&
 	       json_object_get(last, "terminated");
 }
 
@@ -189,10 +180,10 @@ static int open_attempt(struct call *call, const json_t *tree, const char *conta
 		return fd;
 	if (!is_previous)
 		return fail_not_started(call, tree, container);
-	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "previous terminated container \"%s\" in pod \"%s\" not "
-			      "found",
-			      container, call->target.name);
+	return call_bad(call,
+			"previous terminated container \"%s\" in pod \"%s\" not "
+			"found",
+			container, call->target.name);
 }
 
 /* --- giving --- */
@@ -267,12 +258,10 @@ static void take_turn(struct follower *follower)
 		turn_later(follower);
 }
 
-static void its_turn(evutil_socket_t fd, short what, void *arg)
+static void its_turn(evutil_socket_t fd NEAP_UNUSED, short what NEAP_UNUSED, void *arg)
 {
 	const struct follower *follower = arg;
 
-	(void)fd;
-	(void)what;
 	if (!follower->is_cut)
 		take_turn(arg);
 }
@@ -295,19 +284,17 @@ static bool is_past(struct follower *follower)
 	if (!tree)
 		return false; /* later */
 	follower->version = pod->version;
-	phase = text_at(json_object_get(tree, "status"), "phase");
+	phase = neap_json_text(json_object_get(tree, "status"), "phase");
 	is_so = strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0 ||
 		neap_log_attempt(follower->container_fd, false) > follower->attempt;
 	json_decref(tree);
 	return is_so;
 }
 
-static void look_again(evutil_socket_t fd, short what, void *arg)
+static void look_again(evutil_socket_t fd NEAP_UNUSED, short what NEAP_UNUSED, void *arg)
 {
 	struct kube_logs *logs = arg;
 
-	(void)fd;
-	(void)what;
 	for (struct follower *at = logs->followers; at; at = at->next) {
 		if (!at->is_idle || at->is_cut)
 			continue;
@@ -323,10 +310,10 @@ static void look_again(evutil_socket_t fd, short what, void *arg)
 static int fail_option(struct call *call, const char *field, const char *value,
 		       const char *why)
 {
-	return neap_kube_fail(&call->failure, NEAP_KUBE_INVALID,
-			      "PodLogOptions \"%s\" is invalid: %s: Invalid value: "
-			      "\"%.40s\": %s",
-			      call->target.name, field, value, why);
+	return call_refuse(call, NEAP_CLIENT_INVALID,
+			   "PodLogOptions \"%s\" is invalid: %s: Invalid value: "
+			   "\"%.40s\": %s",
+			   call->target.name, field, value, why);
 }
 
 /* -1 when missing. */
@@ -359,8 +346,7 @@ static int parse_since(struct call *call, int64_t *ret)
 	if (count > 0 && count < now / 1000000)
 		*ret = now - count * 1000000;
 	if (time && *time && neap_time_parse(time, ret, &err) < 0)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "sinceTime: %s", err.msg);
+		return call_bad(call, "sinceTime: %s", err.msg);
 	return 0;
 }
 
@@ -451,9 +437,9 @@ int call_log(struct call *call)
 	struct neap_object *pod;
 
 	if (!logs)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_NOT_FOUND,
-				      "pods/log: no pods run here, so nothing of what "
-				      "they print is kept");
+		return call_refuse(call, NEAP_CLIENT_NOT_FOUND,
+				   "pods/log: no pods run here, so nothing of what "
+				   "they print is kept");
 	pod = neap_store_find(call->kube->store, call->resource, target->ns,
 			      target->name);
 	if (!pod)
@@ -462,9 +448,9 @@ int call_log(struct call *call)
 	if (!tree)
 		return call_nomem(call);
 	if (logs->count >= NEAP_KUBE_LOGS_MAX) {
-		(void)neap_kube_fail(&call->failure, NEAP_KUBE_TOO_MANY_REQUESTS,
-				     "%d answers of pods/log are open already",
-				     NEAP_KUBE_LOGS_MAX);
+		(void)call_refuse(call, NEAP_CLIENT_TOO_MANY_REQUESTS,
+				  "%d answers of pods/log are open already",
+				  NEAP_KUBE_LOGS_MAX);
 		call->failure.retry_after_s = 1;
 		return -1;
 	}

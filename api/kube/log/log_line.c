@@ -23,7 +23,8 @@ static bool is_time(const char *text)
 	return true;
 }
 
-bool neap_log_line_parse(const char *line, size_t len, struct neap_log_line *ret)
+/* line: len bytes, without its end. The result points into it. */
+static bool neap_log_line_parse(const char *line, size_t len, struct neap_log_line *ret)
 {
 	if (len <= TAG_AT || !is_time(line) || line[NEAP_LOG_TIME] != ' ' ||
 	    (memcmp(line + STREAM_AT, "stdout ", 7) != 0 &&

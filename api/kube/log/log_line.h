@@ -21,9 +21,6 @@ struct neap_log_line {
 	bool is_part;
 };
 
-/* line: len bytes, without its end. The result points into it. */
-bool neap_log_line_parse(const char *line, size_t len, struct neap_log_line *ret);
-
 /* Filters lines on their way to a client. */
 struct neap_log_filter {
 	bool has_times;

@@ -164,59 +164,25 @@ static bool set_number(json_t *status, const char *name, int64_t value)
 	return json_object_set_new(status, name, json_integer(value)) == 0;
 }
 
-/* Sets the condition DisruptionAllowed; its time changes only when its status does. */
-static bool set_condition(struct neap_kube *kube, json_t *status, int64_t allowed,
-			  const json_t *generation)
-{
-	json_t *list = json_object_get(status, "conditions");
-	json_t *condition = neap_json_condition(status, "DisruptionAllowed");
-	const char *says = allowed > 0 ? "True" : "False", *said;
-	char now[32];
-
-	if (!json_is_array(list)) {
-		if (json_object_set_new(status, "conditions", json_array()) < 0)
-			return false;
-		list = json_object_get(status, "conditions");
-	}
-	if (condition == NULL) {
-		condition = json_pack("{s:s}", "type", "DisruptionAllowed");
-		if (json_array_append_new(list, condition) < 0)
-			return false;
-	}
-	said = json_string_value(json_object_get(condition, "status"));
-	if ((!said || strcmp(said, says) != 0) &&
-	    json_object_set_new(
-		    condition, "lastTransitionTime",
-		    json_string(neap_time_format(kube->now(), 0, now, sizeof(now)))) < 0)
-		return false;
-	return json_object_set_new(condition, "status", json_string(says)) == 0 &&
-	       json_object_set_new(condition, "reason",
-				   json_string(allowed > 0 ? "SufficientPods"
-							   : "InsufficientPods")) == 0 &&
-	       json_object_set_new(condition, "message", json_string("")) == 0 &&
-	       (!generation || json_object_set(condition, "observedGeneration",
-					       (json_t *)(uintptr_t)generation) == 0);
-}
-
 static bool set_status(struct neap_kube *kube, json_t *tree,
 		       const struct neap_budget_figures *figures)
 {
-	const json_t *generation =
-		json_object_get(json_object_get(tree, "metadata"), "generation");
-	json_t *status = json_object_get(tree, "status");
+	json_t *generation = neap_json_at(tree, "metadata.generation");
+	json_t *status = neap_json_need_take(tree, "status", json_object());
+	bool may = figures->allowed > 0;
 
-	if (!json_is_object(status)) {
-		if (json_object_set_new(tree, "status", json_object()) < 0)
-			return false;
-		status = json_object_get(tree, "status");
-	}
-	return set_number(status, "currentHealthy", figures->healthy) &&
+	return status && set_number(status, "currentHealthy", figures->healthy) &&
 	       set_number(status, "desiredHealthy", figures->need) &&
 	       set_number(status, "expectedPods", figures->expected) &&
 	       set_number(status, "disruptionsAllowed", figures->allowed) &&
-	       (!generation || json_object_set(status, "observedGeneration",
-					       (json_t *)(uintptr_t)generation) == 0) &&
-	       set_condition(kube, status, figures->allowed, generation);
+	       (!generation ||
+		json_object_set(status, "observedGeneration", generation) == 0) &&
+	       neap_kube_condition_set(tree, "DisruptionAllowed", may ? "True" : "False",
+				       may ? "SufficientPods" : "InsufficientPods", "",
+				       kube->now()) &&
+	       (!generation ||
+		json_object_set(neap_json_condition(status, "DisruptionAllowed"),
+				"observedGeneration", generation) == 0);
 }
 
 /* --- counting --- */

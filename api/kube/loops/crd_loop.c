@@ -193,10 +193,8 @@ static enum neap_task_next turn(void *arg)
 	return NEAP_TASK_WAITS;
 }
 
-static void tick_due(int fd, short what, void *arg)
+static void tick_due(int fd NEAP_UNUSED, short what NEAP_UNUSED, void *arg)
 {
-	(void)fd;
-	(void)what;
 	declared_wake(arg);
 }
 

@@ -3,6 +3,7 @@
  * One definition: from its stored form to the registry's row and the definition's status.
  * It compares with the present state rather than with events. So repeating is harmless,
  * and failures are retried. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,227 @@
 #include "api/kube/read/read.h"
 #include "api/kube/write/write.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/json/json.h"
+
+/* --- the end ---
+ *
+ * Deletes the objects of a kind that ends, as a client would, a piece per turn. Creation
+ * is refused once the definition's deletion is accepted, and earlier writes become
+ * durable before it. So there are no new objects. */
+
+static void ready(void *arg)
+{
+	struct declared_entry *entry = arg;
+
+	entry->is_ready = true;
+	declared_wake(entry->declared);
+}
+
+/* Starts deleting the objects of a deleted kind. */
+static void declared_empty_begin(struct declared_entry *entry)
+{
+	if (entry->watch || entry->is_due)
+		return;
+	entry->is_due = true;
+	entry->was_asked = false;
+	entry->place = (struct neap_store_place){0};
+	declared_wake(entry->declared);
+}
+
+static void declared_empty_end(struct declared_entry *entry)
+{
+	if (entry->watch)
+		neap_store_watch_free(entry->watch);
+	entry->watch = NULL;
+	entry->is_due = entry->is_ready = entry->was_asked = false;
+}
+
+/* The watch only tells whether anything happened. False: there is no watch. */
+static bool hear(const char *name, struct declared_entry *entry)
+{
+	struct neap_store *store = entry->declared->kube->store;
+	struct neap_store_event *event;
+	struct neap_error err;
+	int ret = entry->watch ? 1 : -1;
+
+	entry->is_ready = false;
+	while (ret > 0)
+		ret = neap_store_watch_next(entry->watch, &event, &err);
+	if (ret == 0)
+		return true;
+	if (entry->watch)
+		neap_store_watch_free(entry->watch);
+	entry->watch = NULL;
+	if (neap_store_watch_new(store, name, neap_store_version(store), ready, entry,
+				 &entry->watch, &err) < 0) {
+		entry->watch = NULL;
+		return false;
+	}
+	while ((ret = neap_store_watch_next(entry->watch, &event, &err)) > 0)
+		;
+	return ret == 0;
+}
+
+/* Objects are deleted after the list, during which no writes are allowed. */
+struct piece {
+	size_t *left;
+	struct neap_object *found[NEAP_KUBE_DECLARED_PIECE];
+	size_t count;
+};
+
+static bool look_at_object(void *arg, struct neap_object *object)
+{
+	struct piece *piece = arg;
+
+	if (!*piece->left || piece->count == NEAP_KUBE_DECLARED_PIECE)
+		return false;
+	(*piece->left)--;
+	if (!object->is_deleting)
+		piece->found[piece->count++] = neap_object_ref(object);
+	return true;
+}
+
+static void pass(const char *name, struct declared_entry *entry, size_t *left)
+{
+	struct neap_kube *kube = entry->declared->kube;
+	struct piece piece = {.left = left};
+	struct neap_error err;
+	int more;
+
+	/* Continues from where the last piece ended, but in the present version. */
+	entry->place.version = neap_store_version(kube->store);
+	more = neap_store_list(kube->store, name, NULL, &entry->place, look_at_object,
+			       &piece, &err);
+	for (size_t i = 0; i < piece.count; i++) {
+		neap_kube_remove(kube, entry->kind, piece.found[i], NULL, NULL);
+		(void)neap_object_unref(piece.found[i]);
+	}
+	entry->was_asked = entry->was_asked || piece.count;
+	entry->is_due = more > 0;
+	if (more < 0)
+		entry->was_asked = true; /* causes another pass */
+}
+
+bool declared_empty(const char *name, struct declared_entry *entry, size_t *left)
+{
+	struct neap_store *store = entry->declared->kube->store;
+
+	/* Without memory for the watch, make another pass. */
+	if (!hear(name, entry))
+		entry->was_asked = true;
+	if (neap_store_count(store, name) == 0) {
+		declared_empty_end(entry);
+		return true;
+	}
+	if (entry->is_due && *left)
+		pass(name, entry, left);
+	return false;
+}
+
+/* --- names ---
+ *
+ * Decides which of its names a definition gets: none of another kind in its group. A kind
+ * keeps the names that it is served under. */
+
+/* Whether the kind has the name; is_kind: as a kind or list kind, else as a resource
+ * name. */
+static bool has_name(const struct neap_kube_kind *kind, const char *name, bool is_kind)
+{
+	if (is_kind)
+		return strcmp(kind->kind, name) == 0 ||
+		       strcmp(kind->list_kind, name) == 0;
+	return strcmp(kind->plural, name) == 0 || strcmp(kind->singular, name) == 0 ||
+	       neap_text_is_in(name, kind->short_names);
+}
+
+static bool is_taken(const struct neap_kube_registry *registry, const char *group,
+		     const struct neap_kube_kind *own, const char *name, bool is_kind)
+{
+	for (size_t i = 0; i < neap_kube_registry_count(registry); i++) {
+		const struct neap_kube_kind *kind = neap_kube_registry_at(registry, i);
+
+		if (kind != own && strcmp(kind->group, group) == 0 &&
+		    has_name(kind, name, is_kind))
+			return true;
+	}
+	return false;
+}
+
+struct names {
+	const struct neap_kube_registry *registry;
+	const struct neap_kube_kind *own;
+	const char *group;
+	char *reason, *why;
+	size_t reason_size, why_size;
+};
+
+static bool is_refused(struct names *names, const json_t *name, bool is_kind,
+		       const char *reason)
+{
+	const char *text = json_string_value(name);
+
+	if (!text || !is_taken(names->registry, names->group, names->own, text, is_kind))
+		return false;
+	if (!names->reason[0]) {
+		(void)snprintf(names->reason, names->reason_size, "%s", reason);
+		(void)snprintf(names->why, names->why_size, "\"%.64s\" is already in use",
+			       text);
+	}
+	return true;
+}
+
+/* Returns spec.names, with names that others already use replaced by those accepted
+ * before: a new reference, NULL without memory. *ret_reason is "" without conflicts, else
+ * for the first one, such as "PluralConflict". own: the row to ignore. */
+static json_t *declared_names(const struct neap_kube_registry *registry,
+			      const json_t *tree, const struct neap_kube_kind *own,
+			      char *reason, size_t reason_size, char *why,
+			      size_t why_size)
+{
+	static const struct {
+		const char *member, *reason;
+		bool is_kind;
+	} single[] = {
+		{"plural", "PluralConflict", false},
+		{"singular", "SingularConflict", false},
+		{"shortNames", "ShortNamesConflict", false},
+		{"kind", "KindConflict", true},
+		{"listKind", "ListKindConflict", true},
+	};
+	const json_t *spec = json_object_get(tree, "spec");
+	const json_t *accepted = neap_json_at(tree, "status.acceptedNames");
+	const json_t *wants = json_object_get(spec, "names");
+	json_t *ret = json_is_object(wants) ? neap_json_deep_copy(wants) : json_object();
+	struct names names = {
+		registry, own, json_string_value(json_object_get(spec, "group")),
+		reason,   why, reason_size,
+		why_size};
+
+	*reason = *why = '\0';
+	if (!names.group)
+		names.group = "";
+	for (size_t i = 0; ret && i < NEAP_ARRAY_LEN(single); i++) {
+		const json_t *wanted = json_object_get(ret, single[i].member), *item;
+		json_t *before = json_object_get(accepted, single[i].member);
+		bool is = is_refused(&names, wanted, single[i].is_kind, single[i].reason);
+		size_t k;
+
+		json_array_foreach (wanted, k, item)
+			is = is_refused(&names, item, false, single[i].reason) || is;
+		if (!is)
+			continue;
+		if (!before)
+			(void)json_object_del(ret, single[i].member);
+		else if (json_object_set(ret, single[i].member, before) < 0) {
+			json_decref(ret);
+			return NULL;
+		}
+	}
+	return ret;
+}
+
+/* --- entries --- */
 
 static void say(const struct neap_kube_declared *declared, const char *name,
 		const char *what)
@@ -173,7 +394,7 @@ static bool make(struct neap_kube_declared *declared, struct declared_entry *ent
 
 static void drop_finalizer(json_t *tree)
 {
-	json_t *list = json_object_get(json_object_get(tree, "metadata"), "finalizers");
+	json_t *list = neap_json_at(tree, "metadata.finalizers");
 
 	for (size_t i = json_array_size(list); i-- > 0;) {
 		const char *text = json_string_value(json_array_get(list, i));
@@ -253,8 +474,8 @@ static bool look_tree(struct neap_kube_declared *declared, struct declared_entry
 		      const char *name, struct neap_object *object, const json_t *tree,
 		      size_t *left)
 {
-	int64_t generation = json_integer_value(
-		json_object_get(json_object_get(tree, "metadata"), "generation"));
+	int64_t generation =
+		json_integer_value(neap_json_at(tree, "metadata.generation"));
 	char reason[sizeof(entry->reason)], why[sizeof(entry->why)];
 	json_t *names = declared_names(declared->kube->registry, tree, entry->kind,
 				       reason, sizeof(reason), why, sizeof(why));

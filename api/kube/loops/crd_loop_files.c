@@ -192,9 +192,9 @@ static int change(struct neap_kube_declared *declared, const char *name,
 
 static const char *sum_of(const json_t *tree)
 {
-	return json_string_value(json_object_get(
-		json_object_get(json_object_get(tree, "metadata"), "annotations"),
-		NEAP_KUBE_DECLARED_ANNOTATION));
+	return json_string_value(
+		json_object_get(neap_json_at(tree, "metadata.annotations"),
+				NEAP_KUBE_DECLARED_ANNOTATION));
 }
 
 /* Takes fresh. */

@@ -64,23 +64,11 @@ bool declared_look(struct neap_kube_declared *declared, const char *name, size_t
 void declared_entry_free(struct neap_kube_declared *declared,
 			 struct declared_entry *entry);
 
-/* --- crd_loop_end.c --- */
+/* --- crd_loop_entry.c --- */
 
-/* Starts deleting the objects of a deleted kind. */
-void declared_empty_begin(struct declared_entry *entry);
 /* Continues; *left: how many objects may still be examined. Returns true when none
  * exist. */
 bool declared_empty(const char *name, struct declared_entry *entry, size_t *left);
-void declared_empty_end(struct declared_entry *entry);
-
-/* --- crd_loop_names.c --- */
-
-/* Returns spec.names, with names that others already use replaced by those accepted
- * before: a new reference, NULL without memory. *ret_reason is "" without conflicts, else
- * for the first one, such as "PluralConflict". own: the row to ignore. */
-json_t *declared_names(const struct neap_kube_registry *registry, const json_t *tree,
-		       const struct neap_kube_kind *own, char *reason, size_t reason_size,
-		       char *why, size_t why_size);
 
 /* --- crd_loop_status.c --- */
 

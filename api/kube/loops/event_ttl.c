@@ -16,6 +16,7 @@
 #include "api/task/task.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 #define RESOURCE "events"
 /* How long a deletion may take before it is requested again. */
@@ -143,14 +144,11 @@ static int64_t later(const json_t *time, int64_t other)
 static int64_t find_time(const struct neap_object *object, int64_t started)
 {
 	json_t *tree = neap_object_tree(object);
-	int64_t at = later(
-		json_object_get(json_object_get(tree, "metadata"), "creationTimestamp"),
-		0);
+	int64_t at = later(neap_json_at(tree, "metadata.creationTimestamp"), 0);
 
 	at = later(json_object_get(tree, "eventTime"), at);
 	at = later(json_object_get(tree, "lastTimestamp"), at);
-	at = later(json_object_get(json_object_get(tree, "series"), "lastObservedTime"),
-		   at);
+	at = later(neap_json_at(tree, "series.lastObservedTime"), at);
 	json_decref(tree);
 	/* Without memory it is kept for now. */
 	return tree && at < started ? at : started;
@@ -320,7 +318,7 @@ static bool ask_again(struct neap_kube_expire *expire, int64_t now, size_t *left
 {
 	struct known *first;
 
-	for (; *left && (first = TAILQ_FIRST(&expire->asked)) != NULL &&
+	for (; *left && (first = TAILQ_FIRST(&expire->asked)) &&
 	       (now < first->at || now - first->at >= PATIENCE_USEC);
 	     (*left)--)
 		if (!ask(expire, first))

@@ -49,8 +49,8 @@ struct collect_writes *neap_collect_write(struct neap_kube_collect *collect)
  * new judgement. */
 static bool is_worth_another_try(const struct neap_kube_failure *failure)
 {
-	return failure->reason == NEAP_KUBE_TOO_MANY_REQUESTS ||
-	       failure->reason == NEAP_KUBE_SERVICE_UNAVAILABLE;
+	return failure->reason == NEAP_CLIENT_TOO_MANY_REQUESTS ||
+	       failure->reason == NEAP_CLIENT_UNAVAILABLE;
 }
 
 static void try_later(struct neap_kube_collect *collect)
@@ -67,13 +67,12 @@ static void try_later(struct neap_kube_collect *collect)
 	(void)event_add(collect->retry, &after);
 }
 
-void neap_collect_told(void *arg, struct neap_object *object,
+void neap_collect_told(void *arg, struct neap_object *object NEAP_UNUSED,
 		       const struct neap_kube_failure *failure)
 {
 	struct collect_writes *writes = arg;
 	struct neap_kube_collect *collect = writes->collect;
 
-	(void)object;
 	writes->waiting--;
 	if (!collect) {
 		if (!writes->waiting)
@@ -145,22 +144,6 @@ static void see_deleting(struct source *source, const struct neap_object *object
 		neap_collect_note_orphans(collect, source, object);
 }
 
-/* In the same order; another order only costs a look. */
-static bool has_same_owners(const struct neap_object *a, const struct neap_object *b)
-{
-	const char *left = a->owners, *right = b->owners;
-
-	if (a->owner_count != b->owner_count)
-		return false;
-	for (unsigned i = 0; i < a->owner_count; i++) {
-		if (strcmp(left, right) != 0)
-			return false;
-		left += strlen(left) + 1;
-		right += strlen(right) + 1;
-	}
-	return true;
-}
-
 static void see_event(struct source *source, const struct neap_store_event *event)
 {
 	struct neap_kube_collect *collect = source->collect;
@@ -184,7 +167,7 @@ static void see_event(struct source *source, const struct neap_store_event *even
 		see_deleting(source, event->object);
 	/* An owner may be deleted already, or never have existed. */
 	if (event->object->owner_count &&
-	    (!event->before || !has_same_owners(event->object, event->before)))
+	    (!event->before || !neap_object_same_owners(event->object, event->before)))
 		neap_collect_judge(collect, source, event->object);
 }
 
@@ -343,12 +326,10 @@ static void count_on(struct neap_kube_collect *collect, size_t *left)
 /* --- a turn --- */
 
 /* It covers all that was refused. */
-static void retry(evutil_socket_t fd, short what, void *arg)
+static void retry(evutil_socket_t fd NEAP_UNUSED, short what NEAP_UNUSED, void *arg)
 {
 	struct neap_kube_collect *collect = arg;
 
-	(void)fd;
-	(void)what;
 	collect->is_refused = false;
 	collect->emptying.name[0] = '\0';
 	neap_collect_pass_all(collect);

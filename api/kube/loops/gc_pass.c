@@ -11,6 +11,7 @@
 #include "api/kube/write/write.h"
 #include "api/task/task.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 /* How many namespaces are searched for an owner that may be in the wrong one: this must
  * stay cheap. */
@@ -40,7 +41,7 @@ static struct neap_object *newest_of(struct neap_kube_collect *collect,
 
 static const json_t *finalizers_of(const json_t *tree)
 {
-	return json_object_get(json_object_get(tree, "metadata"), "finalizers");
+	return neap_json_at(tree, "metadata.finalizers");
 }
 
 static bool is_orphan_word(const json_t *value)

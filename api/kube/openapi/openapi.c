@@ -69,7 +69,7 @@ static struct definition *definition_add(struct writer *writer, const char *name
 {
 	struct definition *definition = neap_alloc(sizeof(*definition));
 
-	if (definition != NULL &&
+	if (definition &&
 	    neap_strcopy(definition->name, sizeof(definition->name), name)) {
 		definition->schema = schema;
 		definition->kind = kind;
@@ -110,20 +110,19 @@ static void kind_add(struct writer *writer, const struct neap_kube_kind *kind)
 	const char *name = kind->schema->name;
 	char made[NAME_SIZE];
 
-	if (name == NULL || neap_map_find(writer->names, name) != NULL) {
+	if (!name || neap_map_find(writer->names, name)) {
 		name_of(kind, made, sizeof(made));
 		name = made;
 	}
-	if (neap_map_find(writer->names, name) == NULL)
+	if (!neap_map_find(writer->names, name))
 		(void)definition_add(writer, name, kind->schema, kind);
-	for (size_t i = 0; kind->bodies != NULL && kind->versions[i] != NULL; i++) {
+	for (size_t i = 0; kind->bodies && kind->versions[i]; i++) {
 		const struct neap_schema *schema = kind->bodies[i];
 		struct definition *body =
-			schema != NULL
-				? definition_add(writer, schema->name, schema, kind)
-				: NULL;
+			schema ? definition_add(writer, schema->name, schema, kind)
+			       : NULL;
 
-		if (body != NULL)
+		if (body)
 			body->body = i;
 	}
 }
@@ -143,10 +142,10 @@ static void write_merge(struct neap_buf *buf, const struct neap_schema_field *fi
 		strategy = field->retains_keys ? "\"merge,retainKeys\"" : "\"merge\"";
 	else if (field->retains_keys)
 		strategy = "\"retainKeys\"";
-	if (strategy != NULL)
+	if (strategy)
 		neap_kube_openapi_extension(buf, SCHEMA_EXTENSION,
 					    "x-kubernetes-patch-strategy", strategy);
-	if (field->merge == NEAP_LIST_MAP && field->merge_key != NULL) {
+	if (field->merge == NEAP_LIST_MAP && field->merge_key) {
 		char key[128];
 
 		(void)snprintf(key, sizeof(key), "\"%s\"", field->merge_key);
@@ -158,8 +157,7 @@ static void write_merge(struct neap_buf *buf, const struct neap_schema_field *fi
 /* The value as JSON, which is valid YAML. Takes the value. */
 static char *yaml_take(struct writer *writer, json_t *value)
 {
-	char *text = value != NULL ? neap_json_dump(value, JSON_COMPACT | JSON_ENCODE_ANY)
-				   : NULL;
+	char *text = value ? neap_json_dump(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 
 	json_decref(value);
 	writer->is_short |= text == NULL;
@@ -172,7 +170,7 @@ static json_t *list_of(const char *const *names)
 	json_t *list = json_array();
 	size_t i;
 
-	for (i = 0; list != NULL && names[i] != NULL; i++) {
+	for (i = 0; list && names[i]; i++) {
 		if (json_array_append_new(list, json_string(names[i])) == 0)
 			continue;
 		json_decref(list);
@@ -190,10 +188,10 @@ static void write_list_type(struct writer *writer, const struct neap_schema *sch
 	neap_kube_openapi_extension(
 		&writer->buf, SCHEMA_EXTENSION, "x-kubernetes-list-type",
 		schema->list == NEAP_LIST_SET ? "\"set\"" : "\"map\"");
-	if (schema->list_keys == NULL)
+	if (!schema->list_keys)
 		return;
 	keys = yaml_take(writer, list_of(schema->list_keys));
-	if (keys != NULL)
+	if (keys)
 		neap_kube_openapi_extension(&writer->buf, SCHEMA_EXTENSION,
 					    "x-kubernetes-list-map-keys", keys);
 }
@@ -203,12 +201,12 @@ static void write_values(struct writer *writer, const struct neap_schema *schema
 	struct neap_buf *buf = &writer->buf;
 	size_t i;
 
-	for (i = 0; schema->values != NULL && schema->values[i] != NULL; i++) {
+	for (i = 0; schema->values && schema->values[i]; i++) {
 		neap_auto_free char *text =
 			yaml_take(writer, json_string(schema->values[i]));
 		size_t any;
 
-		if (text == NULL)
+		if (!text)
 			return;
 		any = neap_proto_begin(buf, SCHEMA_ENUM);
 		neap_proto_text(buf, ANY_YAML, text);
@@ -235,7 +233,7 @@ static void write_scalar(struct writer *writer, const struct neap_schema *schema
 	};
 	const char *format = scalars[schema->type].format;
 
-	if (schema->format < NEAP_ARRAY_LEN(formats) && formats[schema->format] != NULL)
+	if (schema->format < NEAP_ARRAY_LEN(formats) && formats[schema->format])
 		format = formats[schema->format];
 	if (*format)
 		neap_proto_text(&writer->buf, SCHEMA_FORMAT, format);
@@ -250,7 +248,7 @@ static void write_fields(struct writer *writer, const struct neap_schema *schema
 	size_t properties, i;
 
 	for (i = 0; i < schema->field_count; i++)
-		if (schema->fields[i].is_required && schema->fields[i].fallback == NULL)
+		if (schema->fields[i].is_required && !schema->fields[i].fallback)
 			neap_proto_text(buf, SCHEMA_REQUIRED, schema->fields[i].name);
 	if (schema->field_count == 0)
 		return;
@@ -283,7 +281,7 @@ static void write_by_type(struct writer *writer, const struct neap_schema *schem
 {
 	struct neap_buf *buf = &writer->buf;
 	const struct neap_schema *items =
-		schema->items != NULL ? schema->items : &neap_schema_any;
+		schema->items ? schema->items : &neap_schema_any;
 	size_t outer, inner;
 
 	switch (schema->type) {
@@ -334,21 +332,21 @@ static void write_schema(struct writer *writer, const struct neap_schema *schema
 		return;
 	}
 	/* The definition of the items has their description. */
-	if (doc == NULL && (field != NULL || schema->name == NULL))
+	if (!doc && (field || !schema->name))
 		doc = schema->doc;
-	if (schema->name != NULL) {
+	if (schema->name) {
 		char ref[NAME_SIZE + 16];
 
-		if (neap_map_find(writer->names, schema->name) == NULL)
+		if (!neap_map_find(writer->names, schema->name))
 			(void)definition_add(writer, schema->name, schema, NULL);
 		(void)snprintf(ref, sizeof(ref), "#/definitions/%s", schema->name);
 		neap_proto_text(buf, SCHEMA_REF, ref);
 	}
-	if (doc != NULL)
+	if (doc)
 		neap_proto_text(buf, SCHEMA_DESCRIPTION, doc);
-	if (schema->name == NULL)
+	if (!schema->name)
 		write_by_type(writer, schema, depth);
-	if (field != NULL)
+	if (field)
 		write_merge(buf, field);
 }
 
@@ -362,8 +360,8 @@ static void write_kind(struct neap_buf *buf, const struct definition *definition
 	size_t i;
 
 	neap_buf_init(&text, NEAP_BUF_LINE);
-	for (i = 0; kind->versions[i] != NULL; i++) {
-		bool has_own = kind->bodies != NULL && kind->bodies[i] != NULL;
+	for (i = 0; kind->versions[i]; i++) {
+		bool has_own = kind->bodies && kind->bodies[i];
 
 		if (has_own ? definition->body == i : definition->body == SIZE_MAX)
 			neap_buf_addf(&text,
@@ -388,13 +386,13 @@ static void write_definition(struct writer *writer, const struct definition *def
 
 	neap_proto_text(buf, NAMED_NAME, definition->name);
 	value = neap_proto_begin(buf, NAMED_VALUE);
-	if (definition->schema->doc != NULL && !is_open)
+	if (definition->schema->doc && !is_open)
 		neap_proto_text(buf, SCHEMA_DESCRIPTION, definition->schema->doc);
 	if (is_open)
 		write_open(buf, definition->schema);
 	else
 		write_by_type(writer, definition->schema, 0);
-	if (definition->kind != NULL)
+	if (definition->kind)
 		write_kind(buf, definition);
 	neap_proto_end(buf, value);
 	neap_proto_end(buf, named);
@@ -403,7 +401,7 @@ static void write_definition(struct writer *writer, const struct definition *def
 /* A kind with an oversized definition must not crowd out other kinds. */
 static void write_bounded(struct writer *writer, const struct definition *definition)
 {
-	bool is_custom = definition->kind != NULL && definition->kind->is_custom;
+	bool is_custom = definition->kind && definition->kind->is_custom;
 	struct neap_buf *buf = &writer->buf;
 	size_t begun = buf->len;
 	bool is_full = is_custom && begun > CUSTOM_MAX;
@@ -443,7 +441,7 @@ static void writer_done(struct writer *writer)
 {
 	size_t i;
 
-	for (i = 0; writer->names != NULL && i < neap_map_count(writer->names); i++)
+	for (i = 0; writer->names && i < neap_map_count(writer->names); i++)
 		free(neap_map_at(writer->names, i, NULL));
 	neap_map_free(writer->names);
 	neap_buf_done(&writer->buf);
@@ -459,7 +457,7 @@ int neap_kube_openapi(const struct neap_kube_kind *const *kinds, size_t count,
 	int rc = 0;
 
 	neap_buf_init(&writer.buf, NEAP_BUF_REPLY);
-	if (writer.names == NULL)
+	if (!writer.names)
 		return neap_error_nomem(err);
 	for (i = 0; i < count && !writer.is_short; i++)
 		kind_add(&writer, kinds[i]);
@@ -476,7 +474,7 @@ int neap_kube_openapi(const struct neap_kube_kind *const *kinds, size_t count,
 		rc = neap_buf_error(&writer.buf, "the OpenAPI document", err);
 	if (rc == 0) {
 		text = neap_buf_take(&writer.buf);
-		if (text == NULL)
+		if (!text)
 			rc = neap_error_nomem(err);
 	}
 	writer_done(&writer);

@@ -182,7 +182,7 @@ static void write_operation(struct neap_buf *buf, const struct method *method,
 	neap_proto_text(buf, OPERATION_PRODUCES, "application/json");
 	if (method->item == ITEM_PATCH)
 		write_patch_types(buf, place);
-	for (i = 0; method->parameters[i] != NULL; i++)
+	for (i = 0; method->parameters[i]; i++)
 		write_query(buf, method->parameters[i]);
 	write_responses(buf);
 	(void)snprintf(text, sizeof(text), "\"%s\"", method->action);
@@ -202,7 +202,7 @@ static void write_path(struct neap_buf *buf, const struct place *place)
 
 	neap_proto_text(buf, NAMED_NAME, place->path);
 	item = neap_proto_begin(buf, NAMED_VALUE);
-	for (i = 0; place->methods[i] != NULL; i++)
+	for (i = 0; place->methods[i]; i++)
 		write_operation(buf, place->methods[i], place);
 	if (place->has_name)
 		write_in_path(buf, "name", "Name of the object.");
@@ -224,7 +224,7 @@ static void write_version(struct neap_buf *buf, const struct neap_kube_kind *kin
 			      .is_custom = kind->is_custom,
 			      .of = kind->kind,
 			      .part = ""};
-	bool is_read = kind->make != NULL || kind->is_named_only;
+	bool is_read = kind->make || kind->is_named_only;
 
 	(void)snprintf(base, sizeof(base), "%s%s/%s", *kind->group ? "/apis/" : "/api",
 		       kind->group, of_version);
@@ -248,7 +248,7 @@ static void write_version(struct neap_buf *buf, const struct neap_kube_kind *kin
 		(void)snprintf(path, sizeof(path), "%s/{name}/status", list);
 		write_path(buf, &place);
 	}
-	if (kind->replicas_path != NULL) {
+	if (kind->replicas_path) {
 		struct place scale = place;
 
 		scale.part = "Scale";
@@ -273,7 +273,7 @@ void neap_kube_openapi_paths(struct neap_buf *buf,
 	size_t paths = neap_proto_begin(buf, DOCUMENT_PATHS), i, j;
 
 	for (i = 0; i < count && !neap_buf_failed(buf); i++)
-		for (j = 0; kinds[i]->versions[j] != NULL; j++)
+		for (j = 0; kinds[i]->versions[j]; j++)
 			write_version(buf, kinds[i], kinds[i]->versions[j]);
 	neap_proto_end(buf, paths);
 }

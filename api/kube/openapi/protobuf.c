@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "api/kube/base/kind.h"
-#include "api/kube/openapi/protobuf_priv.h"
+#include "api/kube/openapi/proto.h"
 #include "api/kube/rules/rules.h"
 #include "api/kube/types/bodies.h"
 #include "engine/base/mem.h"
@@ -51,7 +51,7 @@ static json_t *member_get(json_t *object, const char *name, json_t *(*make)(void
 {
 	json_t *value = json_object_get(object, name);
 
-	if (value != NULL)
+	if (value)
 		return value;
 	if (json_object_set_new_nocheck(object, name, make()) < 0)
 		return NULL;
@@ -68,7 +68,7 @@ static int set_take(json_t *object, const char *name, json_t *value,
 
 static int made(const json_t *value, struct neap_error *err)
 {
-	return value != NULL ? 0 : neap_error_nomem(err);
+	return value ? 0 : neap_error_nomem(err);
 }
 
 /* Reads the first field of a message, which is bytes: Quantity {1 string}, RawExtension
@@ -210,7 +210,7 @@ static int entry_add(const struct neap_schema *schema, struct proto_in in, json_
 		return rc;
 	name = neap_strndup(proto_left(&key) > 0 ? (const char *)key.at : "",
 			    proto_left(&key));
-	if (name == NULL) {
+	if (!name) {
 		json_decref(value);
 		return neap_error_nomem(run->err);
 	}
@@ -270,14 +270,14 @@ static int member_add(const struct neap_schema *schema, const char *name, bool h
 
 	if (schema->type == NEAP_SCHEMA_LIST) {
 		value = member_get(object, name, json_array);
-		return value == NULL ? neap_error_nomem(run->err)
-				     : items_add(schema->items, field, value, run);
+		return !value ? neap_error_nomem(run->err)
+			      : items_add(schema->items, field, value, run);
 	}
 	if (schema->type == NEAP_SCHEMA_MAP || schema->type == NEAP_SCHEMA_OBJECT) {
 		if (field->wire != PROTO_BYTES)
 			return neap_proto_other_type(run->err);
 		value = member_get(object, name, json_object);
-		if (value == NULL)
+		if (!value)
 			return neap_error_nomem(run->err);
 		return schema->type == NEAP_SCHEMA_MAP
 			       ? entry_add(schema->items, field->bytes, value, run)
@@ -288,7 +288,7 @@ static int member_add(const struct neap_schema *schema, const char *name, bool h
 	rc = value_read(schema, field, &value, run);
 	if (rc < 0)
 		return rc;
-	if (value != NULL && (has_zero || !is_zero(value)))
+	if (value && (has_zero || !is_zero(value)))
 		return set_take(object, name, value, run->err);
 	json_decref(value);
 	(void)json_object_del(object, name); /* the last one counts */
@@ -312,7 +312,7 @@ static int field_decode(const struct neap_schema *schema, const char *name,
 			       : neap_proto_other_type(run->err);
 	name += has_zero;
 	member = neap_schema_field_find(schema, name);
-	if (member == NULL)
+	if (!member)
 		return 0;
 	rc = member_add(member->schema, name, has_zero, field, object, run);
 	if (rc == -NEAP_EINVAL)
@@ -391,13 +391,13 @@ static bool is_of_group(const struct proto_in *api_version, const char *group)
 	if (len > 0 && (all <= len || memcmp(api_version->at, group, len) != 0 ||
 			api_version->at[len++] != '/'))
 		return false;
-	return all > len && memchr(api_version->at + len, '/', all - len) == NULL;
+	return all > len && !memchr(api_version->at + len, '/', all - len);
 }
 
 static bool is_of(const struct unknown *unknown, const char *group, const char *kind)
 {
 	return is_text(&unknown->kind, kind, strlen(kind)) &&
-	       (group == NULL || is_of_group(&unknown->api_version, group));
+	       (!group || is_of_group(&unknown->api_version, group));
 }
 
 /* NULL: no such kind. */
@@ -463,7 +463,7 @@ static int object_decode(const struct neap_schema *schema,
 	struct decoding run = {.err = err};
 	int rc;
 
-	if (object == NULL)
+	if (!object)
 		return neap_error_nomem(err);
 	rc = set_take(object, "kind", neap_proto_text_json(&unknown->kind), err);
 	if (rc == 0)
@@ -486,7 +486,7 @@ int neap_protobuf_decode(const void *body, size_t len, json_t **ret,
 	struct neap_error unheard = {0};
 	int rc;
 
-	if (err == NULL)
+	if (!err)
 		err = &unheard;
 	if (len < sizeof(magic) || memcmp(body, magic, sizeof(magic)) != 0)
 		return neap_error_set(err, NEAP_EINVAL,
@@ -502,8 +502,8 @@ int neap_protobuf_decode(const void *body, size_t len, json_t **ret,
 	if (rc < 0)
 		return rc;
 	schema = schema_find(&unknown);
-	numbers = schema != NULL ? neap_proto_numbers_find(schema->name) : NULL;
-	if (numbers == NULL)
+	numbers = schema ? neap_proto_numbers_find(schema->name) : NULL;
+	if (!numbers)
 		return unsupported(&unknown, err);
 	if (proto_left(&unknown.encoding) > 0)
 		return neap_error_set(err, NEAP_EUNSUPPORTED,

@@ -65,7 +65,7 @@ static bool is_pointer(const json_t *pointer)
 
 	if (len == 0)
 		return true;
-	if (text[0] != '/' || memchr(text, '\0', len) != NULL)
+	if (text[0] != '/' || memchr(text, '\0', len))
 		return false;
 	for (size_t i = 0; i < len; i++)
 		if (text[i] == '~' && text[i + 1] != '0' && text[i + 1] != '1')
@@ -127,14 +127,14 @@ static int place_find(struct doc *doc, const json_t *pointer, struct place *plac
 	json_t *here = doc->root;
 
 	*place = (struct place){.token = neap_alloc(strlen(at) + 1)};
-	if (place->token == NULL)
+	if (!place->token)
 		return neap_error_nomem(doc->run->err);
 	while (*at != '\0') {
 		if (place->count > 0)
 			here = child_get(here, place->token);
 		place->count++;
 		place->parent = NULL;
-		if (here == NULL || neap_patch_is_scalar(here))
+		if (!here || neap_patch_is_scalar(here))
 			return 0;
 		at = token_read(at + 1, place);
 		place->parent = here;
@@ -153,7 +153,7 @@ static json_t *place_get(const struct doc *doc, const struct place *place)
 {
 	if (place->count == 0)
 		return doc->root;
-	return place->parent != NULL ? child_get(place->parent, place->token) : NULL;
+	return place->parent ? child_get(place->parent, place->token) : NULL;
 }
 
 /* Spends steps for moving the items after index: many operations on a long list could add
@@ -258,7 +258,7 @@ static int op_add(struct doc *doc)
 
 	if (rc < 0)
 		return rc;
-	if (place.count > 0 && place.parent == NULL)
+	if (place.count > 0 && !place.parent)
 		return refuse(doc, "", NEAP_ECONFLICT,
 			      "add operation does not apply: doc is missing path: "
 			      "\"%s\": missing value",
@@ -277,12 +277,12 @@ static int op_remove(struct doc *doc)
 
 	if (rc < 0)
 		return rc;
-	if (place.parent == NULL)
+	if (!place.parent)
 		return refuse(doc, "", NEAP_ECONFLICT,
 			      "remove operation does not apply: doc is missing path: "
 			      "\"%s\": missing value",
 			      doc->shown);
-	if (place_get(doc, &place) != NULL)
+	if (place_get(doc, &place))
 		return place_remove(doc, &place);
 	if (json_is_array(place.parent))
 		return index_refuse(doc, "remove", doc->shown, place.token);
@@ -301,11 +301,11 @@ static int op_replace(struct doc *doc)
 
 	if (rc < 0)
 		return rc;
-	if (place_get(doc, &place) == NULL)
+	if (!place_get(doc, &place))
 		return refuse(doc, "", NEAP_ECONFLICT,
 			      "replace operation does not apply: doc is missing %s: %s: "
 			      "missing value",
-			      place.parent != NULL ? "key" : "path", doc->shown);
+			      place.parent ? "key" : "path", doc->shown);
 	rc = value_copy(doc, &place, &value);
 	if (rc < 0)
 		return rc;
@@ -357,7 +357,7 @@ static int op_move(struct doc *doc)
 	if (rc < 0)
 		return rc;
 	value = place_get(doc, &from);
-	if (value == NULL)
+	if (!value)
 		return from_missing(doc, "move");
 	if (json_equal(doc->from, doc->path))
 		return 0;
@@ -368,7 +368,7 @@ static int op_move(struct doc *doc)
 	rc = place_remove(doc, &from);
 	if (rc == 0)
 		rc = place_find(doc, doc->path, &to);
-	if (rc == 0 && to.count > 0 && to.parent == NULL)
+	if (rc == 0 && to.count > 0 && !to.parent)
 		rc = destination_missing(doc, "move");
 	if (rc < 0) {
 		json_decref(value);
@@ -388,12 +388,12 @@ static int op_copy(struct doc *doc)
 	if (rc < 0)
 		return rc;
 	value = place_get(doc, &from);
-	if (value == NULL)
+	if (!value)
 		return from_missing(doc, "copy");
 	rc = place_find(doc, doc->path, &to);
 	if (rc < 0)
 		return rc;
-	if (to.count > 0 && to.parent == NULL)
+	if (to.count > 0 && !to.parent)
 		return destination_missing(doc, "copy");
 	if (!neap_patch_measure(value, &size) ||
 	    size.height + to.count > NEAP_PATCH_DEPTH_MAX)
@@ -419,15 +419,15 @@ static int op_test(struct doc *doc)
 
 	if (rc < 0)
 		return rc;
-	if (place.count > 0 && place.parent == NULL)
+	if (place.count > 0 && !place.parent)
 		return refuse(doc, "", NEAP_ECONFLICT,
 			      "test operation does not apply: is missing path: %s: "
 			      "missing value",
 			      doc->shown);
 	value = place_get(doc, &place);
-	if (value == NULL && json_is_array(place.parent))
+	if (!value && json_is_array(place.parent))
 		return index_refuse(doc, "test", doc->shown, place.token);
-	if (value == NULL || !neap_patch_is_equal(value, doc->value))
+	if (!value || !neap_patch_is_equal(value, doc->value))
 		return refuse(doc, "", NEAP_ECONFLICT,
 			      "testing value %s failed: test failed", doc->shown);
 	return 0;
@@ -465,7 +465,7 @@ static const struct op *op_find(const json_t *row)
 {
 	const char *name = json_string_value(json_object_get(row, "op"));
 
-	for (size_t i = 0; name != NULL && i < NEAP_ARRAY_LEN(ops); i++)
+	for (size_t i = 0; name && i < NEAP_ARRAY_LEN(ops); i++)
 		if (strcmp(ops[i].name, name) == 0)
 			return &ops[i];
 	return NULL;
@@ -474,7 +474,7 @@ static const struct op *op_find(const json_t *row)
 static int pointer_check(struct doc *doc, const struct op *op, const char *member,
 			 const json_t *pointer, char *shown)
 {
-	if (pointer == NULL)
+	if (!pointer)
 		return refuse(doc, member, NEAP_ECONFLICT,
 			      "%s operation failed to decode %s: operation missing %s "
 			      "field: missing value",
@@ -517,7 +517,7 @@ static int op_read(struct doc *doc, const json_t *row, const struct op **ret)
 			      "jsonpatch.Operation",
 			      json_kind(row));
 	*ret = op_find(row);
-	if (*ret == NULL) {
+	if (!*ret) {
 		name = json_object_get(row, "op");
 		if (json_is_string(name))
 			(void)neap_strcopy(shown, sizeof(shown), json_string_value(name));
@@ -531,7 +531,7 @@ static int op_read(struct doc *doc, const json_t *row, const struct op **ret)
 		rc = pointer_check(doc, *ret, "from", doc->from, doc->shown_from);
 	if (rc < 0)
 		return rc;
-	if ((*ret)->has_value && doc->value == NULL)
+	if ((*ret)->has_value && !doc->value)
 		return refuse(doc, "value", NEAP_ECONFLICT,
 			      "%s operation missing value field: missing value",
 			      (*ret)->name);

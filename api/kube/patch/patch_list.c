@@ -50,7 +50,7 @@ static int key_get(const struct lists *lists, const json_t *item, enum neap_code
 	if (json_is_array(item))
 		return neap_error_set(lists->run->err, code,
 				      "lists of lists are not supported");
-	if (lists->merge_key == NULL) {
+	if (!lists->merge_key) {
 		if (json_is_object(item) || json_is_null(item))
 			return neap_error_set(lists->run->err, code,
 					      "expected a string, but received a %s",
@@ -64,7 +64,7 @@ static int key_get(const struct lists *lists, const json_t *item, enum neap_code
 				      "a %s",
 				      neap_patch_type_name(item));
 	key = json_object_get(item, lists->merge_key);
-	if (key == NULL || json_is_null(key)) {
+	if (!key || json_is_null(key)) {
 		neap_patch_print(item, shown, sizeof(shown));
 		return neap_error_set(lists->run->err, code,
 				      "map: %s does not contain declared merge key: %s",
@@ -114,7 +114,7 @@ static int change_read(struct lists *lists, size_t i, const json_t *item)
 		return 0;
 	}
 	if (directive == NEAP_DIRECTIVE_MERGE &&
-	    (lists->merge_key == NULL || json_object_get(item, lists->merge_key) == NULL))
+	    (!lists->merge_key || !json_object_get(item, lists->merge_key)))
 		return neap_error_set(lists->run->err, NEAP_EINVAL,
 				      "merging lists cannot yet be specified in the "
 				      "patch");
@@ -158,8 +158,8 @@ static int order_check(const struct lists *lists)
 	if (order->count == 0)
 		return 0;
 	for (size_t i = 0; i < change->count; i++) {
-		if (change->keys[i] == NULL ||
-		    json_object_get(json_array_get(lists->change, i), "$patch") != NULL)
+		if (!change->keys[i] ||
+		    json_object_get(json_array_get(lists->change, i), "$patch"))
 			continue;
 		while (at < order->count &&
 		       neap_patch_scalar_compare(order->keys[at], change->keys[i]) != 0)
@@ -189,8 +189,7 @@ static void old_fill(struct lists *lists)
 		if (neap_patch_keys_find(&lists->gone_keys, slot->key) !=
 		    NEAP_PATCH_NOWHERE)
 			continue;
-		if (lists->merge_key == NULL && lists->change != NULL &&
-		    slot->before != i)
+		if (!lists->merge_key && lists->change && slot->before != i)
 			continue;
 		slot->item = json_array_get(lists->old, i);
 	}
@@ -201,7 +200,7 @@ static struct slot *slot_of(const struct lists *lists, const json_t *key)
 {
 	size_t at = neap_patch_keys_find(&lists->old_keys, key);
 
-	if (at != NEAP_PATCH_NOWHERE && lists->slots[at].item != NULL)
+	if (at != NEAP_PATCH_NOWHERE && lists->slots[at].item)
 		return &lists->slots[at];
 	at = neap_patch_keys_find(&lists->change_keys, key);
 	return &lists->slots[lists->old_count + at];
@@ -215,15 +214,15 @@ static int change_merge(struct lists *lists, size_t i)
 	json_t *made = NULL;
 	int rc;
 
-	if (slot->item == NULL) {
+	if (!slot->item) {
 		slot->key = key;
 		slot->item = item;
 		slot->before = NEAP_PATCH_NOWHERE;
 		return neap_patch_adopt(lists->run, item, &slot->made);
 	}
-	if (lists->merge_key == NULL)
+	if (!lists->merge_key)
 		return 0;
-	old = slot->made != NULL ? slot->made : slot->item;
+	old = slot->made ? slot->made : slot->item;
 	rc = neap_patch_merge_map(lists->run, lists->items, old, item, &made);
 	if (rc < 0)
 		return rc;
@@ -238,7 +237,7 @@ static int slots_fill(struct lists *lists)
 	for (size_t i = 0; i < lists->change_count; i++) {
 		int rc = 0;
 
-		if (lists->change_keys.keys[i] != NULL)
+		if (lists->change_keys.keys[i])
 			rc = change_merge(lists, i);
 		if (rc < 0)
 			return neap_patch_at_index(lists->run, rc, i);
@@ -272,7 +271,7 @@ static int slot_append(const struct lists *lists, struct slot *slot, json_t *res
 	json_t *made = neap_steal(slot->made);
 	int rc = 0;
 
-	if (made == NULL)
+	if (!made)
 		rc = neap_patch_copy(lists->run, slot->item, &made);
 	if (rc < 0)
 		return rc;
@@ -290,7 +289,7 @@ static int slots_append(struct lists *lists, json_t *result)
 	for (size_t i = 0; i < lists->old_count + lists->change_count; i++) {
 		struct slot *slot = &lists->slots[i];
 
-		if (slot->item == NULL)
+		if (!slot->item)
 			continue;
 		slot->rank = neap_patch_keys_find(ranks, slot->key);
 		named += slot->rank != NEAP_PATCH_NOWHERE;
@@ -303,10 +302,9 @@ static int slots_append(struct lists *lists, json_t *result)
 	while (named < end || others < count) {
 		struct slot *left = others < count ? lists->sorted[others] : NULL;
 		struct slot *right = named < end ? lists->sorted[named] : NULL;
-		bool is_left = right == NULL ||
-			       (left != NULL && left->before != NEAP_PATCH_NOWHERE &&
-				right->before != NEAP_PATCH_NOWHERE &&
-				left->before < right->before);
+		bool is_left = !right || (left && left->before != NEAP_PATCH_NOWHERE &&
+					  right->before != NEAP_PATCH_NOWHERE &&
+					  left->before < right->before);
 		int rc = slot_append(lists, is_left ? left : right, result);
 
 		if (rc < 0)
@@ -359,7 +357,7 @@ static int lists_merge(struct lists *lists, json_t **ret)
 	lists->slots = neap_alloc_array(count, sizeof(*lists->slots));
 	lists->sorted = neap_alloc_array(count, sizeof(*lists->sorted));
 	result = json_array();
-	if (lists->slots == NULL || lists->sorted == NULL || result == NULL)
+	if (!lists->slots || !lists->sorted || !result)
 		return neap_error_nomem(lists->run->err);
 	rc = slots_fill(lists);
 	if (rc == 0)
@@ -373,7 +371,7 @@ int neap_patch_merge_list(struct neap_patch_run *run,
 			  const struct neap_schema_field *field, const json_t *old,
 			  const json_t *change, const json_t *order, json_t **ret)
 {
-	enum neap_schema_list merge = field != NULL ? field->merge : NEAP_LIST_ATOMIC;
+	enum neap_schema_list merge = field ? field->merge : NEAP_LIST_ATOMIC;
 	struct lists lists = {.run = run,
 			      .old = old,
 			      .change = change,
@@ -384,13 +382,12 @@ int neap_patch_merge_list(struct neap_patch_run *run,
 
 	if (merge == NEAP_LIST_MAP) {
 		lists.merge_key = field->merge_key;
-		lists.items = field->schema != NULL ? field->schema->items : NULL;
+		lists.items = field->schema ? field->schema->items : NULL;
 	}
 	/* The order of a replaced list has no effect. */
-	if (merge == NEAP_LIST_ATOMIC ||
-	    (merge == NEAP_LIST_MAP && lists.merge_key == NULL))
-		return change != NULL ? neap_patch_adopt(run, change, ret)
-				      : neap_patch_copy(run, old, ret);
+	if (merge == NEAP_LIST_ATOMIC || (merge == NEAP_LIST_MAP && !lists.merge_key))
+		return change ? neap_patch_adopt(run, change, ret)
+			      : neap_patch_copy(run, old, ret);
 	rc = lists_merge(&lists, ret);
 	lists_done(&lists);
 	return rc;
@@ -408,7 +405,7 @@ int neap_patch_list_subtract(struct neap_patch_run *run, json_t **list,
 		rc = neap_patch_keys_init(run, &keys, json_array_size(gone));
 	if (rc == 0)
 		rest = json_array();
-	if (rc == 0 && rest == NULL)
+	if (rc == 0 && !rest)
 		rc = neap_error_nomem(run->err);
 	for (i = 0; rc == 0 && i < keys.count; i++) {
 		keys.keys[i] = json_array_get(gone, i);

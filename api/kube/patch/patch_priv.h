@@ -77,7 +77,7 @@ int neap_patch_merge_list(struct neap_patch_run *run,
 int neap_patch_list_subtract(struct neap_patch_run *run, json_t **list,
 			     const json_t *gone);
 
-/* --- patch_keys.c --- */
+/* --- patch.c --- */
 
 /* Scalar lookup keys. */
 struct neap_patch_keys {

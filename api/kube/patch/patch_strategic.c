@@ -63,7 +63,7 @@ int neap_patch_directive_get(struct neap_patch_run *run, const json_t *map,
 	char shown[PRINTED], shown_map[PRINTED];
 
 	*ret = NEAP_DIRECTIVE_NONE;
-	if (value == NULL)
+	if (!value)
 		return 0;
 	for (size_t i = NEAP_DIRECTIVE_REPLACE; i < NEAP_ARRAY_LEN(names); i++)
 		if (json_is_string(value) &&
@@ -86,7 +86,7 @@ static int adopt_map(struct neap_patch_run *run, const json_t *map, json_t **ret
 	const char *name;
 	json_t *value;
 
-	if (result == NULL)
+	if (!result)
 		return neap_error_nomem(run->err);
 	json_object_foreach ((json_t *)map, name, value) {
 		json_t *made = NULL;
@@ -96,7 +96,7 @@ static int adopt_map(struct neap_patch_run *run, const json_t *map, json_t **ret
 			rc = neap_patch_adopt(run, value, &made);
 		if (rc < 0)
 			return neap_patch_at(run, rc, name);
-		if (made != NULL && json_object_set_new_nocheck(result, name, made) < 0)
+		if (made && json_object_set_new_nocheck(result, name, made) < 0)
 			return neap_error_nomem(run->err);
 	}
 	*ret = neap_steal(result);
@@ -123,7 +123,7 @@ static int adopt_list(struct neap_patch_run *run, const json_t *list, json_t **r
 	json_t *item;
 	size_t i;
 
-	if (result == NULL)
+	if (!result)
 		return neap_error_nomem(run->err);
 	json_array_foreach (list, i, item) {
 		json_t *made = NULL;
@@ -131,7 +131,7 @@ static int adopt_list(struct neap_patch_run *run, const json_t *list, json_t **r
 
 		if (rc < 0)
 			return neap_patch_at_index(run, rc, i);
-		if (made != NULL && json_array_append_new(result, made) < 0)
+		if (made && json_array_append_new(result, made) < 0)
 			return neap_error_nomem(run->err);
 	}
 	*ret = neap_steal(result);
@@ -174,7 +174,7 @@ static int kept_read(struct maps *maps)
 	size_t i;
 	int rc;
 
-	if (list == NULL)
+	if (!list)
 		return 0;
 	if (!json_is_array(list))
 		return retain_refuse(maps->run);
@@ -233,7 +233,7 @@ static int list_find(const struct maps *maps, const char *prefix, const char *na
 {
 	neap_auto_free char *full = neap_asprintf("%s/%s", prefix, name);
 
-	if (full == NULL)
+	if (!full)
 		return neap_error_nomem(maps->run->err);
 	*ret = json_object_get(maps->patch, full);
 	return 0;
@@ -269,25 +269,24 @@ static int list_wanted(struct neap_patch_run *run, enum neap_code code,
 static int member_merge(const struct maps *maps, const struct neap_schema_field *field,
 			const json_t *old, const struct change *change, json_t **ret)
 {
-	const struct neap_schema *schema = field != NULL ? field->schema : NULL;
+	const struct neap_schema *schema = field ? field->schema : NULL;
 	const json_t *value = change->value;
 
-	if (change->order != NULL && value != NULL && !json_is_array(value))
+	if (change->order && value && !json_is_array(value))
 		return list_wanted(maps->run, NEAP_EINVAL, value);
-	if (change->order != NULL && old != NULL && !json_is_array(old))
+	if (change->order && old && !json_is_array(old))
 		return list_wanted(maps->run, NEAP_ECONFLICT, old);
-	if (value == NULL && old == NULL)
+	if (!value && !old)
 		return 0;
-	if (change->order != NULL || (json_is_array(old) && json_is_array(value)))
+	if (change->order || (json_is_array(old) && json_is_array(value)))
 		return neap_patch_merge_list(maps->run, field, old, value, change->order,
 					     ret);
-	if (value == NULL)
+	if (!value)
 		return neap_patch_copy(maps->run, old, ret);
 	if (json_is_null(value))
 		return 0;
 	if (json_is_object(old) && json_is_object(value)) {
-		if (field == NULL && maps->schema != NULL &&
-		    maps->schema->type == NEAP_SCHEMA_MAP)
+		if (!field && maps->schema && maps->schema->type == NEAP_SCHEMA_MAP)
 			schema = maps->schema->items;
 		return neap_patch_merge_map(maps->run, schema, old, value, ret);
 	}
@@ -305,16 +304,16 @@ static int member_add(const struct maps *maps, const char *name, const json_t *o
 
 	if (rc < 0)
 		return rc;
-	if (maps->schema != NULL && maps->schema->type == NEAP_SCHEMA_OBJECT)
+	if (maps->schema && maps->schema->type == NEAP_SCHEMA_OBJECT)
 		field = neap_schema_field_find(maps->schema, name);
 	rc = member_merge(maps, field, old, &change, &made);
-	if (rc == 0 && change.gone != NULL && json_is_array(made))
+	if (rc == 0 && change.gone && json_is_array(made))
 		rc = neap_patch_list_subtract(maps->run, &made, change.gone);
 	if (rc < 0) {
 		json_decref(made);
 		return neap_patch_at(maps->run, rc, name);
 	}
-	if (made != NULL && json_object_set_new_nocheck(result, name, made) < 0)
+	if (made && json_object_set_new_nocheck(result, name, made) < 0)
 		return neap_error_nomem(maps->run->err);
 	return 0;
 }
@@ -337,7 +336,7 @@ static int members_add(struct maps *maps, json_t *result)
 			return rc;
 	}
 	json_object_foreach ((json_t *)maps->patch, name, value) {
-		if (is_directive(name) || json_object_get(maps->object, name) != NULL)
+		if (is_directive(name) || json_object_get(maps->object, name))
 			continue;
 		rc = member_add(maps, name, NULL, result);
 		if (rc < 0)
@@ -361,7 +360,7 @@ int neap_patch_merge_map(struct neap_patch_run *run, const struct neap_schema *s
 	if (directive == NEAP_DIRECTIVE_REPLACE)
 		return adopt_map(run, patch, ret);
 	result = json_object();
-	if (result == NULL)
+	if (!result)
 		return neap_error_nomem(run->err);
 	if (directive != NEAP_DIRECTIVE_DELETE)
 		rc = members_add(&maps, result);

@@ -93,7 +93,7 @@ int neap_patch_copy(struct neap_patch_run *run, const json_t *value, json_t **re
 		copy = json_array();
 	else
 		copy = copy_scalar(value);
-	if (copy == NULL)
+	if (!copy)
 		return neap_error_nomem(run->err);
 	json_array_foreach (value, i, child) {
 		rc = neap_patch_copy(run, child, &made);
@@ -212,7 +212,7 @@ bool neap_patch_is_equal(const json_t *a, const json_t *b)
 	json_object_foreach ((json_t *)a, name, child) {
 		const json_t *other = json_object_get(b, name);
 
-		if (other == NULL || !neap_patch_is_equal(child, other))
+		if (!other || !neap_patch_is_equal(child, other))
 			return false;
 	}
 	return true;
@@ -242,9 +242,9 @@ static const char *name_after(const json_t *map, const char *name)
 
 	json_object_foreach ((json_t *)map, other, value) {
 		(void)value;
-		if (name != NULL && strcmp(other, name) <= 0)
+		if (name && strcmp(other, name) <= 0)
 			continue;
-		if (next == NULL || strcmp(other, next) < 0)
+		if (!next || strcmp(other, next) < 0)
 			next = other;
 	}
 	return next;
@@ -265,7 +265,7 @@ static bool print_map(struct text *text, const json_t *map)
 
 	if (!put(text, "map["))
 		return false;
-	for (name = is_sorted ? name_after(map, NULL) : NULL; name != NULL;
+	for (name = is_sorted ? name_after(map, NULL) : NULL; name;
 	     name = name_after(map, name)) {
 		if ((!is_first && !put(text, " ")) ||
 		    !print_member(text, name, json_object_get(map, name)))

@@ -15,9 +15,9 @@ typedef json_t *neap_kube_cells_fn(const struct neap_kube_kind *kind,
 				   const json_t *object, int64_t now);
 neap_kube_cells_fn neap_kube_cells_pod, neap_kube_cells_event;
 
-/* Type of struct neap_kube_column.put: adds one cell to the row. */
-typedef void neap_kube_put_fn(struct neap_kube_row *row,
-			      const struct neap_kube_column *column);
+/* Type of struct neap_kube_column.put: adds the cell of row->column to the row, or writes
+ * it to row->buf. */
+typedef void neap_kube_put_fn(struct neap_kube_row *row);
 
 /* name, age: of the object. The others show the value at from: a text (other when
  * missing), a number (other, or 0), a number as text, a boolean, the number of elements,

@@ -24,7 +24,7 @@ static void take_steps(struct walk *w, int first, const json_t *from,
 
 const json_t *neap_kube_values_get(const struct neap_kube_values *values, size_t i)
 {
-	return values->list != NULL ? values->list[i] : values->few[i];
+	return values->list ? values->list[i] : values->few[i];
 }
 
 void neap_kube_values_done(struct neap_kube_values *values)
@@ -42,9 +42,9 @@ static bool has_room(struct neap_kube_values *values)
 	if (values->count < NEAP_ARRAY_LEN(values->few) || values->count < values->size)
 		return true;
 	list = neap_realloc_array(values->list, size, sizeof(const json_t *));
-	if (list == NULL)
+	if (!list)
 		return false;
-	if (values->list == NULL)
+	if (!values->list)
 		memcpy(list, values->few, sizeof(values->few));
 	values->list = list;
 	values->size = size;
@@ -61,13 +61,13 @@ static bool looks(struct walk *w)
 /* NULL is ignored. */
 static void add(struct walk *w, struct neap_kube_values *to, const json_t *value)
 {
-	if (!looks(w) || value == NULL)
+	if (!looks(w) || !value)
 		return;
 	if (!has_room(to)) {
 		w->rc = -NEAP_ENOMEM;
 		return;
 	}
-	if (to->list != NULL)
+	if (to->list)
 		to->list[to->count++] = value;
 	else
 		to->few[to->count++] = value;
@@ -313,7 +313,7 @@ int neap_kube_path_walk(const struct neap_kube_path *path, const json_t *object,
 
 		if (json_is_null(value))
 			continue;
-		if (ret->list != NULL)
+		if (ret->list)
 			ret->list[count++] = value;
 		else
 			ret->few[count++] = value;
@@ -339,7 +339,7 @@ static void add_real(double real, struct neap_buf *buf)
 	}
 	(void)snprintf(text, sizeof(text), "%.*e", digits - 1, real);
 	mark = strchr(text, 'e');
-	exponent = mark != NULL ? (int)strtol(mark + 1, NULL, 10) : 0;
+	exponent = mark ? (int)strtol(mark + 1, NULL, 10) : 0;
 	if (exponent < -4 || exponent >= 21)
 		neap_buf_adds(buf, text);
 	else
@@ -374,7 +374,7 @@ static bool add_value(const json_t *value, struct neap_buf *buf)
 	case JSON_ARRAY:
 		text = neap_json_dump(value, JSON_COMPACT | JSON_SORT_KEYS |
 						     JSON_REAL_PRECISION(15));
-		if (text == NULL)
+		if (!text)
 			return false;
 		neap_buf_adds(buf, text);
 		free(text);
@@ -398,7 +398,7 @@ int neap_kube_values_text(const struct neap_kube_values *values, json_t **ret)
 	if (neap_buf_failed(&buf))
 		return buf.is_over ? -NEAP_ETOOLARGE : -NEAP_ENOMEM;
 	text = json_string(buf.data);
-	if (text == NULL)
+	if (!text)
 		return -NEAP_ENOMEM;
 	*ret = text;
 	return 0;

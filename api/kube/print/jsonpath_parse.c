@@ -23,7 +23,7 @@ static bool parse_steps(struct parser *p, int *link);
 
 static bool wrong(struct parser *p, const char *why)
 {
-	if (p->why == NULL)
+	if (!p->why)
 		p->why = why;
 	return false;
 }
@@ -115,7 +115,7 @@ static bool add_name(struct parser *p, int **link, bool is_quoted)
 {
 	struct neap_kube_step *step = add_step(p, NEAP_KUBE_STEP_NAME, link);
 
-	return step != NULL &&
+	return step &&
 	       (is_quoted ? parse_quoted(p, &step->name) : parse_name(p, &step->name));
 }
 
@@ -155,7 +155,7 @@ static bool add_slice(struct parser *p, int **link)
 	struct neap_kube_step *step = add_step(p, NEAP_KUBE_STEP_SLICE, link);
 	bool has_stride;
 
-	if (step == NULL || !parse_bound(p, &step->has_from, &step->from))
+	if (!step || !parse_bound(p, &step->has_from, &step->from))
 		return false;
 	if (!take(p, ':')) {
 		/* A single element. The last one (-1) has no end but the list's. */
@@ -248,7 +248,7 @@ static bool add_filter(struct parser *p, int **link)
 {
 	struct neap_kube_step *step = add_step(p, NEAP_KUBE_STEP_FILTER, link);
 
-	if (step == NULL)
+	if (!step)
 		return false;
 	if (!take(p, '('))
 		return wrong(p, "( is missing");
@@ -320,13 +320,13 @@ static bool parse_steps(struct parser *p, int *link)
 			return true;
 		if (take(p, '.')) {
 			is_below = true;
-			if (add_step(p, NEAP_KUBE_STEP_BELOW, &link) == NULL)
+			if (!add_step(p, NEAP_KUBE_STEP_BELOW, &link))
 				return false;
 		}
 		if (*p->at == '[')
 			continue;
 		if (take(p, '*')) {
-			if (add_step(p, NEAP_KUBE_STEP_ALL, &link) == NULL)
+			if (!add_step(p, NEAP_KUBE_STEP_ALL, &link))
 				return false;
 			continue;
 		}
@@ -360,7 +360,7 @@ int neap_kube_path_parse(const char *text, struct neap_kube_path *ret,
 		else if (*p.at)
 			(void)wrong(&p, "nothing may follow");
 	}
-	if (p.why == NULL)
+	if (!p.why)
 		return 0;
 	return neap_error_set(err, NEAP_EINVAL,
 			      "no path of a column: %s at byte %zu: %.120s", p.why,

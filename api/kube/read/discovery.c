@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/kube/read/discovery.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/kube/base/status.h"
-#include "api/kube/read/review.h"
+#include "api/kube/openapi/openapi.h"
+#include "api/kube/read/read.h"
+#include "engine/base/mem.h"
+#include "engine/base/sha256.h"
 #include "engine/json/json.h"
 
 static const char *const full_verbs[] = {"create", "delete", "deletecollection", "get",
@@ -70,7 +73,7 @@ static size_t count_of(const char *const *list)
 	return n;
 }
 
-json_t *neap_kube_api_versions(void)
+static json_t *neap_kube_api_versions(void)
 {
 	uint64_t lost = neap_json_failures();
 
@@ -87,18 +90,6 @@ static json_t *version_entry(const char *group, const char *version)
 	return json_pack("{s:s, s:s}", "groupVersion", text, "version", version);
 }
 
-static bool has_version(const json_t *list, const char *version)
-{
-	const json_t *entry;
-	size_t i;
-
-	json_array_foreach (list, i, entry)
-		if (strcmp(json_string_value(json_object_get(entry, "version")),
-			   version) == 0)
-			return true;
-	return false;
-}
-
 /* A group has the versions of all its kinds, in the order in which the kinds list
  * them. */
 static json_t *make_group(const struct neap_kube_registry *registry, const char *group)
@@ -112,13 +103,13 @@ static json_t *make_group(const struct neap_kube_registry *registry, const char 
 		if (strcmp(kind->group, group) != 0)
 			continue;
 		for (const char *const *v = kind->versions; *v; v++)
-			if (!has_version(versions, *v))
+			if (!neap_json_find(versions, "version", *v))
 				(void)json_array_append_new(versions,
 							    version_entry(group, *v));
 	}
 	for (size_t i = 0; i < NEAP_KUBE_REVIEWS; i++)
 		if (strcmp(neap_kube_reviews[i].group, group) == 0 &&
-		    !has_version(versions, neap_kube_reviews[i].version))
+		    !neap_json_find(versions, "version", neap_kube_reviews[i].version))
 			(void)json_array_append_new(
 				versions,
 				version_entry(group, neap_kube_reviews[i].version));
@@ -132,18 +123,8 @@ static json_t *make_group(const struct neap_kube_registry *registry, const char 
 	return json;
 }
 
-static bool has_group(const json_t *list, const char *group)
-{
-	const json_t *entry;
-	size_t i;
-
-	json_array_foreach (list, i, entry)
-		if (strcmp(json_string_value(json_object_get(entry, "name")), group) == 0)
-			return true;
-	return false;
-}
-
-json_t *neap_kube_group_list(const struct neap_kube_registry *registry)
+/* The documents; new references, NULL without memory. */
+static json_t *neap_kube_group_list(const struct neap_kube_registry *registry)
 {
 	uint64_t lost = neap_json_failures();
 	json_t *groups = json_array();
@@ -151,11 +132,11 @@ json_t *neap_kube_group_list(const struct neap_kube_registry *registry)
 	for (size_t i = 0; i < neap_kube_registry_count(registry); i++) {
 		const char *group = neap_kube_registry_at(registry, i)->group;
 
-		if (group[0] && !has_group(groups, group))
+		if (group[0] && !neap_json_find(groups, "name", group))
 			(void)json_array_append_new(groups, make_group(registry, group));
 	}
 	for (size_t i = 0; i < NEAP_KUBE_REVIEWS; i++)
-		if (!has_group(groups, neap_kube_reviews[i].group))
+		if (!neap_json_find(groups, "name", neap_kube_reviews[i].group))
 			(void)json_array_append_new(
 				groups, make_group(registry, neap_kube_reviews[i].group));
 	return whole(json_pack("{s:s, s:s, s:o}", "kind", "APIGroupList", "apiVersion",
@@ -163,7 +144,8 @@ json_t *neap_kube_group_list(const struct neap_kube_registry *registry)
 		     lost);
 }
 
-json_t *neap_kube_group(const struct neap_kube_registry *registry, const char *group)
+static json_t *neap_kube_group(const struct neap_kube_registry *registry,
+			       const char *group)
 {
 	uint64_t lost = neap_json_failures();
 	json_t *json = make_group(registry, group);
@@ -217,8 +199,9 @@ static json_t *make_review(const struct neap_kube_review *review)
 			 review->is_namespaced, "kind", review->kind, "verbs", "create");
 }
 
-json_t *neap_kube_resource_list(const struct neap_kube_registry *registry,
-				const char *group, const char *version)
+/* NULL also when the group is not served. */
+static json_t *neap_kube_resource_list(const struct neap_kube_registry *registry,
+				       const char *group, const char *version)
 {
 	uint64_t lost = neap_json_failures();
 	json_t *list = json_array();
@@ -266,7 +249,7 @@ static void answer_take(struct neap_http_request *request, json_t *body, uint64_
 		neap_http_answer_json_take(request, 200, body);
 		return;
 	}
-	(void)neap_kube_fail(&failure, NEAP_KUBE_NOT_FOUND,
+	(void)neap_kube_fail(&failure, NEAP_CLIENT_NOT_FOUND,
 			     "the server could not find the requested resource");
 	body = neap_json_failures() == lost ? neap_kube_status(&failure) : NULL;
 	if (body) {
@@ -277,12 +260,11 @@ static void answer_take(struct neap_http_request *request, json_t *body, uint64_
 	neap_http_answer_error(request, &err);
 }
 
-void neap_kube_discover_versions(const struct neap_kube_registry *registry,
+void neap_kube_discover_versions(const struct neap_kube_registry *registry NEAP_UNUSED,
 				 struct neap_http_request *request)
 {
 	uint64_t lost = neap_json_failures();
 
-	(void)registry;
 	answer_take(request, neap_kube_api_versions(), lost);
 }
 
@@ -339,4 +321,62 @@ void neap_kube_discover(const struct neap_kube_registry *registry,
 		    version[0] ? neap_kube_resource_list(registry, group, version)
 			       : neap_kube_group(registry, group),
 		    lost);
+}
+
+/* --- the OpenAPI document ---
+ *
+ * /openapi/v2. Built on request, and again after the kinds change. kubectl requests it
+ * with nearly every command, with its tag if it has it. */
+
+/* The type that clients ask for contains "@", which is invalid: they could not read
+ * it. */
+#define TYPE "application/octet-stream"
+
+static int make(struct neap_kube *kube, struct neap_error *err)
+{
+	const struct neap_kube_registry *registry = kube->registry;
+	size_t count = neap_kube_registry_count(registry);
+	const struct neap_kube_kind **kinds =
+		neap_alloc_array(count ? count : 1, sizeof(*kinds));
+	char hex[NEAP_SHA256_HEX];
+	char *text;
+	size_t len;
+	int ret;
+
+	if (!kinds)
+		return neap_error_nomem(err);
+	for (size_t i = 0; i < count; i++)
+		kinds[i] = neap_kube_registry_at(registry, i);
+	ret = neap_kube_openapi(kinds, count, "neap", NEAP_VERSION, &text, &len, err);
+	free(kinds);
+	if (ret < 0)
+		return ret;
+	neap_sha256_hex(text, len, hex);
+	free(kube->document.text);
+	kube->document.text = text;
+	kube->document.len = len;
+	kube->document.generation = neap_kube_registry_generation(registry);
+	(void)snprintf(kube->document.tag, sizeof(kube->document.tag), "\"%.40s\"", hex);
+	return 0;
+}
+
+void kube_document(struct neap_kube *kube, struct neap_http_request *request)
+{
+	const struct document *document = &kube->document;
+	struct neap_error err;
+	const char *has;
+
+	if ((!document->text ||
+	     document->generation != neap_kube_registry_generation(kube->registry)) &&
+	    make(kube, &err) < 0) {
+		neap_http_answer_error(request, &err);
+		return;
+	}
+	/* Without the tag the document is only sent more often. */
+	(void)neap_http_header_add(request, "ETag", document->tag);
+	has = neap_http_header_find(request, "If-None-Match");
+	if (has && strcmp(has, document->tag) == 0)
+		neap_http_answer_text(request, 304, TYPE, "", 0);
+	else
+		neap_http_answer_text(request, 200, TYPE, document->text, document->len);
 }

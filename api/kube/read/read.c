@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "api/kube/read/read.h"
-#include "api/kube/request/continue_token.h"
 #include "api/kube/request/slow.h"
 #include "api/kube/types/metrics.h"
 #include "engine/base/mem.h"
@@ -104,8 +103,8 @@ int call_answer_page_take(struct call *call, const struct neap_store_place *plac
 
 static int fail_expired(struct call *call, bool is_token)
 {
-	return neap_kube_fail(
-		&call->failure, NEAP_KUBE_EXPIRED, "%s",
+	return call_refuse(
+		call, NEAP_CLIENT_EXPIRED, "%s",
 		is_token ? "The provided continue parameter is too old to display a "
 			   "consistent list result. You must start a new list "
 			   "without the continue parameter."
@@ -122,9 +121,9 @@ int call_check_version(struct call *call, int64_t version)
 	neap_causes_clear(causes);
 	neap_causes_add(causes, "ResourceVersionTooLarge", "",
 			"Too large resource version");
-	(void)neap_kube_fail(&call->failure, NEAP_KUBE_TIMEOUT,
-			     "Too large resource version: %lld, current: %lld",
-			     (long long)version, (long long)newest);
+	(void)call_refuse(call, NEAP_CLIENT_TIMEOUT,
+			  "Too large resource version: %lld, current: %lld",
+			  (long long)version, (long long)newest);
 	call->failure.retry_after_s = 1;
 	call->failure.causes = causes;
 	return -1;
@@ -132,10 +131,10 @@ int call_check_version(struct call *call, int64_t version)
 
 static int bad_match(struct call *call, const char *why)
 {
-	return neap_kube_fail(&call->failure, NEAP_KUBE_INVALID,
-			      "ListOptions.meta.k8s.io \"\" is invalid: "
-			      "resourceVersionMatch: %s",
-			      why);
+	return call_refuse(call, NEAP_CLIENT_INVALID,
+			   "ListOptions.meta.k8s.io \"\" is invalid: "
+			   "resourceVersionMatch: %s",
+			   why);
 }
 
 int call_check_match(struct call *call, bool is_watch)
@@ -183,8 +182,7 @@ static int find_place(struct call *call, struct neap_store_place *ret,
 		return -1;
 	if (token && *token) {
 		if (neap_kube_continue_parse(token, ret, &err) < 0)
-			return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-					      "invalid continue token: %s", err.msg);
+			return call_bad(call, "invalid continue token: %s", err.msg);
 		/* The version is of another history, as before a restored backup. Answer
 		 * as if it were forgotten. */
 		return ret->version > newest ? fail_expired(call, true) : 0;
@@ -265,5 +263,100 @@ int call_list(struct call *call)
 	page->gather.is_shown = shape_is_other(call);
 	slow_defer(&page->slow, call, client_gone);
 	neap_task_go(page->slow.task);
+	return 0;
+}
+
+/* --- computed lists ---
+ *
+ * Lists computed on request instead of stored: a piece per slice, then the answer. */
+
+struct made {
+	struct slow slow;
+	struct gather gather; /* the objects made that match */
+	int64_t version;
+	struct neap_kube_making *making;
+};
+
+static void made_free(struct made *made)
+{
+	struct neap_kube *kube = made->slow.call.kube;
+
+	kube->made_count--;
+	neap_kube_making_free(made->making);
+	gather_done(&made->gather);
+	slow_done(&made->slow);
+	free(made);
+}
+
+static void maker_gone(void *arg)
+{
+	made_free(arg);
+}
+
+static void made_end(struct slow *slow)
+{
+	slow_refuse_end(slow);
+	made_free((struct made *)slow);
+}
+
+static int answer_made(struct made *made)
+{
+	const struct neap_store_place place = {.version = made->version};
+	struct call *call = &made->slow.call;
+	struct gather *gather = &made->gather;
+	size_t count;
+	struct neap_object *const *list = neap_kube_making_get(made->making, &count);
+
+	for (size_t i = 0; i < count && !gather->is_short_of_memory; i++)
+		(void)gather_take(call, gather, list[i]);
+	if (gather->is_short_of_memory)
+		return call_nomem(call);
+	return call_answer_page_take(call, &place, false, neap_steal(gather->objects),
+				     gather->count);
+}
+
+static enum neap_task_next made_step(void *arg)
+{
+	struct made *made = arg;
+	struct neap_error err;
+	int more = neap_kube_making_step(made->making, &err);
+
+	if (more > 0)
+		return NEAP_TASK_GOES_ON;
+	call_end(&made->slow.call,
+		 more < 0 ? call_error(&made->slow.call, &err) : answer_made(made));
+	made_free(made);
+	return NEAP_TASK_IS_OVER;
+}
+
+int call_make(struct call *call)
+{
+	struct neap_kube *kube = call->kube;
+	const char *ns = call->target.ns;
+	struct neap_error err;
+	struct made *made;
+
+	if (kube->made_count >= MADE_MAX) {
+		(void)neap_error_set(&err, NEAP_EUNAVAILABLE,
+				     "too many such lists are being made");
+		return call_error(call, &err);
+	}
+	made = neap_alloc(sizeof(*made));
+	if (!made)
+		return call_nomem(call);
+	kube->made_count++;
+	made->slow.call.kube = kube;
+	made->version = neap_store_version(kube->store);
+	if (choice_parse(call, &made->gather.choice) < 0) {
+		made_free(made);
+		return -1;
+	}
+	made->making = call->target.kind->make(kube->store, *ns ? ns : NULL, NULL);
+	if (!made->making || slow_begin(&made->slow, call, made_step, made_end) < 0) {
+		made_free(made);
+		return call_nomem(call);
+	}
+	slow_defer(&made->slow, call, maker_gone);
+	neap_task_wake(made->slow.task);
 	return 0;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/kube/read/review.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/http/users/grants.h"
 #include "api/kube/base/meta.h"
-#include "api/kube/read/discovery.h"
+#include "api/kube/read/read.h"
 #include "api/kube/request/call.h"
 #include "api/kube/request/rights.h"
 #include "engine/base/quantity.h"
@@ -38,13 +37,6 @@ struct subject {
 	const char *user;
 	bool runs_pods; /* here */
 };
-
-static const char *text_of(const json_t *object, const char *member)
-{
-	const char *text = json_string_value(json_object_get(object, member));
-
-	return text ? text : "";
-}
 
 /* --- may somebody --- */
 
@@ -78,12 +70,12 @@ static bool may_resource(struct neap_kube *kube, const struct subject *subject,
 			 const json_t *attributes, const char **ret_why)
 {
 	struct neap_access_ask ask = {
-		.verb = text_of(attributes, "verb"),
-		.group = text_of(attributes, "group"),
-		.resource = text_of(attributes, "resource"),
-		.sub = text_of(attributes, "subresource"),
-		.ns = text_of(attributes, "namespace"),
-		.name = text_of(attributes, "name"),
+		.verb = neap_json_text(attributes, "verb"),
+		.group = neap_json_text(attributes, "group"),
+		.resource = neap_json_text(attributes, "resource"),
+		.sub = neap_json_text(attributes, "subresource"),
+		.ns = neap_json_text(attributes, "namespace"),
+		.name = neap_json_text(attributes, "name"),
 	};
 	json_t *before = subject->role == NEAP_HTTP_NODE ? find_before(kube, &ask) : NULL;
 	bool is_allowed;
@@ -101,14 +93,14 @@ static bool may_path(struct neap_kube *kube, const struct subject *subject,
 		const char *verb, *method;
 	} verbs[] = {{"get", "GET"}, {"head", "HEAD"},   {"post", "POST"},
 		     {"put", "PUT"}, {"patch", "PATCH"}, {"delete", "DELETE"}};
-	const char *verb = text_of(attributes, "verb");
+	const char *verb = neap_json_text(attributes, "verb");
 	enum neap_http_role needed = NEAP_HTTP_ADMIN;
 
 	*ret_why = "";
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(verbs); i++)
 		if (strcmp(verb, verbs[i].verb) == 0)
 			needed = neap_http_needs(kube->http, verbs[i].method,
-						 text_of(attributes, "path"));
+						 neap_json_text(attributes, "path"));
 	return subject->role >= needed;
 }
 
@@ -134,8 +126,8 @@ static int check_spec(struct call *call, const char *kind, const json_t *spec)
 
 	if (has_resource != has_path)
 		return 0;
-	return neap_kube_fail(
-		&call->failure, NEAP_KUBE_INVALID,
+	return call_refuse(
+		call, NEAP_CLIENT_INVALID,
 		"%s." AUTHORIZATION " \"\" is invalid: spec.%s", kind,
 		has_path ? "nonResourceAttributes: Invalid value: cannot be specified in "
 			   "combination with resourceAttributes"
@@ -284,7 +276,7 @@ static enum neap_http_role role_of(struct neap_kube *kube, const json_t *spec)
 	const struct neap_grants *grants = neap_http_grants_get(kube->http);
 	const json_t *list = json_object_get(spec, "groups"), *group;
 	const char *groups[GROUPS_MAX];
-	struct neap_http_user user = {text_of(spec, "user"), groups, 0};
+	struct neap_http_user user = {neap_json_text(spec, "user"), groups, 0};
 	enum neap_http_role role;
 	int64_t uid;
 	size_t i;
@@ -330,12 +322,11 @@ static int answer(struct call *call, const struct neap_kube_review *review,
 }
 
 static int review_self(struct call *call, const struct neap_kube_review *review,
-		       const json_t *object)
+		       const json_t *object NEAP_UNUSED)
 {
 	uint64_t lost = neap_json_failures();
 	const struct neap_http_peer *peer = neap_http_peer_get(call->request);
 
-	(void)object;
 	return answer(call, review, NULL,
 		      json_pack("{s:o}", "userInfo", user_info(peer->user)), lost);
 }
@@ -343,15 +334,14 @@ static int review_self(struct call *call, const struct neap_kube_review *review,
 static int review_rules(struct call *call, const struct neap_kube_review *review,
 			const json_t *object)
 {
-	const char *ns = text_of(json_object_get(object, "spec"), "namespace");
+	const char *ns = neap_json_text(json_object_get(object, "spec"), "namespace");
 	uint64_t lost = neap_json_failures();
 	const struct neap_http_peer *peer = neap_http_peer_get(call->request);
 	const struct subject subject = {peer->role, peer->user->name,
 					call->kube->runs_pods};
 
 	if (!*ns)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "no namespace on request");
+		return call_bad(call, "no namespace on request");
 	return answer(call, review, NULL, rules_status(call->kube, &subject, ns), lost);
 }
 
@@ -376,8 +366,8 @@ static int need_admin(struct call *call, const struct neap_kube_review *review)
 
 	if (peer->role == NEAP_HTTP_ADMIN)
 		return 0;
-	return neap_kube_fail(
-		&call->failure, NEAP_KUBE_FORBIDDEN,
+	return call_refuse(
+		call, NEAP_CLIENT_FORBIDDEN,
 		"%s.%s is forbidden: User \"%s\" cannot create resource \"%s\" in "
 		"API group \"%s\" at the cluster scope",
 		review->plural, review->group, peer->user->name, review->plural,
@@ -386,14 +376,14 @@ static int need_admin(struct call *call, const struct neap_kube_review *review)
 
 static int check_subject(struct call *call, const char *kind, const json_t *spec)
 {
-	if (*text_of(spec, "user") || json_array_size(json_object_get(spec, "groups")))
+	if (*neap_json_text(spec, "user") ||
+	    json_array_size(json_object_get(spec, "groups")))
 		return 0;
-	return neap_kube_fail(
-		&call->failure, NEAP_KUBE_INVALID,
-		"%s." AUTHORIZATION
-		" \"\" is invalid: spec.user: Invalid value: \"\": at least "
-		"one of user or group must be specified",
-		kind);
+	return call_refuse(call, NEAP_CLIENT_INVALID,
+			   "%s." AUTHORIZATION
+			   " \"\" is invalid: spec.user: Invalid value: \"\": at least "
+			   "one of user or group must be specified",
+			   kind);
 }
 
 static int review_other(struct call *call, const struct neap_kube_review *review,
@@ -401,7 +391,8 @@ static int review_other(struct call *call, const struct neap_kube_review *review
 {
 	const json_t *spec = json_object_get(object, "spec");
 	uint64_t lost = neap_json_failures();
-	const struct subject subject = {role_of(call->kube, spec), text_of(spec, "user"),
+	const struct subject subject = {role_of(call->kube, spec),
+					neap_json_text(spec, "user"),
 					call->kube->runs_pods};
 
 	if (need_admin(call, review) < 0 || check_spec(call, review->kind, spec) < 0 ||
@@ -423,12 +414,12 @@ static int review_local(struct call *call, const struct neap_kube_review *review
 		return -1;
 	if (json_object_get(spec, "nonResourceAttributes") ||
 	    strcmp(ns, neap_http_segment_get(call->request, 1)) != 0 ||
-	    strcmp(text_of(resource, "namespace"), ns) != 0)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_INVALID,
-				      "%s." AUTHORIZATION " \"\" is invalid: "
-				      "spec.resourceAttributes.namespace: Invalid value: "
-				      "\"%.63s\": must match metadata.namespace",
-				      review->kind, text_of(resource, "namespace"));
+	    strcmp(neap_json_text(resource, "namespace"), ns) != 0)
+		return call_refuse(call, NEAP_CLIENT_INVALID,
+				   "%s." AUTHORIZATION " \"\" is invalid: "
+				   "spec.resourceAttributes.namespace: Invalid value: "
+				   "\"%.63s\": must match metadata.namespace",
+				   review->kind, neap_json_text(resource, "namespace"));
 	return review_other(call, review, object);
 }
 
@@ -438,14 +429,13 @@ static int review_token(struct call *call, const struct neap_kube_review *review
 {
 	const json_t *spec = json_object_get(object, "spec");
 	uint64_t lost = neap_json_failures();
-	const char *token = text_of(spec, "token");
+	const char *token = neap_json_text(spec, "token");
 	const struct neap_http_user *user;
 
 	if (need_admin(call, review) < 0)
 		return -1;
 	if (!*token)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "token is required for TokenReview in "
+		return call_bad(call, "token is required for TokenReview in "
 				      "authentication");
 	user = neap_http_token_find(call->request, token);
 	return answer(
@@ -472,8 +462,8 @@ static int serve_review(struct call *call)
 	while (strcmp(review->plural, plural) != 0)
 		review++; /* there is one: each has a route */
 	if (strcmp(neap_http_segment_get(call->request, 0), review->version) != 0)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_NOT_FOUND,
-				      "the server could not find the requested resource");
+		return call_refuse(call, NEAP_CLIENT_NOT_FOUND,
+				   "the server could not find the requested resource");
 	if (call_refuse_impersonation(call) < 0 || call_parse_options(call) < 0 ||
 	    body_part(call, review->body, &object) < 0)
 		return -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A watch, shared by watch.c (who is sent what, when) and watch_frame.c (the bytes). */
+ * A watch, of watch.c. */
 #ifndef NEAP_API_KUBE_READ_WATCH_PRIV_H
 #define NEAP_API_KUBE_READ_WATCH_PRIV_H
 
@@ -48,23 +48,7 @@ struct piece {
 	size_t held_count;
 };
 
-/* Zeroed except for the heads; NULL without memory. */
-struct watcher *watcher_alloc(const struct call *call);
 /* watch.c: there is room for the next piece; arg is the watcher. */
 void watcher_has_room(void *arg);
-
-void piece_init(struct piece *piece);
-/* Returns whether it has that many bytes, or no room for another frame. */
-bool piece_is_full(const struct piece *piece, size_t bytes);
-/* False without memory. */
-bool piece_add_frame(struct watcher *watcher, enum neap_store_what what,
-		     struct neap_object *object, struct piece *piece);
-void piece_add_bookmark(const struct watcher *watcher, int64_t version,
-			bool is_initial_end, struct piece *piece);
-/* Adds the ERROR that ends a watch whose version left the history. */
-void piece_add_expired(struct watcher *watcher, int64_t version, struct piece *piece);
-/* Returns 1 when it was sent; 0 when the watcher waits for room; -1 when it cannot go on.
- * The piece is used up. */
-int piece_push(struct watcher *watcher, struct piece *piece);
 
 #endif

@@ -35,6 +35,26 @@ bool call_is_of_definitions(const struct call *call)
 
 /* --- failures --- */
 
+int call_refuse(struct call *call, enum neap_client_reason reason, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	(void)neap_kube_fail_list(&call->failure, reason, fmt, args);
+	va_end(args);
+	return -1;
+}
+
+int call_bad(struct call *call, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	(void)neap_kube_fail_list(&call->failure, NEAP_CLIENT_BAD_REQUEST, fmt, args);
+	va_end(args);
+	return -1;
+}
+
 int call_error(struct call *call, const struct neap_error *err)
 {
 	return neap_kube_fail_error(&call->failure, call->target.kind, call->target.name,
@@ -194,32 +214,14 @@ int call_answer_dry_take(struct call *call, int status, json_t *object)
 static void tell_client(const struct call *call, neap_client_told *told, void *arg,
 			struct neap_object *object)
 {
-	static const enum neap_client_reason reasons[] = {
-		[NEAP_KUBE_BAD_REQUEST] = NEAP_CLIENT_BAD_REQUEST,
-		[NEAP_KUBE_UNAUTHORIZED] = NEAP_CLIENT_UNAUTHORIZED,
-		[NEAP_KUBE_FORBIDDEN] = NEAP_CLIENT_FORBIDDEN,
-		[NEAP_KUBE_NOT_FOUND] = NEAP_CLIENT_NOT_FOUND,
-		[NEAP_KUBE_METHOD_NOT_ALLOWED] = NEAP_CLIENT_METHOD_NOT_ALLOWED,
-		[NEAP_KUBE_NOT_ACCEPTABLE] = NEAP_CLIENT_NOT_ACCEPTABLE,
-		[NEAP_KUBE_ALREADY_EXISTS] = NEAP_CLIENT_ALREADY_EXISTS,
-		[NEAP_KUBE_CONFLICT] = NEAP_CLIENT_CONFLICT,
-		[NEAP_KUBE_EXPIRED] = NEAP_CLIENT_EXPIRED,
-		[NEAP_KUBE_TOO_LARGE] = NEAP_CLIENT_TOO_LARGE,
-		[NEAP_KUBE_UNSUPPORTED_MEDIA_TYPE] = NEAP_CLIENT_UNSUPPORTED_MEDIA_TYPE,
-		[NEAP_KUBE_INVALID] = NEAP_CLIENT_INVALID,
-		[NEAP_KUBE_TOO_MANY_REQUESTS] = NEAP_CLIENT_TOO_MANY_REQUESTS,
-		[NEAP_KUBE_INTERNAL_ERROR] = NEAP_CLIENT_INTERNAL_ERROR,
-		[NEAP_KUBE_SERVICE_UNAVAILABLE] = NEAP_CLIENT_UNAVAILABLE,
-		[NEAP_KUBE_TIMEOUT] = NEAP_CLIENT_TIMEOUT};
 	const struct neap_kube_failure *failure = &call->failure;
 	struct neap_client_failure why;
 
-	_Static_assert(NEAP_ARRAY_LEN(reasons) == NEAP_KUBE_REASON_COUNT, "one each");
 	if (object) {
 		told(arg, object, NULL);
 		return;
 	}
-	why = (struct neap_client_failure){.reason = reasons[failure->reason],
+	why = (struct neap_client_failure){.reason = failure->reason,
 					   .code = neap_kube_reason_http(failure->reason),
 					   .part = failure->part,
 					   .message = failure->message,
@@ -275,9 +277,8 @@ int call_number(struct call *call, const char *name, int64_t fallback, int64_t *
 	*ret = fallback;
 	if (!text || neap_int_parse(text, ret, NULL) == 0)
 		return 0;
-	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "strconv.ParseInt: parsing \"%.40s\": invalid syntax (%s)",
-			      text, name);
+	return call_bad(call, "strconv.ParseInt: parsing \"%.40s\": invalid syntax (%s)",
+			text, name);
 }
 
 int call_version(struct call *call, int64_t *ret)
@@ -287,10 +288,10 @@ int call_version(struct call *call, int64_t *ret)
 	*ret = 0;
 	if (!text || !*text || (neap_int_parse(text, ret, NULL) == 0 && *ret >= 0))
 		return 0;
-	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "resourceVersion: Invalid value: \"%.40s\": "
-			      "strconv.ParseUint: parsing \"%.40s\": invalid syntax",
-			      text, text);
+	return call_bad(call,
+			"resourceVersion: Invalid value: \"%.40s\": "
+			"strconv.ParseUint: parsing \"%.40s\": invalid syntax",
+			text, text);
 }
 
 bool call_flag(struct call *call, const char *name)
@@ -348,9 +349,9 @@ int call_refuse_option(struct call *call, const char *reason, const char *field,
 	va_end(args);
 	neap_causes_clear(causes);
 	neap_causes_add(causes, reason, field, "%s", why);
-	(void)neap_kube_fail(&call->failure, NEAP_KUBE_INVALID,
-			     "%s.meta.k8s.io \"\" is invalid: %s: %s", options_of(call),
-			     field, why);
+	(void)call_refuse(call, NEAP_CLIENT_INVALID,
+			  "%s.meta.k8s.io \"\" is invalid: %s: %s", options_of(call),
+			  field, why);
 	call->failure.causes = causes;
 	return -1;
 }

@@ -12,6 +12,7 @@
 #include "api/kube/rules/rules.h"
 #include "api/yaml/yaml.h"
 #include "engine/base/quantity.h"
+#include "engine/base/text.h"
 #include "engine/json/json.h"
 
 /* --- reading JSON ---
@@ -80,9 +81,8 @@ static int note_duplicate(struct call *call, const char *path)
 	char warning[400];
 
 	if (validation && strcmp(validation, "Strict") == 0)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "strict decoding error: duplicate field \"%s\"",
-				      path);
+		return call_bad(call, "strict decoding error: duplicate field \"%s\"",
+				path);
 	if ((validation && strcmp(validation, "Ignore") == 0) || strpbrk(path, "\"\\"))
 		return 0;
 	(void)snprintf(warning, sizeof(warning),
@@ -186,7 +186,8 @@ int body_json_read(const char *text, size_t len, json_t **ret, bool *ret_is_twic
 	}
 }
 
-int body_json(struct call *call, const char *text, size_t len, json_t **ret)
+/* Parses text as JSON, as Go's decoders do. -1 with call->failure. */
+static int body_json(struct call *call, const char *text, size_t len, json_t **ret)
 {
 	char path[BODY_PATH];
 	bool is_twice;
@@ -195,13 +196,12 @@ int body_json(struct call *call, const char *text, size_t len, json_t **ret)
 
 	/* Making the values costs far more than reading the text. */
 	if (neap_json_values_of_text(text, len) > NEAP_KUBE_VALUES_MAX)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,
-				      NEAP_KUBE_VALUES_REFUSED, NEAP_KUBE_VALUES_MAX);
+		return call_refuse(call, NEAP_CLIENT_TOO_LARGE, NEAP_KUBE_VALUES_REFUSED,
+				   NEAP_KUBE_VALUES_MAX);
 	code = body_json_read(text, len, ret, &is_twice, path, &where);
 	if (code == -NEAP_EINVAL)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "the body is no JSON: line %d, column %d: %s",
-				      where.line, where.column, where.text);
+		return call_bad(call, "the body is no JSON: line %d, column %d: %s",
+				where.line, where.column, where.text);
 	if (code < 0)
 		return call_nomem(call);
 	if (is_twice && note_duplicate(call, path) < 0) {
@@ -247,20 +247,19 @@ static int parse_yaml(struct call *call, json_t **ret)
 	struct neap_error err;
 
 	if (len > NEAP_YAML_BODY_MAX)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,
-				      "a body of YAML may have at most %d bytes; send "
-				      "JSON",
-				      NEAP_YAML_BODY_MAX);
+		return call_refuse(call, NEAP_CLIENT_TOO_LARGE,
+				   "a body of YAML may have at most %d bytes; send "
+				   "JSON",
+				   NEAP_YAML_BODY_MAX);
 	switch (neap_yaml_parse_one(text, len, NEAP_KUBE_VALUES_MAX, ret, &err)) {
 	case 0:
 		return 0;
 	case -NEAP_ETOOLARGE:
-		return neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE, "%s", err.msg);
+		return call_refuse(call, NEAP_CLIENT_TOO_LARGE, "%s", err.msg);
 	case -NEAP_ENOMEM:
 		return call_nomem(call);
 	default:
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "the body is no YAML: %s", err.msg);
+		return call_bad(call, "the body is no YAML: %s", err.msg);
 	}
 }
 
@@ -274,8 +273,8 @@ static int parse_protobuf(struct call *call, json_t **ret)
 	case 0:
 		return 0;
 	case -NEAP_EUNSUPPORTED:
-		return neap_kube_fail(&call->failure, NEAP_KUBE_UNSUPPORTED_MEDIA_TYPE,
-				      "%s", err.msg);
+		return call_refuse(call, NEAP_CLIENT_UNSUPPORTED_MEDIA_TYPE, "%s",
+				   err.msg);
 	default:
 		return neap_kube_fail_error(&call->failure, call->target.kind, "", &err);
 	}
@@ -283,25 +282,17 @@ static int parse_protobuf(struct call *call, json_t **ret)
 
 static int unsupported(struct call *call, const char *type, const char *accepted)
 {
-	return neap_kube_fail(
-		&call->failure, NEAP_KUBE_UNSUPPORTED_MEDIA_TYPE,
+	return call_refuse(
+		call, NEAP_CLIENT_UNSUPPORTED_MEDIA_TYPE,
 		"the body of the request was in an unknown format (%s) - accepted "
 		"media types include: %s",
 		type, accepted);
 }
 
-static bool is_in(const char *word, const char *const *list)
-{
-	for (; *list; list++)
-		if (strcmp(*list, word) == 0)
-			return true;
-	return false;
-}
-
 /* The body's kind and version must be the expected ones. kind, versions: NULL means any.
  * reason: of the refusal. */
 static int check_type(struct call *call, const json_t *object, const char *kind,
-		      const char *const *versions, enum neap_kube_reason reason)
+		      const char *const *versions, enum neap_client_reason reason)
 {
 	static const char *const members[] = {"apiVersion", "kind"};
 	const char *said_version =
@@ -312,18 +303,19 @@ static int check_type(struct call *call, const json_t *object, const char *kind,
 		const json_t *value = json_object_get(object, members[i]);
 
 		if (value && !json_is_null(value) && !json_is_string(value))
-			return neap_kube_fail(&call->failure, reason,
-					      "%s: it must be a text", members[i]);
+			return call_refuse(call, reason, "%s: it must be a text",
+					   members[i]);
 	}
-	if (said_version && *said_version && versions && !is_in(said_version, versions))
-		return neap_kube_fail(
-			&call->failure, reason,
+	if (said_version && *said_version && versions &&
+	    !neap_text_is_in(said_version, versions))
+		return call_refuse(
+			call, reason,
 			"the API version in the data (%.100s) does not match the "
 			"expected API version (%s)",
 			said_version, versions[0]);
 	if (kind && said_kind && *said_kind && strcmp(said_kind, kind) != 0)
-		return neap_kube_fail(
-			&call->failure, reason,
+		return call_refuse(
+			call, reason,
 			"the kind in the data (%.100s) does not match the expected "
 			"kind (%s)",
 			said_kind, kind);
@@ -348,7 +340,7 @@ static int check_declared_kind(struct call *call, const json_t *object)
 
 /* A declared kind needs both kind and apiVersion: nothing else identifies the object. */
 static int check_object_type(struct call *call, const json_t *object,
-			     enum neap_kube_reason reason)
+			     enum neap_client_reason reason)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
 	const char *const versions[] = {call->api_version, NULL};
@@ -369,10 +361,10 @@ static int check_object_type(struct call *call, const json_t *object,
 	if (!missing)
 		return call_is_declared_status(call) ? 0
 						     : check_declared_kind(call, object);
-	return neap_kube_fail(&call->failure, reason,
-			      "%s in version \"%s\" cannot be handled as a %s: "
-			      "'%s' is missing",
-			      kind->kind, call->target.version, kind->kind, missing);
+	return call_refuse(call, reason,
+			   "%s in version \"%s\" cannot be handled as a %s: "
+			   "'%s' is missing",
+			   kind->kind, call->target.version, kind->kind, missing);
 }
 
 /* For a subresource: a name or namespace in the body must be that of the path. */
@@ -383,31 +375,29 @@ static int check_place(struct call *call, const json_t *body)
 	const struct neap_kube_target *target = &call->target;
 
 	if (target->name[0] && *name && strcmp(name, target->name) != 0)
-		return neap_kube_fail(
-			&call->failure, NEAP_KUBE_BAD_REQUEST,
+		return call_bad(
+			call,
 			"the name of the object (%.253s) does not match the name on "
 			"the URL (%s)",
 			name, target->name);
 	if (target->name[0] && *ns && strcmp(ns, target->ns) != 0)
-		return neap_kube_fail(
-			&call->failure, NEAP_KUBE_BAD_REQUEST,
-			"the namespace of the provided object does not match the "
-			"namespace sent on the request");
+		return call_bad(call,
+				"the namespace of the provided object does not match the "
+				"namespace sent on the request");
 	return 0;
 }
 
 /* A wrong body is BadRequest. A patch that makes the object wrong is Invalid. */
-static enum neap_kube_reason reason_of(const struct call *call)
+static enum neap_client_reason reason_of(const struct call *call)
 {
-	return call->is_patch ? NEAP_KUBE_INVALID : NEAP_KUBE_BAD_REQUEST;
+	return call->is_patch ? NEAP_CLIENT_INVALID : NEAP_CLIENT_BAD_REQUEST;
 }
 
 static int need_object(struct call *call, const json_t *body, const char *what)
 {
 	if (json_is_object(body))
 		return 0;
-	return neap_kube_fail(&call->failure, reason_of(call), "the body must be %s",
-			      what);
+	return call_refuse(call, reason_of(call), "the body must be %s", what);
 }
 
 /* Takes body, also on failure. */
@@ -462,7 +452,7 @@ int body_object(struct call *call, json_t **ret)
 	if (body_any(call, ret) < 0)
 		return -1;
 	if (need_object(call, *ret, "a JSON object") == 0 &&
-	    check_object_type(call, *ret, NEAP_KUBE_BAD_REQUEST) == 0)
+	    check_object_type(call, *ret, NEAP_CLIENT_BAD_REQUEST) == 0)
 		return 0;
 	json_decref(*ret);
 	*ret = NULL;
@@ -471,8 +461,9 @@ int body_object(struct call *call, json_t **ret)
 
 int body_check_patched(struct call *call, const json_t *object)
 {
-	return json_is_object(object) ? check_object_type(call, object, NEAP_KUBE_INVALID)
-				      : 0; /* the refusal says what is expected */
+	return json_is_object(object)
+		       ? check_object_type(call, object, NEAP_CLIENT_INVALID)
+		       : 0; /* the refusal says what is expected */
 }
 
 int body_part(struct call *call, const struct neap_kube_body *what, json_t **ret)
@@ -501,8 +492,7 @@ int body_patch(struct call *call, enum neap_patch_type *ret_type, json_t **ret)
 		return -1;
 	/* Go does not accept null as a merge patch. */
 	if (*ret_type == NEAP_PATCH_MERGE && json_is_null(*ret))
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "Invalid JSON Patch: null");
+		return call_bad(call, "Invalid JSON Patch: null");
 	return nothing_take(call, ret,
 			    *ret_type == NEAP_PATCH_JSON ? json_array() : json_object());
 }
@@ -527,25 +517,24 @@ int body_apply(struct call *call, json_t **ret)
 	*ret = NULL;
 	/* The fields of this version differ from the stored ones. */
 	if (kind->view || neap_kube_kind_body(kind, call->target.version) != kind->schema)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_UNSUPPORTED_MEDIA_TYPE,
-				      "server-side apply of this kind is served in "
-				      "another version, %s",
-				      neap_kube_kind_stored(kind)->versions[0]);
+		return call_refuse(call, NEAP_CLIENT_UNSUPPORTED_MEDIA_TYPE,
+				   "server-side apply of this kind is served in "
+				   "another version, %s",
+				   neap_kube_kind_stored(kind)->versions[0]);
 	if (parse_either(call, ret) < 0)
 		return -1;
 	version = json_string_value(json_object_get(*ret, "apiVersion"));
 	said = json_string_value(json_object_get(*ret, "kind"));
 	if (!json_is_object(*ret) && !json_is_null(*ret))
-		(void)neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				     "the body must be an object");
+		(void)call_bad(call, "the body must be an object");
 	else if (!version || strcmp(version, call->api_version) != 0)
-		(void)neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				     "Incorrect version specified in apply patch. "
-				     "Specified patch version: %.100s, expected: %s",
-				     version ? version : "", call->api_version);
+		(void)call_bad(call,
+			       "Incorrect version specified in apply patch. "
+			       "Specified patch version: %.100s, expected: %s",
+			       version ? version : "", call->api_version);
 	else if (!said || strcmp(said, kind->kind) != 0)
-		(void)neap_kube_fail(
-			&call->failure, NEAP_KUBE_BAD_REQUEST,
+		(void)call_bad(
+			call,
 			"the kind in the data (%.100s) does not match the expected "
 			"kind (%s)",
 			said ? said : "", kind->kind);

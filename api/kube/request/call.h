@@ -112,13 +112,16 @@ struct call {
 	bool answers_success, answers_scale, answers_deleted;
 };
 
+/* A verb answers, now or later, and returns 0; or -1 with call->failure, for call_end. */
+typedef int call_fn(struct call *call);
+
 /* The selection of objects in a collection. */
 struct choice {
 	struct neap_selector *labels; /* NULL: all */
 	struct neap_field_selector fields;
 };
 
-/* list_selection.c: reads labelSelector and fieldSelector of the query. -1 with
+/* list.c: reads labelSelector and fieldSelector of the query. -1 with
  * call->failure. */
 int choice_parse(struct call *call, struct choice *ret);
 void choice_done(struct choice *choice);
@@ -152,7 +155,11 @@ struct neap_object *call_newest(const struct call *call);
 /* Whether it is about objects of the kind. */
 bool call_is_of_pods(const struct call *call);
 bool call_is_of_definitions(const struct call *call);
-/* Fill call->failure, with kind and name of the call, and return -1. */
+/* Fill call->failure, and return -1; call_bad: with the reason BadRequest. */
+int call_refuse(struct call *call, enum neap_client_reason reason, const char *fmt, ...)
+	NEAP_PRINTF(3, 4);
+int call_bad(struct call *call, const char *fmt, ...) NEAP_PRINTF(2, 3);
+/* ... with kind and name of the call. */
 int call_error(struct call *call, const struct neap_error *err);
 int call_nomem(struct call *call);
 int call_missing(struct call *call);
@@ -210,8 +217,6 @@ int call_permit_object(struct call *call, const char *verb, const json_t *before
 #define BODY_PATH 256
 int body_json_read(const char *text, size_t len, json_t **ret, bool *ret_is_twice,
 		   char path[BODY_PATH], json_error_t *where);
-/* Parses text as JSON, as Go's decoders do. -1 with call->failure. */
-int body_json(struct call *call, const char *text, size_t len, json_t **ret);
 /* Reads the request's body. -1 with call->failure. */
 int body_object(struct call *call, json_t **ret);
 /* A JSON or merge patch must not change kind and apiVersion (422). */
@@ -264,18 +269,15 @@ int call_answer_dry_take(struct call *call, int status, json_t *object);
  * memory. */
 json_t *neap_kube_scale(const struct call *call, const struct neap_object *object);
 json_t *neap_kube_scale_of(const struct call *call, const json_t *tree);
-/* Returns the value at a path of a kind's scale (".spec.replicas"); borrowed, NULL:
- * nothing. */
-const json_t *kube_scale_at(const json_t *object, const char *path);
 
-/* crd_loop_call.c: requests and declared kinds. Checks that the kind accepts new objects:
- * not while it is being deleted. -1 with call->failure. */
+/* crd_loop_status.c: requests and declared kinds. Checks that the kind accepts new
+ * objects: not while it is being deleted. -1 with call->failure. */
 int call_check_declared(struct call *call);
 /* A definition that is being deleted waits for its objects; false without memory. */
 bool call_mark_definition(struct call *call, json_t *tree);
 /* Warns about parts of a definition that are ignored. */
 void call_warn_definition(struct call *call, const json_t *tree);
-/* owner.c: returns the kind that a reference names; NULL: unknown, not stored, or an
+/* authorize.c: returns the kind that a reference names; NULL: unknown, not stored, or an
  * incomplete reference. */
 const struct neap_kube_kind *kube_owner_kind(struct neap_kube *kube, const json_t *owner);
 /* Returns the newest state of the object that a reference in ns names; NULL when it does
@@ -284,7 +286,7 @@ const struct neap_kube_kind *kube_owner_kind(struct neap_kube *kube, const json_
 struct neap_object *kube_owner_find(struct neap_kube *kube, const char *ns,
 				    const json_t *owner,
 				    const struct neap_kube_kind **ret_kind);
-/* list.c, rows.c: sends the list of count objects as it is or as a Table; takes the
+/* list.c: sends the list of count objects as it is or as a Table; takes the
  * references and their array. Texts from neap_store_list are sent without copying.
  * metadata: of the list, as JSON. */
 int call_answer_list_take(struct call *call, const char *metadata,

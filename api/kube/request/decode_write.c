@@ -70,10 +70,10 @@ int call_check_bounds(struct call *call, const json_t *object, const json_t *bef
 	if (values <= NEAP_KUBE_VALUES_MAX ||
 	    (before && is_little_more(values, neap_schema_values(before))))
 		return 0;
-	return neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,
-			      "the object has %zu values, lists and maps counted: it may "
-			      "have at most %d",
-			      values, NEAP_KUBE_VALUES_MAX);
+	return call_refuse(call, NEAP_CLIENT_TOO_LARGE,
+			   "the object has %zu values, lists and maps counted: it may "
+			   "have at most %d",
+			   values, NEAP_KUBE_VALUES_MAX);
 }
 
 /* A wrong body is a bad request; a patch that makes an object wrong makes it Invalid. */
@@ -87,7 +87,7 @@ static int NEAP_PRINTF(2, 3) refuse_undecoded(struct call *call, const char *fmt
 	(void)vsnprintf(why, sizeof(why), fmt, args);
 	va_end(args);
 	if (!call->is_patch)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST, "%s", why);
+		return call_bad(call, "%s", why);
 	neap_causes_clear(causes);
 	neap_causes_add(causes, "FieldValueInvalid", "patch", "%s", why);
 	return call_check_causes(call);
@@ -258,9 +258,9 @@ int call_fill_in(struct call *call, json_t *object, json_t *before)
 	if (before && call_is_status(call) && !take_stored(object, before))
 		return call_nomem(call);
 	if (!neap_schema_default_told(stored->schema, object, &is_over))
-		return is_over ? neap_kube_fail(&call->failure, NEAP_KUBE_TOO_LARGE,
-						"filling in the defaults of this object "
-						"takes too long, or makes too many")
+		return is_over ? call_refuse(call, NEAP_CLIENT_TOO_LARGE,
+					     "filling in the defaults of this object "
+					     "takes too long, or makes too many")
 			       : call_nomem(call);
 	return stored->complete && !stored->complete(object) ? call_nomem(call) : 0;
 }
@@ -268,7 +268,7 @@ int call_fill_in(struct call *call, json_t *object, json_t *before)
 static void check_count(const json_t *object, const char *path,
 			struct neap_causes *causes)
 {
-	const json_t *value = path ? kube_scale_at(object, path) : NULL;
+	const json_t *value = path ? neap_json_at(object, path) : NULL;
 
 	if (!value || json_is_null(value))
 		return;
@@ -287,7 +287,7 @@ static void check_scale(const struct neap_kube_kind *kind, const json_t *object,
 			struct neap_causes *causes)
 {
 	const json_t *selector =
-		kind->selector_path ? kube_scale_at(object, kind->selector_path) : NULL;
+		kind->selector_path ? neap_json_at(object, kind->selector_path) : NULL;
 
 	check_count(object, kind->replicas_path, causes);
 	check_count(object, kind->status_replicas_path, causes);
@@ -421,10 +421,10 @@ int change_check_version(struct call *call, const json_t *object,
 	int64_t number = 0;
 
 	if (*version && neap_int_parse(version, &number, NULL) < 0)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "metadata.resourceVersion: Invalid value: "
-				      "\"%.40s\": it must be a whole number",
-				      version);
+		return call_bad(call,
+				"metadata.resourceVersion: Invalid value: "
+				"\"%.40s\": it must be a whole number",
+				version);
 	if (!number && call->target.kind->needs_version &&
 	    (*version || is_put_of_client(call)))
 		return refuse_no_version(call);

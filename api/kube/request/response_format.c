@@ -82,9 +82,9 @@ static int take_part(struct call *call, const char *part)
 		call->shape = shapes[i].shape;
 		if (is_list(call) ? shapes[i].of_list : shapes[i].of_object)
 			return 1;
-		return neap_kube_fail(&call->failure, NEAP_KUBE_NOT_ACCEPTABLE,
-				      "you requested %s, but the requested object is %s",
-				      as, is_list(call) ? "a list" : "not a list");
+		return call_refuse(call, NEAP_CLIENT_NOT_ACCEPTABLE,
+				   "you requested %s, but the requested object is %s", as,
+				   is_list(call) ? "a list" : "not a list");
 	}
 	return 0;
 }
@@ -121,8 +121,8 @@ int shape_parse(struct call *call)
 			return taken < 0 ? -1 : 0;
 		accept += len + (accept[len] == ',');
 	}
-	return neap_kube_fail(
-		&call->failure, NEAP_KUBE_NOT_ACCEPTABLE,
+	return call_refuse(
+		call, NEAP_CLIENT_NOT_ACCEPTABLE,
 		"only the following media types are accepted: application/json");
 }
 
@@ -263,17 +263,6 @@ bool shape_table(const struct call *call, const struct neap_object *object, bool
 
 /* --- Scales: desired and actual replicas, wherever an object has them --- */
 
-const json_t *kube_scale_at(const json_t *object, const char *path)
-{
-	while (object && *path == '.') {
-		size_t len = strcspn(++path, ".");
-
-		object = json_object_getn(object, path, len);
-		path += len;
-	}
-	return object;
-}
-
 /* "key in (a,b)" */
 static void add_expression(const json_t *expression, struct neap_buf *out)
 {
@@ -329,17 +318,16 @@ json_t *neap_kube_scale_of(const struct call *call, const json_t *tree)
 {
 	const struct neap_kube_kind *kind = call->target.kind;
 	const json_t *meta = json_object_get(tree, "metadata");
-	json_int_t replicas =
-		json_integer_value(kube_scale_at(tree, kind->replicas_path));
+	json_int_t replicas = json_integer_value(neap_json_at(tree, kind->replicas_path));
 	json_int_t running = kind->status_replicas_path
-				     ? json_integer_value(kube_scale_at(
+				     ? json_integer_value(neap_json_at(
 					       tree, kind->status_replicas_path))
 				     : 0;
 	json_t *status = json_pack("{s:I}", "replicas", running);
 
 	if (kind->selector_path &&
 	    json_object_set_new(status, "selector",
-				selector_text(kube_scale_at(tree, kind->selector_path))) <
+				selector_text(neap_json_at(tree, kind->selector_path))) <
 		    0) {
 		json_decref(status);
 		return NULL;

@@ -5,6 +5,8 @@
 
 #include "api/http/users/grants.h"
 #include "api/kube/base/meta.h"
+#include "engine/base/text.h"
+#include "engine/json/json.h"
 
 const char *neap_kube_node_of(const char *user)
 {
@@ -16,14 +18,6 @@ const char *neap_kube_node_of(const char *user)
 static bool is_any(const char *text)
 {
 	return strcmp(text, "*") == 0;
-}
-
-static bool is_in(const char *word, const char *const *list)
-{
-	for (; *list; list++)
-		if (strcmp(*list, word) == 0)
-			return true;
-	return false;
 }
 
 static const char *const reading[] = {"get", "list", "watch", NULL};
@@ -67,8 +61,8 @@ static bool runs_commands(const struct neap_access_ask *ask)
 	static const char *const harmless_parts[] = {"status", "scale", "eviction",
 						     "finalizers", NULL};
 
-	if (!ask->runs_pods || is_in(ask->verb, harmless_verbs) ||
-	    is_in(ask->sub, harmless_parts))
+	if (!ask->runs_pods || neap_text_is_in(ask->verb, harmless_verbs) ||
+	    neap_text_is_in(ask->sub, harmless_parts))
 		return false;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(commands); i++)
 		if ((is_any(ask->group) || strcmp(ask->group, commands[i].group) == 0) &&
@@ -136,17 +130,9 @@ static bool has_name(const struct neap_access_ask *ask, const char *node)
 
 static bool is_bound(const struct neap_access_ask *ask, const char *node)
 {
-	const char *bound = json_string_value(
-		json_object_get(json_object_get(ask->before, "spec"), "nodeName"));
+	const char *bound = json_string_value(neap_json_at(ask->before, "spec.nodeName"));
 
 	return *node && bound && strcmp(bound, node) == 0;
-}
-
-static bool is_text(const json_t *object, const char *member, const char *want)
-{
-	const char *text = json_string_value(json_object_get(object, member));
-
-	return text && strcmp(text, want) == 0;
 }
 
 /* Whether the node reported the event: as a kubelet does, or as recorders of
@@ -157,8 +143,9 @@ static bool is_told_by(const json_t *event, const char *node)
 		json_string_value(json_object_get(event, "reportingInstance"));
 	size_t len = instance ? strlen(instance) : 0, own = strlen(node);
 
-	return is_text(json_object_get(event, "source"), "host", node) ||
-	       is_text(json_object_get(event, "deprecatedSource"), "host", node) ||
+	return neap_json_is_text(json_object_get(event, "source"), "host", node) ||
+	       neap_json_is_text(json_object_get(event, "deprecatedSource"), "host",
+				 node) ||
 	       (len && strcmp(instance, node) == 0) ||
 	       (len > own && instance[len - own - 1] == '-' &&
 		strcmp(instance + len - own, node) == 0);
@@ -225,16 +212,14 @@ static bool is_restricted(const char *key)
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(own_domains); i++)
 		if (is_domain(key, len, own_domains[i]))
 			return false;
-	return is_of_kubernetes && !is_in(key, own);
+	return is_of_kubernetes && !neap_text_is_in(key, own);
 }
 
 /* Whether other has every restricted label of object with the same value. */
 static bool has_labels_of(const json_t *object, const json_t *other)
 {
-	const json_t *labels =
-		json_object_get(json_object_get(object, "metadata"), "labels");
-	const json_t *others =
-		json_object_get(json_object_get(other, "metadata"), "labels");
+	const json_t *labels = neap_json_at(object, "metadata.labels");
+	const json_t *others = neap_json_at(other, "metadata.labels");
 	const json_t *value;
 	const char *key;
 
@@ -309,11 +294,11 @@ static bool keeps_place(const struct neap_access_ask *ask, const char **ret_why)
 static bool stays_ended(const struct neap_access_ask *ask, const char **ret_why)
 {
 	static const char *const ends[] = {"Succeeded", "Failed", NULL};
-	const char *was = json_string_value(
-		json_object_get(json_object_get(ask->before, "status"), "phase"));
+	const char *was = json_string_value(neap_json_at(ask->before, "status.phase"));
 	const json_t *is = json_object_get(ask->after, "status");
 
-	if (!ask->after || !was || !is_in(was, ends) || is_text(is, "phase", was))
+	if (!ask->after || !was || !neap_text_is_in(was, ends) ||
+	    neap_json_is_text(is, "phase", was))
 		return true;
 	*ret_why = "a pod that has ended stays so";
 	return false;
@@ -356,7 +341,7 @@ static bool node_may(const struct neap_access_ask *ask, const char **ret_why)
 		if (strcmp(ask->group, node_rows[i].group) == 0 &&
 		    strcmp(ask->resource, node_rows[i].resource) == 0 &&
 		    strcmp(ask->sub, node_rows[i].sub) == 0 &&
-		    is_in(ask->verb, node_rows[i].verbs))
+		    neap_text_is_in(ask->verb, node_rows[i].verbs))
 			return belongs_to(ask, node_rows[i].belongs, ret_why);
 	return false;
 }
@@ -373,7 +358,7 @@ static bool is_review_of_self(const struct neap_access_ask *ask)
 	if (strcmp(ask->group, "authentication.k8s.io") == 0)
 		return strcmp(ask->resource, "selfsubjectreviews") == 0;
 	return strcmp(ask->group, "authorization.k8s.io") == 0 &&
-	       is_in(ask->resource, reviews);
+	       neap_text_is_in(ask->resource, reviews);
 }
 
 static bool is_review(const struct neap_access_ask *ask)
@@ -390,7 +375,7 @@ static bool may_role(const struct neap_access_ask *ask, const char **ret_why)
 		return true;
 	if (is_review(ask))
 		return false;
-	if (is_in(ask->verb, reading))
+	if (neap_text_is_in(ask->verb, reading))
 		return true;
 	if (ask->role == NEAP_HTTP_NODE)
 		return node_may(ask, ret_why);

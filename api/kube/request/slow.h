@@ -6,6 +6,7 @@
 #define NEAP_API_KUBE_REQUEST_SLOW_H
 
 #include "api/kube/request/call.h"
+#include "api/store/store.h"
 #include "api/task/task.h"
 
 struct slow {
@@ -30,7 +31,7 @@ const char *slow_peer(const struct call *call);
 /* Answers that neapd is ending. */
 void slow_refuse_end(struct slow *slow);
 
-/* gather.c: the objects of a collection at one version. */
+/* list.c: the objects of a collection at one version. */
 struct gather {
 	struct neap_kube *kube;
 	struct choice choice;
@@ -57,5 +58,19 @@ void gather_done(struct gather *gather);
  * slices. */
 void objects_free(struct neap_kube *kube, struct neap_object **objects, size_t from,
 		  size_t count);
+
+/* --- tokens to continue ---
+ *
+ * The "continue" token of a list: the version that all pages show, and the last object
+ * returned. Opaque to clients; a forged one can do no more than a query. */
+
+/* base64url of "VERSION/NAMESPACE/NAME", with NUL. */
+#define NEAP_KUBE_CONTINUE_SIZE 512
+
+/* Returns buf, of NEAP_KUBE_CONTINUE_SIZE bytes. */
+char *neap_kube_continue_format(const struct neap_store_place *place, char *buf);
+/* -NEAP_EINVAL for what neap_kube_continue_format does not write. */
+int neap_kube_continue_parse(const char *token, struct neap_store_place *ret,
+			     struct neap_error *err);
 
 #endif

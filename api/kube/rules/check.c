@@ -8,6 +8,7 @@
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/base/selector.h"
+#include "engine/base/text.h"
 
 /* --- telling --- */
 
@@ -25,7 +26,7 @@ void rule_nomem(struct neap_causes *causes)
 void rule_invalid_take(struct neap_causes *causes, const char *field, json_t *value,
 		       const char *fault)
 {
-	if (value == NULL)
+	if (!value)
 		rule_nomem(causes);
 	else
 		neap_causes_invalid(causes, field, value, "%s", fault);
@@ -50,22 +51,84 @@ void rule_append(struct neap_causes *causes, size_t told, const char *detail)
 	(void)neap_strcopy(cause->message + len, sizeof(cause->message) - len, detail);
 }
 
+void rule_invalid(const json_t *object, const char *name, const char *fault,
+		  struct neap_causes *causes)
+{
+	if (fault)
+		neap_causes_invalid(causes, name, json_object_get(object, name), "%s",
+				    fault);
+}
+
+/* --- parts --- */
+
+void rule_in(const json_t *object, const char *path, rule_part_fn *check,
+	     struct neap_causes *causes)
+{
+	const json_t *part = neap_json_at(object, path);
+	size_t from = causes->count;
+
+	if (part)
+		check(part, causes);
+	neap_causes_infield(causes, from, "%s", path);
+}
+
+void rule_each(const json_t *object, const char *path, rule_item_fn *check, void *arg,
+	       struct neap_causes *causes)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach (neap_json_at(object, path), i, item) {
+		size_t from = causes->count;
+
+		check(item, arg, causes);
+		neap_causes_infield(causes, from, "%s[%zu]", path, i);
+	}
+}
+
+/* One item of a list of texts. */
+static void check_text(const json_t *item, void *arg, struct neap_causes *causes)
+{
+	rule_fault_fn *const *get_fault = arg;
+	const char *fault =
+		json_is_string(item) ? (*get_fault)(json_string_value(item)) : NULL;
+
+	if (fault)
+		neap_causes_invalid(causes, "", item, "%s", fault);
+}
+
+void rule_texts(const json_t *object, const char *path, rule_fault_fn *get_fault,
+		struct neap_causes *causes)
+{
+	rule_each(object, path, check_text, &get_fault, causes);
+}
+
 /* --- sets --- */
 
 bool rule_seen_add(struct rule_seen *seen, const char *name, struct neap_causes *causes)
 {
-	if (seen->names == NULL)
+	if (!seen->names)
 		seen->names = neap_map_new();
-	if (seen->names != NULL && neap_map_find(seen->names, name) != NULL)
+	if (seen->names && neap_map_find(seen->names, name))
 		return true;
-	if (seen->names == NULL || !neap_map_set(seen->names, name, seen))
+	if (!seen->names || !neap_map_set(seen->names, name, seen))
 		rule_nomem(causes);
 	return false;
 }
 
 bool rule_seen_has(const struct rule_seen *seen, const char *name)
 {
-	return seen->names != NULL && neap_map_find(seen->names, name) != NULL;
+	return seen->names && neap_map_find(seen->names, name);
+}
+
+void rule_unique(struct rule_seen *seen, const json_t *object, const char *name,
+		 struct neap_causes *causes)
+{
+	const json_t *value = json_object_get(object, name);
+
+	if (json_string_length(value) &&
+	    rule_seen_add(seen, json_string_value(value), causes))
+		neap_causes_duplicate(causes, name, value);
 }
 
 void rule_seen_done(struct rule_seen *seen)
@@ -80,7 +143,7 @@ const char *rule_need(const json_t *object, const char *name, struct neap_causes
 {
 	const char *text = json_string_value(json_object_get(object, name));
 
-	if (text == NULL)
+	if (!text)
 		return NULL;
 	if (text[0] == '\0') {
 		neap_causes_required(causes, name, "");
@@ -92,30 +155,27 @@ const char *rule_need(const json_t *object, const char *name, struct neap_causes
 const char *rule_need_always(const json_t *object, const char *name,
 			     struct neap_causes *causes)
 {
-	if (json_object_get(object, name) == NULL)
+	if (!json_object_get(object, name))
 		neap_causes_required(causes, name, "");
 	return rule_need(object, name, causes);
 }
 
-static void by_fault(const json_t *object, const char *name,
-		     const char *(*get_fault)(const char *), struct neap_causes *causes)
+void rule_text(const json_t *object, const char *name, rule_fault_fn *get_fault,
+	       struct neap_causes *causes)
 {
-	const char *text = neap_kube_text(object, name);
-	const char *fault = text[0] != '\0' ? get_fault(text) : NULL;
+	const char *text = neap_json_text(object, name);
 
-	if (fault != NULL)
-		neap_causes_invalid(causes, name, json_object_get(object, name), "%s",
-				    fault);
+	rule_invalid(object, name, *text ? get_fault(text) : NULL, causes);
 }
 
 void rule_label(const json_t *object, const char *name, struct neap_causes *causes)
 {
-	by_fault(object, name, neap_kube_dns_label_fault, causes);
+	rule_text(object, name, neap_kube_dns_label_fault, causes);
 }
 
 void rule_subdomain(const json_t *object, const char *name, struct neap_causes *causes)
 {
-	by_fault(object, name, neap_kube_dns_subdomain_fault, causes);
+	rule_text(object, name, neap_kube_dns_subdomain_fault, causes);
 }
 
 void rule_qualified(const json_t *object, const char *name, struct neap_causes *causes)
@@ -133,11 +193,24 @@ int64_t rule_int(const json_t *object, const char *name)
 	return json_integer_value(json_object_get(object, name));
 }
 
+void rule_range(const json_t *object, const char *name, int64_t least, int64_t most,
+		const char *fault, struct neap_causes *causes)
+{
+	const json_t *value = json_object_get(object, name);
+
+	if (json_is_integer(value) &&
+	    (json_integer_value(value) < least || json_integer_value(value) > most))
+		rule_invalid(object, name, fault, causes);
+}
+
 void rule_not_negative(const json_t *object, const char *name, struct neap_causes *causes)
 {
-	if (rule_int(object, name) < 0)
-		neap_causes_invalid(causes, name, json_object_get(object, name), "%s",
-				    RULE_NOT_NEGATIVE);
+	rule_range(object, name, 0, INT64_MAX, RULE_NOT_NEGATIVE, causes);
+}
+
+void rule_id(const json_t *object, const char *name, struct neap_causes *causes)
+{
+	rule_range(object, name, 0, INT32_MAX, RULE_ID, causes);
 }
 
 bool rule_is_id(int64_t id)
@@ -152,15 +225,10 @@ bool rule_is_port(int64_t number)
 
 void rule_port(const json_t *object, const char *name, struct neap_causes *causes)
 {
-	const json_t *value = json_object_get(object, name);
-	const char *fault = NULL;
-
-	if (json_is_integer(value) && !rule_is_port(json_integer_value(value)))
-		fault = RULE_PORT;
-	if (json_is_string(value))
-		fault = rule_port_name_fault(json_string_value(value));
-	if (fault != NULL)
-		neap_causes_invalid(causes, name, value, "%s", fault);
+	rule_range(object, name, 1, 65535, RULE_PORT, causes);
+	if (json_is_string(json_object_get(object, name)))
+		rule_invalid(object, name,
+			     rule_port_name_fault(neap_json_text(object, name)), causes);
 }
 
 static bool is_over_all(const char *percent)
@@ -182,9 +250,9 @@ void rule_share(const json_t *object, const char *name, bool is_bounded,
 	if (!json_is_string(value))
 		return;
 	fault = rule_percent_fault(json_string_value(value));
-	if (fault == NULL && is_bounded && is_over_all(json_string_value(value)))
+	if (!fault && is_bounded && is_over_all(json_string_value(value)))
 		fault = "must not be greater than 100%";
-	if (fault != NULL)
+	if (fault)
 		neap_causes_invalid(causes, name, value, "%s", fault);
 }
 
@@ -192,8 +260,7 @@ bool rule_share_is_zero(const json_t *value)
 {
 	if (json_is_integer(value))
 		return json_integer_value(value) == 0;
-	return json_is_string(value) &&
-	       rule_percent_fault(json_string_value(value)) == NULL &&
+	return json_is_string(value) && !rule_percent_fault(json_string_value(value)) &&
 	       strspn(json_string_value(value), "0") + 1 == json_string_length(value);
 }
 
@@ -217,7 +284,6 @@ void rule_labels(json_t *labels, const char *field, struct neap_causes *causes)
 
 void rule_annotations(json_t *annotations, const char *field, struct neap_causes *causes)
 {
-	size_t bytes = 0;
 	const char *key;
 	json_t *value;
 
@@ -226,12 +292,8 @@ void rule_annotations(json_t *annotations, const char *field, struct neap_causes
 
 		if (neap_label_check_key(key, &err) < 0)
 			rule_invalid_text(causes, field, key, err.msg);
-		bytes += strlen(key) + json_string_length(value);
 	}
-	if (bytes > NEAP_KUBE_ANNOTATIONS_MAX)
-		neap_causes_add(causes, "FieldValueTooLong", field,
-				"Too long: may not be more than %d bytes",
-				NEAP_KUBE_ANNOTATIONS_MAX);
+	rule_annotations_size(annotations, field, causes);
 }
 
 /* --- selectors --- */
@@ -251,9 +313,9 @@ static bool is_told(const struct neap_error *err)
 {
 	const char *last = strrchr(err->field, '.');
 
-	return last != NULL && (strcmp(last, ".operator") == 0 ||
-				(strcmp(last, ".key") == 0 &&
-				 strncmp(err->msg, "Required", strlen("Required")) == 0));
+	return last && (strcmp(last, ".operator") == 0 ||
+			(strcmp(last, ".key") == 0 &&
+			 strncmp(err->msg, "Required", strlen("Required")) == 0));
 }
 
 void rule_selector(const json_t *selector, const char *field, struct neap_selector **ret,
@@ -264,7 +326,7 @@ void rule_selector(const json_t *selector, const char *field, struct neap_select
 	size_t from = causes->count;
 	int rc;
 
-	if (ret != NULL)
+	if (ret)
 		*ret = NULL;
 	if (!json_is_object(selector))
 		return;
@@ -278,7 +340,7 @@ void rule_selector(const json_t *selector, const char *field, struct neap_select
 				err.msg);
 	if (rc != -NEAP_ENOMEM)
 		neap_causes_infield(causes, from, "%s", field);
-	if (rc == 0 && ret != NULL)
+	if (rc == 0 && ret)
 		*ret = parsed;
 	else if (rc == 0)
 		neap_selector_free(parsed);
@@ -328,7 +390,7 @@ static bool is_void_when_empty(const char *name)
 
 static bool is_nothing(const char *name, const json_t *value)
 {
-	if (value == NULL || json_is_null(value))
+	if (!value || json_is_null(value))
 		return true;
 	if (json_is_string(value))
 		return json_string_length(value) == 0 &&
@@ -342,14 +404,6 @@ static bool is_nothing(const char *name, const json_t *value)
 		(json_is_integer(value) && json_integer_value(value) == 0));
 }
 
-static bool is_named(const char *const *names, const char *name)
-{
-	for (; names != NULL && *names != NULL; names++)
-		if (strcmp(*names, name) == 0)
-			return true;
-	return false;
-}
-
 static bool same_member(const char *name, const json_t *a, const json_t *b)
 {
 	/* Their members are data, so an empty text is a value. */
@@ -359,7 +413,7 @@ static bool same_member(const char *name, const json_t *a, const json_t *b)
 
 	if (is_nothing(name, a) || is_nothing(name, b))
 		return is_nothing(name, a) && is_nothing(name, b);
-	return is_named(maps, name) ? json_equal(a, b) : rule_same(a, b);
+	return neap_text_is_in(name, maps) ? json_equal(a, b) : rule_same(a, b);
 }
 
 /* Whether b has the members of a with the same values. */
@@ -370,10 +424,10 @@ static bool covers(const json_t *a, const json_t *b, const char *const *names,
 	const json_t *value;
 
 	json_object_foreach ((json_t *)(uintptr_t)a, name, value) {
-		if (is_named(names, name) ||
+		if (neap_text_is_in(name, names) ||
 		    same_member(name, value, json_object_get(b, name)))
 			continue;
-		if (ret_name != NULL)
+		if (ret_name)
 			*ret_name = name;
 		return false;
 	}
@@ -388,10 +442,10 @@ static bool adds(const json_t *a, const json_t *b, const char *const *names,
 	const json_t *value;
 
 	json_object_foreach ((json_t *)(uintptr_t)b, name, value) {
-		if (is_named(names, name) || json_object_get(a, name) != NULL ||
+		if (neap_text_is_in(name, names) || json_object_get(a, name) ||
 		    is_nothing(name, value))
 			continue;
-		if (ret_name != NULL)
+		if (ret_name)
 			*ret_name = name;
 		return true;
 	}

@@ -7,6 +7,7 @@
 #include "api/kube/rules/check_priv.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 #include "engine/pod/pod.h"
 
 #define QOS          "koordinator.sh/qosClass"
@@ -16,17 +17,17 @@
 
 static const json_t *labels_of(const json_t *pod)
 {
-	return json_object_get(json_object_get(pod, "metadata"), "labels");
+	return neap_json_at(pod, "metadata.labels");
 }
 
 static enum neap_qos qos_of(const json_t *pod)
 {
-	return neap_qos_parse(neap_kube_text(labels_of(pod), QOS));
+	return neap_qos_parse(neap_json_text(labels_of(pod), QOS));
 }
 
 static const json_t *priority_of(const json_t *pod)
 {
-	return json_object_get(json_object_get(pod, "spec"), "priority");
+	return neap_json_at(pod, "spec.priority");
 }
 
 /* From the label, or else from said, a priority. */
@@ -130,7 +131,7 @@ static void keep_label(const json_t *pod, const char *label, const char *field,
 		       bool is_same, struct neap_causes *causes)
 {
 	if (!is_same)
-		rule_invalid_text(causes, field, neap_kube_text(labels_of(pod), label),
+		rule_invalid_text(causes, field, neap_json_text(labels_of(pod), label),
 				  RULE_IMMUTABLE);
 }
 
@@ -145,8 +146,8 @@ void rule_pod_class(const json_t *pod, const json_t *before, struct neap_causes 
 		keep_label(pod, CLASS, FIELD(CLASS),
 			   band_of(pod, priority) == band_of(before, priority), causes);
 		keep_label(pod, PRIORITY, FIELD(PRIORITY),
-			   strcmp(neap_kube_text(labels_of(pod), PRIORITY),
-				  neap_kube_text(labels_of(before), PRIORITY)) == 0,
+			   strcmp(neap_json_text(labels_of(pod), PRIORITY),
+				  neap_json_text(labels_of(before), PRIORITY)) == 0,
 			   causes);
 		return;
 	}

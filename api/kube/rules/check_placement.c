@@ -14,12 +14,13 @@
 
 /* --- tolerations --- */
 
-static void check_toleration(const json_t *toleration, struct neap_causes *causes)
+static void check_toleration(const json_t *toleration, void *arg NEAP_UNUSED,
+			     struct neap_causes *causes)
 {
-	const char *key = neap_kube_text(toleration, "key");
-	const char *operator= neap_kube_text(toleration, "operator");
-	const char *value = neap_kube_text(toleration, "value");
-	const char *effect = neap_kube_text(toleration, "effect");
+	const char *key = neap_json_text(toleration, "key");
+	const char *operator= neap_json_text(toleration, "operator");
+	const char *value = neap_json_text(toleration, "value");
+	const char *effect = neap_json_text(toleration, "effect");
 	struct neap_error err;
 
 	if (key[0] != '\0')
@@ -45,17 +46,9 @@ static void check_toleration(const json_t *toleration, struct neap_causes *cause
 	}
 }
 
-void rule_tolerations(const json_t *list, const char *field, struct neap_causes *causes)
+void rule_tolerations(const json_t *spec, struct neap_causes *causes)
 {
-	size_t i;
-	const json_t *toleration;
-
-	json_array_foreach (list, i, toleration) {
-		size_t from = causes->count;
-
-		check_toleration(toleration, causes);
-		neap_causes_infield(causes, from, "%s[%zu]", field, i);
-	}
+	rule_each(spec, "tolerations", check_toleration, NULL, causes);
 }
 
 /* --- nodes --- */
@@ -65,9 +58,10 @@ static bool is_in(const char *operator)
 	return strcmp(operator, "In") == 0 || strcmp(operator, "NotIn") == 0;
 }
 
-static void check_expression(const json_t *requirement, struct neap_causes *causes)
+static void check_expression(const json_t *requirement, void *arg NEAP_UNUSED,
+			     struct neap_causes *causes)
 {
-	const char *operator= neap_kube_text(requirement, "operator");
+	const char *operator= neap_json_text(requirement, "operator");
 	size_t values = json_array_size(json_object_get(requirement, "values"));
 
 	rule_qualified(requirement, "key", causes);
@@ -90,15 +84,14 @@ static void check_expression(const json_t *requirement, struct neap_causes *caus
 	}
 }
 
-static void check_node_field(const json_t *requirement, struct neap_causes *causes)
+static void check_node_field(const json_t *requirement, void *arg NEAP_UNUSED,
+			     struct neap_causes *causes)
 {
 	const json_t *values = json_object_get(requirement, "values");
 	const json_t *operator= json_object_get(requirement, "operator");
 	const json_t *key = json_object_get(requirement, "key");
-	size_t i;
-	const json_t *value;
 
-	if (!is_in(neap_kube_text(requirement, "operator")))
+	if (!is_in(neap_json_text(requirement, "operator")))
 		neap_causes_invalid(causes, "operator", operator,
 				    "not a valid selector operator");
 	else if (json_array_size(values) != 1)
@@ -109,81 +102,46 @@ static void check_node_field(const json_t *requirement, struct neap_causes *caus
 		neap_causes_invalid(causes, "key", key, "not a valid field selector key");
 		return;
 	}
-	json_array_foreach (values, i, value) {
-		const char *text = json_string_value(value);
-		const char *fault =
-			text != NULL ? neap_kube_dns_subdomain_fault(text) : NULL;
-		char field[64];
-
-		(void)snprintf(field, sizeof(field), "values[%zu]", i);
-		if (fault != NULL)
-			neap_causes_invalid(causes, field, value, "%s", fault);
-	}
+	rule_texts(requirement, "values", neap_kube_dns_subdomain_fault, causes);
 }
 
-static void check_term(const json_t *term, struct neap_causes *causes)
+static void check_term(const json_t *term, void *arg, struct neap_causes *causes)
 {
-	size_t i, from;
-	const json_t *requirement;
-
-	json_array_foreach (json_object_get(term, "matchExpressions"), i, requirement) {
-		from = causes->count;
-		check_expression(requirement, causes);
-		neap_causes_infield(causes, from, "matchExpressions[%zu]", i);
-	}
-	json_array_foreach (json_object_get(term, "matchFields"), i, requirement) {
-		from = causes->count;
-		check_node_field(requirement, causes);
-		neap_causes_infield(causes, from, "matchFields[%zu]", i);
-	}
+	rule_each(term, "matchExpressions", check_expression, arg, causes);
+	rule_each(term, "matchFields", check_node_field, arg, causes);
 }
 
 void rule_node_selector(const json_t *selector, struct neap_causes *causes)
 {
 	const json_t *terms = json_object_get(selector, "nodeSelectorTerms");
-	size_t i;
-	const json_t *term;
 
 	if (json_is_array(terms) && json_array_size(terms) == 0)
 		neap_causes_required(causes, "nodeSelectorTerms",
 				     "must have at least one node selector term");
-	json_array_foreach (terms, i, term) {
-		size_t from = causes->count;
-
-		check_term(term, causes);
-		neap_causes_infield(causes, from, "nodeSelectorTerms[%zu]", i);
-	}
+	rule_each(selector, "nodeSelectorTerms", check_term, NULL, causes);
 }
 
 static void check_weight(const json_t *item, struct neap_causes *causes)
 {
-	const json_t *weight = json_object_get(item, "weight");
+	rule_range(item, "weight", 1, 100, "must be in the range 1-100", causes);
+}
 
-	if (json_is_integer(weight) &&
-	    (json_integer_value(weight) < 1 || json_integer_value(weight) > 100))
-		neap_causes_invalid(causes, "weight", weight,
-				    "must be in the range 1-100");
+static void check_preference(const json_t *term, struct neap_causes *causes)
+{
+	check_term(term, NULL, causes);
+}
+
+static void check_preferred(const json_t *item, void *arg NEAP_UNUSED,
+			    struct neap_causes *causes)
+{
+	check_weight(item, causes);
+	rule_in(item, "preference", check_preference, causes);
 }
 
 static void check_node_affinity(const json_t *affinity, struct neap_causes *causes)
 {
-	const json_t *required = json_object_get(affinity, REQUIRED);
-	size_t from = causes->count, i;
-	const json_t *item;
-
-	if (required != NULL)
-		rule_node_selector(required, causes);
-	neap_causes_infield(causes, from, REQUIRED);
-	json_array_foreach (json_object_get(affinity, PREFERRED), i, item) {
-		size_t inner;
-
-		from = causes->count;
-		check_weight(item, causes);
-		inner = causes->count;
-		check_term(json_object_get(item, "preference"), causes);
-		neap_causes_infield(causes, inner, "preference");
-		neap_causes_infield(causes, from, PREFERRED "[%zu]", i);
-	}
+	rule_in(affinity, REQUIRED, rule_node_selector, causes);
+	rule_each(affinity, PREFERRED, check_preferred, NULL, causes);
 }
 
 /* --- pods --- */
@@ -210,46 +168,42 @@ static void check_pod_term(const json_t *term, struct neap_causes *causes)
 		      NULL, causes);
 	json_array_foreach (json_object_get(term, "namespaces"), i, name) {
 		const char *text = json_string_value(name);
-		const char *fault = text != NULL ? neap_kube_dns_label_fault(text) : NULL;
+		const char *fault = text ? neap_kube_dns_label_fault(text) : NULL;
 
-		if (fault != NULL)
+		if (fault)
 			neap_causes_invalid(causes, "namespace", name, "%s", fault);
 	}
 	check_topology_key(term, causes);
 }
 
+static void check_required_pod(const json_t *term, void *arg NEAP_UNUSED,
+			       struct neap_causes *causes)
+{
+	check_pod_term(term, causes);
+}
+
+static void check_preferred_pod(const json_t *item, void *arg NEAP_UNUSED,
+				struct neap_causes *causes)
+{
+	size_t from;
+
+	check_weight(item, causes);
+	from = causes->count;
+	check_pod_term(json_object_get(item, "podAffinityTerm"), causes);
+	neap_causes_infield(causes, from, "podAffinityTerm");
+}
+
 static void check_pod_affinity(const json_t *affinity, struct neap_causes *causes)
 {
-	size_t i, from, inner;
-	const json_t *item;
-
-	json_array_foreach (json_object_get(affinity, REQUIRED), i, item) {
-		from = causes->count;
-		check_pod_term(item, causes);
-		neap_causes_infield(causes, from, REQUIRED "[%zu]", i);
-	}
-	json_array_foreach (json_object_get(affinity, PREFERRED), i, item) {
-		from = causes->count;
-		check_weight(item, causes);
-		inner = causes->count;
-		check_pod_term(json_object_get(item, "podAffinityTerm"), causes);
-		neap_causes_infield(causes, inner, "podAffinityTerm");
-		neap_causes_infield(causes, from, PREFERRED "[%zu]", i);
-	}
+	rule_each(affinity, REQUIRED, check_required_pod, NULL, causes);
+	rule_each(affinity, PREFERRED, check_preferred_pod, NULL, causes);
 }
 
 void rule_affinity(const json_t *affinity, struct neap_causes *causes)
 {
-	size_t from = causes->count;
-
-	check_node_affinity(json_object_get(affinity, "nodeAffinity"), causes);
-	neap_causes_infield(causes, from, "nodeAffinity");
-	from = causes->count;
-	check_pod_affinity(json_object_get(affinity, "podAffinity"), causes);
-	neap_causes_infield(causes, from, "podAffinity");
-	from = causes->count;
-	check_pod_affinity(json_object_get(affinity, "podAntiAffinity"), causes);
-	neap_causes_infield(causes, from, "podAntiAffinity");
+	rule_in(affinity, "nodeAffinity", check_node_affinity, causes);
+	rule_in(affinity, "podAffinity", check_pod_affinity, causes);
+	rule_in(affinity, "podAntiAffinity", check_pod_affinity, causes);
 }
 
 /* --- changes of a pod that waits at its gates --- */
@@ -306,17 +260,15 @@ void rule_affinity_update(const json_t *affinity, const json_t *before,
 
 /* --- spreading --- */
 
-static void check_constraint(const json_t *item, struct rule_seen *seen,
-			     struct neap_causes *causes)
+/* arg: struct rule_seen. */
+static void check_constraint(const json_t *item, void *arg, struct neap_causes *causes)
 {
-	const char *key = neap_kube_text(item, "topologyKey");
-	const char *when = neap_kube_text(item, "whenUnsatisfiable");
-	const json_t *skew = json_object_get(item, "maxSkew");
+	const char *key = neap_json_text(item, "topologyKey");
+	const char *when = neap_json_text(item, "whenUnsatisfiable");
 	const json_t *domains = json_object_get(item, "minDomains");
 	char pair[512];
 
-	if (json_is_integer(skew) && json_integer_value(skew) <= 0)
-		neap_causes_invalid(causes, "maxSkew", skew, "%s", RULE_POSITIVE);
+	rule_range(item, "maxSkew", 1, INT64_MAX, RULE_POSITIVE, causes);
 	check_topology_key(item, causes);
 	if (json_is_integer(domains) && json_integer_value(domains) <= 0)
 		neap_causes_invalid(causes, "minDomains", domains, "%s", RULE_POSITIVE);
@@ -328,23 +280,16 @@ static void check_constraint(const json_t *item, struct rule_seen *seen,
 	rule_selector(json_object_get(item, "labelSelector"), "labelSelector", NULL,
 		      causes);
 	(void)snprintf(pair, sizeof(pair), "{%.320s, %.64s}", key, when);
-	if (rule_seen_add(seen, pair, causes))
+	if (rule_seen_add(arg, pair, causes))
 		neap_causes_add(causes, "FieldValueDuplicate",
 				"{topologyKey, whenUnsatisfiable}",
 				"Duplicate value: \"%s\"", pair);
 }
 
-void rule_spread(const json_t *list, struct neap_causes *causes)
+void rule_spread(const json_t *spec, struct neap_causes *causes)
 {
 	struct rule_seen seen = {0};
-	size_t i;
-	const json_t *item;
 
-	json_array_foreach (list, i, item) {
-		size_t from = causes->count;
-
-		check_constraint(item, &seen, causes);
-		neap_causes_infield(causes, from, "topologySpreadConstraints[%zu]", i);
-	}
+	rule_each(spec, "topologySpreadConstraints", check_constraint, &seen, causes);
 	rule_seen_done(&seen);
 }

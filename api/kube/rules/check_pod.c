@@ -13,59 +13,44 @@
 
 /* --- the parts of a spec --- */
 
-static void check_gates(const json_t *spec, struct neap_causes *causes)
+/* arg: struct rule_seen. */
+static void check_gate(const json_t *gate, void *arg, struct neap_causes *causes)
 {
-	struct rule_seen seen = {0};
-	size_t i;
-	const json_t *gate;
+	const json_t *name = json_object_get(gate, "name");
+	struct neap_error err;
 
-	json_array_foreach (json_object_get(spec, "schedulingGates"), i, gate) {
-		const json_t *name = json_object_get(gate, "name");
-		const char *text = json_string_value(name);
-		struct neap_error err;
-		char field[64];
-
-		(void)snprintf(field, sizeof(field), "schedulingGates[%zu]", i);
-		if (text == NULL)
-			continue;
-		if (neap_label_check_key(text, &err) < 0)
-			neap_causes_invalid(causes, field, name, "%s", err.msg);
-		if (rule_seen_add(&seen, text, causes))
-			neap_causes_duplicate(causes, field, name);
-	}
-	rule_seen_done(&seen);
+	if (!json_is_string(name))
+		return;
+	if (neap_label_check_key(json_string_value(name), &err) < 0)
+		neap_causes_invalid(causes, "", name, "%s", err.msg);
+	if (rule_seen_add(arg, json_string_value(name), causes))
+		neap_causes_duplicate(causes, "", name);
 }
 
-static void check_conditions(const json_t *spec, struct neap_causes *causes)
+static void check_condition(const json_t *gate, void *arg NEAP_UNUSED,
+			    struct neap_causes *causes)
 {
-	size_t i;
-	const json_t *gate;
-
-	json_array_foreach (json_object_get(spec, "readinessGates"), i, gate) {
-		size_t from = causes->count;
-
-		rule_qualified(gate, "conditionType", causes);
-		neap_causes_infield(causes, from, "readinessGates[%zu]", i);
-	}
+	rule_qualified(gate, "conditionType", causes);
 }
 
+/* The fields of host names have no index. */
 static void check_aliases(const json_t *spec, struct neap_causes *causes)
 {
-	const char *fault;
 	size_t i, k;
 	const json_t *alias, *host;
 
 	json_array_foreach (json_object_get(spec, "hostAliases"), i, alias) {
-		const json_t *ip = json_object_get(alias, "ip");
-		char field[64];
+		const char *ip = json_string_value(json_object_get(alias, "ip"));
+		size_t from = causes->count;
 
-		(void)snprintf(field, sizeof(field), "hostAliases[%zu].ip", i);
-		if (json_is_string(ip) && !rule_is_ip(json_string_value(ip)))
-			neap_causes_invalid(causes, field, ip, "%s", RULE_IP);
+		/* An empty one is none, too. */
+		rule_invalid(alias, "ip", ip ? rule_ip_fault(ip) : NULL, causes);
+		neap_causes_infield(causes, from, "hostAliases[%zu]", i);
 		json_array_foreach (json_object_get(alias, "hostnames"), k, host) {
-			fault = json_is_string(host) ? neap_kube_dns_subdomain_fault(
-							       json_string_value(host))
-						     : NULL;
+			const char *text = json_string_value(host);
+			const char *fault =
+				text ? neap_kube_dns_subdomain_fault(text) : NULL;
+
 			if (fault)
 				neap_causes_invalid(causes, "hostAliases.hostnames", host,
 						    "%s", fault);
@@ -73,27 +58,20 @@ static void check_aliases(const json_t *spec, struct neap_causes *causes)
 	}
 }
 
-/* Checks the numbers of users and groups in a securityContext. */
-static void check_ids(const json_t *spec, struct neap_causes *causes)
+/* One of supplementalGroups. */
+static void check_group(const json_t *group, void *arg NEAP_UNUSED,
+			struct neap_causes *causes)
 {
-	static const char *const ids[] = {"runAsUser", "runAsGroup", "fsGroup"};
-	const json_t *security = json_object_get(spec, "securityContext");
-	const json_t *group;
-	char field[64];
-	size_t i;
+	if (!rule_is_id(json_integer_value(group)))
+		neap_causes_invalid(causes, "", group, RULE_ID);
+}
 
-	for (i = 0; i < NEAP_ARRAY_LEN(ids); i++) {
-		(void)snprintf(field, sizeof(field), "securityContext.%s", ids[i]);
-		if (!rule_is_id(rule_int(security, ids[i])))
-			neap_causes_invalid(causes, field,
-					    json_object_get(security, ids[i]), RULE_ID);
-	}
-	json_array_foreach (json_object_get(security, "supplementalGroups"), i, group) {
-		(void)snprintf(field, sizeof(field),
-			       "securityContext.supplementalGroups[%zu]", i);
-		if (!rule_is_id(json_integer_value(group)))
-			neap_causes_invalid(causes, field, group, RULE_ID);
-	}
+static void check_security(const json_t *security, struct neap_causes *causes)
+{
+	rule_id(security, "runAsUser", causes);
+	rule_id(security, "runAsGroup", causes);
+	rule_id(security, "fsGroup", causes);
+	rule_each(security, "supplementalGroups", check_group, NULL, causes);
 }
 
 #define SYSCTL_MAX 253
@@ -110,7 +88,7 @@ static bool is_sysctl(const char *name)
 	if (strlen(name) > SYSCTL_MAX)
 		return false;
 	for (; *name != '\0'; name++) {
-		if (strchr(ends, *name) != NULL)
+		if (strchr(ends, *name))
 			at = END;
 		else if ((*name == '-' || *name == '_') && at != START)
 			at = INNER;
@@ -139,63 +117,46 @@ static const char *sysctl_sharer(const char *name)
 	return NULL;
 }
 
+struct sysctls {
+	const json_t *spec; /* of the pod */
+	struct rule_seen seen;
+};
+
 /* Each name once, and none of a namespace that the pod shares with its node. */
-static void check_sysctls(const json_t *spec, struct neap_causes *causes)
+static void check_sysctl(const json_t *sysctl, void *arg, struct neap_causes *causes)
 {
-	const json_t *security = json_object_get(spec, "securityContext");
-	struct rule_seen seen = {0};
-	const json_t *sysctl;
-	size_t i;
+	struct sysctls *sysctls = arg;
+	const char *name = neap_json_text(sysctl, "name");
+	const char *sharer = sysctl_sharer(name);
 
-	json_array_foreach (json_object_get(security, "sysctls"), i, sysctl) {
-		const json_t *value = json_object_get(sysctl, "name");
-		const char *name = neap_kube_text(sysctl, "name");
-		const char *sharer = sysctl_sharer(name);
-		char field[64];
-
-		(void)snprintf(field, sizeof(field), "securityContext.sysctls[%zu].name",
-			       i);
-		if (value != NULL && name[0] == '\0')
-			neap_causes_required(causes, field, "");
-		else if (name[0] != '\0' && !is_sysctl(name))
-			neap_causes_invalid(causes, field, value, "%s", SYSCTL_RULE);
-		else if (name[0] != '\0' && rule_seen_add(&seen, name, causes))
-			neap_causes_duplicate(causes, field, value);
-		if (sharer != NULL && json_is_true(json_object_get(spec, sharer)))
-			neap_causes_invalid(causes, field, value,
-					    "may not be specified when '%s' is true",
-					    sharer);
-	}
-	rule_seen_done(&seen);
+	(void)rule_need(sysctl, "name", causes);
+	if (*name && !is_sysctl(name))
+		rule_invalid(sysctl, "name", SYSCTL_RULE, causes);
+	else
+		rule_unique(&sysctls->seen, sysctl, "name", causes);
+	if (sharer && json_is_true(json_object_get(sysctls->spec, sharer)))
+		neap_causes_invalid(causes, "name", json_object_get(sysctl, "name"),
+				    "may not be specified when '%s' is true", sharer);
 }
 
-/* Search domains may end in a dot. Options need a name. */
-static void check_searches(const json_t *config, struct neap_causes *causes)
+/* Search domains may end in a dot. */
+static const char *search_fault(const char *text)
 {
-	const json_t *search, *option;
-	char name[256], field[64];
-	size_t i;
+	char name[256];
+	size_t len = strlen(text);
 
-	json_array_foreach (json_object_get(config, "searches"), i, search) {
-		const char *text = json_string_value(search), *fault = NULL;
-		size_t len = json_string_length(search);
+	if (!neap_strcopy(name, sizeof(name), text))
+		return neap_kube_dns_subdomain_fault(text);
+	if (len > 1 && name[len - 1] == '.')
+		name[len - 1] = '\0';
+	return neap_kube_dns_subdomain_fault(name);
+}
 
-		if (text != NULL && neap_strcopy(name, sizeof(name), text)) {
-			if (len > 1 && name[len - 1] == '.')
-				name[len - 1] = '\0';
-			text = name;
-		}
-		if (text != NULL)
-			fault = neap_kube_dns_subdomain_fault(text);
-		(void)snprintf(field, sizeof(field), "dnsConfig.searches[%zu]", i);
-		if (fault)
-			neap_causes_invalid(causes, field, search, "%s", fault);
-	}
-	json_array_foreach (json_object_get(config, "options"), i, option) {
-		(void)snprintf(field, sizeof(field), "dnsConfig.options[%zu]", i);
-		if (json_string_length(json_object_get(option, "name")) == 0)
-			neap_causes_required(causes, field, "must not be empty");
-	}
+static void check_dns_option(const json_t *option, void *arg NEAP_UNUSED,
+			     struct neap_causes *causes)
+{
+	if (!json_string_length(json_object_get(option, "name")))
+		neap_causes_required(causes, "", "must not be empty");
 }
 
 /* Policy None needs name servers: there is no other source. */
@@ -203,88 +164,64 @@ static void check_dns(const json_t *spec, struct neap_causes *causes)
 {
 	const json_t *config = json_object_get(spec, "dnsConfig");
 	const json_t *servers = json_object_get(config, "nameservers");
-	bool is_none = strcmp(neap_kube_text(spec, "dnsPolicy"), "None") == 0;
-	size_t i;
-	const json_t *server;
+	bool is_none = neap_json_is_text(spec, "dnsPolicy", "None");
 
-	if (is_none && config == NULL)
+	if (is_none && !config)
 		neap_causes_required(causes, "dnsConfig",
 				     "must provide `dnsConfig` when `dnsPolicy` is None");
 	else if (is_none && json_array_size(servers) == 0)
 		neap_causes_required(causes, "dnsConfig.nameservers",
 				     "must provide at least one DNS nameserver when "
 				     "`dnsPolicy` is None");
-	json_array_foreach (servers, i, server) {
-		char field[64];
-
-		(void)snprintf(field, sizeof(field), "dnsConfig.nameservers[%zu]", i);
-		if (json_is_string(server) && !rule_is_ip(json_string_value(server)))
-			neap_causes_invalid(causes, field, server, "%s", RULE_IP);
-	}
-	check_searches(config, causes);
+	rule_texts(spec, "dnsConfig.nameservers", rule_ip_fault, causes);
+	rule_texts(spec, "dnsConfig.searches", search_fault, causes);
+	rule_each(spec, "dnsConfig.options", check_dns_option, NULL, causes);
 }
 
-static void check_seconds(const json_t *spec, struct neap_causes *causes)
+/* arg: struct rule_seen. */
+static void check_claim(const json_t *claim, void *arg, struct neap_causes *causes)
 {
-	const json_t *deadline = json_object_get(spec, "activeDeadlineSeconds");
-	int64_t seconds = json_integer_value(deadline);
-
-	if (json_is_integer(deadline) && (seconds < 1 || seconds > INT32_MAX))
-		neap_causes_invalid(causes, "activeDeadlineSeconds", deadline,
-				    "must be between 1 and 2147483647, inclusive");
+	(void)rule_need(claim, "name", causes);
+	rule_label(claim, "name", causes);
+	rule_unique(arg, claim, "name", causes);
 }
 
-/* The resource names in resourceClaims are unique. */
-static void check_claims(const json_t *spec, struct neap_causes *causes)
-{
-	struct rule_seen seen = {0};
-	size_t i;
-	const json_t *claim;
-
-	json_array_foreach (json_object_get(spec, "resourceClaims"), i, claim) {
-		size_t from = causes->count;
-		const char *name = rule_need(claim, "name", causes);
-
-		rule_label(claim, "name", causes);
-		if (name != NULL && rule_seen_add(&seen, name, causes))
-			neap_causes_duplicate(causes, "name",
-					      json_object_get(claim, "name"));
-		neap_causes_infield(causes, from, "resourceClaims[%zu]", i);
-	}
-	rule_seen_done(&seen);
-}
-
-void rule_pod_spec(const json_t *spec, bool is_pod, const json_t *claims,
-		   struct neap_causes *causes)
+/* claims: volumeClaimTemplates of a StatefulSet, which are volumes of its pods too; or
+ * NULL. */
+static void rule_pod_spec(const json_t *spec, bool is_pod, const json_t *claims,
+			  struct neap_causes *causes)
 {
 	static const char *const subdomains[] = {"nodeName", "serviceAccountName",
 						 "priorityClassName", "runtimeClassName"};
 	static const char *const labels[] = {"hostname", "subdomain"};
 	struct rule_pod pod = {.spec = spec, .is_pod = is_pod};
-	size_t from;
+	struct sysctls sysctls = {.spec = spec};
+	struct rule_seen gates = {0}, claimed = {0};
 
 	rule_volumes(&pod, causes);
 	rule_claims(&pod, claims, causes);
 	rule_containers(&pod, causes);
 	rule_seen_done(&pod.volumes);
-	check_seconds(spec, causes);
+	rule_range(spec, "activeDeadlineSeconds", 1, INT32_MAX,
+		   "must be between 1 and 2147483647, inclusive", causes);
 	rule_labels(json_object_get(spec, "nodeSelector"), "nodeSelector", causes);
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(subdomains); i++)
 		rule_subdomain(spec, subdomains[i], causes);
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(labels); i++)
 		rule_label(spec, labels[i], causes);
-	rule_tolerations(json_object_get(spec, "tolerations"), "tolerations", causes);
-	from = causes->count;
-	rule_affinity(json_object_get(spec, "affinity"), causes);
-	neap_causes_infield(causes, from, "affinity");
-	rule_spread(json_object_get(spec, "topologySpreadConstraints"), causes);
+	rule_tolerations(spec, causes);
+	rule_in(spec, "affinity", rule_affinity, causes);
+	rule_spread(spec, causes);
 	check_aliases(spec, causes);
-	check_ids(spec, causes);
-	check_sysctls(spec, causes);
+	rule_in(spec, "securityContext", check_security, causes);
+	rule_each(spec, "securityContext.sysctls", check_sysctl, &sysctls, causes);
 	check_dns(spec, causes);
-	check_conditions(spec, causes);
-	check_gates(spec, causes);
-	check_claims(spec, causes);
+	rule_each(spec, "readinessGates", check_condition, NULL, causes);
+	rule_each(spec, "schedulingGates", check_gate, &gates, causes);
+	rule_each(spec, "resourceClaims", check_claim, &claimed, causes);
+	rule_seen_done(&sysctls.seen);
+	rule_seen_done(&gates);
+	rule_seen_done(&claimed);
 	rule_pod_resources(spec, causes);
 	rule_amounts(json_object_get(spec, "overhead"), "overhead", causes);
 }
@@ -330,10 +267,10 @@ static void update_deadline(const json_t *spec, const json_t *before,
 /* A toleration as text, without its seconds; NULL without memory. */
 static char *toleration_text(const json_t *toleration)
 {
-	return neap_asprintf("%s\n%s\n%s\n%s", neap_kube_text(toleration, "key"),
-			     neap_kube_text(toleration, "operator"),
-			     neap_kube_text(toleration, "value"),
-			     neap_kube_text(toleration, "effect"));
+	return neap_asprintf("%s\n%s\n%s\n%s", neap_json_text(toleration, "key"),
+			     neap_json_text(toleration, "operator"),
+			     neap_json_text(toleration, "value"),
+			     neap_json_text(toleration, "effect"));
 }
 
 /* All former tolerations must remain; their seconds may change. */
@@ -354,7 +291,7 @@ static void update_tolerations(const json_t *spec, const json_t *before,
 		json_array_foreach (lists[k], i, toleration) {
 			neap_auto_free char *text = toleration_text(toleration);
 
-			if (text == NULL)
+			if (!text)
 				rule_nomem(causes);
 			else if (lists[k] != old)
 				(void)rule_seen_add(&seen, text, causes);
@@ -377,9 +314,9 @@ static void update_gates(const json_t *spec, const json_t *before,
 	const json_t *gate;
 
 	json_array_foreach (json_object_get(before, "schedulingGates"), i, gate)
-		(void)rule_seen_add(&seen, neap_kube_text(gate, "name"), causes);
+		(void)rule_seen_add(&seen, neap_json_text(gate, "name"), causes);
 	json_array_foreach (json_object_get(spec, "schedulingGates"), i, gate) {
-		const char *name = neap_kube_text(gate, "name");
+		const char *name = neap_json_text(gate, "name");
 
 		if (!rule_seen_has(&seen, name))
 			neap_causes_forbidden(causes, "schedulingGates",
@@ -454,7 +391,8 @@ static bool same_affinity(const json_t *spec, const json_t *before, bool is_gate
 	       rule_same_but(now, was, is_gated ? nodes : NULL, NULL);
 }
 
-void rule_pod_update(const json_t *spec, const json_t *before, struct neap_causes *causes)
+static void rule_pod_update(const json_t *spec, const json_t *before,
+			    struct neap_causes *causes)
 {
 	static const char *const apart[] = {"containers",
 					    "initContainers",
@@ -486,7 +424,7 @@ void rule_pod_update(const json_t *spec, const json_t *before, struct neap_cause
 	    !grace_may_change(spec, before))
 		changed = grace;
 	(void)rule_same_but(spec, before, apart, &changed);
-	if (changed != NULL)
+	if (changed)
 		neap_causes_forbidden(
 			causes, "",
 			"pod updates may not change fields other than "
@@ -505,7 +443,7 @@ static void check_new(const json_t *spec, struct neap_causes *causes)
 	if (json_array_size(json_object_get(spec, "ephemeralContainers")) > 0)
 		neap_causes_forbidden(causes, "ephemeralContainers",
 				      "cannot be set on create");
-	if (neap_kube_text(spec, "nodeName")[0] != '\0' &&
+	if (neap_json_text(spec, "nodeName")[0] != '\0' &&
 	    json_array_size(json_object_get(spec, "schedulingGates")) > 0)
 		neap_causes_forbidden(
 			causes, "nodeName",
@@ -519,17 +457,17 @@ void neap_kube_check_pod(const json_t *object, const json_t *before,
 	const json_t *old = json_object_get(before, "spec");
 	size_t from;
 
-	if (spec == NULL) {
+	if (!spec) {
 		neap_causes_required(causes, "spec.containers", "");
 		return;
 	}
 	rule_pod_class(object, before, causes);
 	from = causes->count;
 	/* An unchanged spec, as in a status update, is not checked again. */
-	if (before != NULL && json_equal(spec, old))
+	if (before && json_equal(spec, old))
 		return;
 	rule_pod_spec(spec, true, NULL, causes);
-	if (before == NULL)
+	if (!before)
 		check_new(spec, causes);
 	else
 		rule_pod_update(spec, old, causes);

@@ -9,6 +9,7 @@
 #include "api/kube/rules/check_priv.h"
 #include "engine/base/quantity.h"
 #include "engine/base/selector.h"
+#include "engine/base/text.h"
 
 #define FIELD_SIZE 256
 
@@ -32,7 +33,7 @@ static bool thousandths(const json_t *value, __int128 *ret)
 		*ret = (__int128)number;
 		return true;
 	}
-	if (text == NULL)
+	if (!text)
 		return false;
 	if (neap_quantity_parse_milli(text, &parsed, NULL) == 0) {
 		*ret = parsed;
@@ -65,7 +66,7 @@ int rule_quantity_sign(const json_t *value)
 		       : 0;
 }
 
-bool rule_quantity_is_whole(const json_t *value)
+static bool rule_quantity_is_whole(const json_t *value)
 {
 	char text[NEAP_QUANTITY_SIZE];
 
@@ -76,32 +77,21 @@ bool rule_quantity_is_whole(const json_t *value)
 
 /* --- names --- */
 
-static bool has_prefix(const char *text, const char *prefix)
+/* A name without a prefix is a resource of Kubernetes. Other resources cannot be
+ * overcommitted. */
+static bool rule_resource_is_native(const char *name)
 {
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-bool rule_resource_is_native(const char *name)
-{
-	return strchr(name, '/') == NULL || strstr(name, "kubernetes.io/") != NULL;
+	return !strchr(name, '/') || strstr(name, "kubernetes.io/");
 }
 
 static bool is_extended(const char *name)
 {
-	return !rule_resource_is_native(name) && !has_prefix(name, "requests.");
+	return !rule_resource_is_native(name) && !neap_text_starts(name, "requests.");
 }
 
 static bool is_huge(const char *name)
 {
-	return has_prefix(name, "hugepages-");
-}
-
-static bool is_listed(const char *const *names, const char *name)
-{
-	for (; *names != NULL; names++)
-		if (strcmp(*names, name) == 0)
-			return true;
-	return false;
+	return neap_text_starts(name, "hugepages-");
 }
 
 /* Resources of containers. */
@@ -109,7 +99,7 @@ static bool is_standard(const char *name)
 {
 	static const char *const names[] = {"cpu", "memory", "ephemeral-storage", NULL};
 
-	return is_listed(names, name) || is_huge(name);
+	return neap_text_is_in(name, names) || is_huge(name);
 }
 
 /* Resources that are counted in whole numbers. */
@@ -126,7 +116,7 @@ static bool is_whole(const char *name)
 					    "services.loadbalancers",
 					    NULL};
 
-	return is_listed(names, name) || is_extended(name);
+	return neap_text_is_in(name, names) || is_extended(name);
 }
 
 static void check_amount(const char *name, const json_t *value, const char *field,
@@ -157,12 +147,12 @@ static void check_name(const char *name, const char *field, struct neap_causes *
 
 	if (neap_label_check_key(name, &err) < 0) {
 		rule_invalid_text(causes, field, name, err.msg);
-	} else if (strchr(name, '/') == NULL && !is_standard(name)) {
+	} else if (!strchr(name, '/') && !is_standard(name)) {
 		rule_invalid_text(causes, field, name,
 				  "must be a standard resource type or fully qualified");
 		rule_invalid_text(causes, field, name,
 				  "must be a standard resource for containers");
-	} else if (strchr(name, '/') != NULL && !rule_resource_is_native(name) &&
+	} else if (strchr(name, '/') && !rule_resource_is_native(name) &&
 		   !is_extended(name)) {
 		rule_invalid_text(causes, field, name,
 				  "doesn't follow extended resource name standard");
@@ -192,7 +182,7 @@ static void compare(const char *name, const json_t *request, const json_t *limit
 	int order = rule_quantity_compare(request, limit);
 	char shown[64];
 
-	if (limit == NULL) {
+	if (!limit) {
 		if (!may_differ)
 			neap_causes_required(
 				causes, "limits",
@@ -225,8 +215,7 @@ static bool has_huge(json_t *amounts)
 
 static bool has_main(const json_t *amounts)
 {
-	return json_object_get(amounts, "cpu") != NULL ||
-	       json_object_get(amounts, "memory") != NULL;
+	return json_object_get(amounts, "cpu") || json_object_get(amounts, "memory");
 }
 
 void rule_resources(const json_t *resources, struct neap_causes *causes)
@@ -261,7 +250,7 @@ static bool sum_of(const json_t *containers, const char *name, __int128 *ret)
 			json_object_get(json_object_get(resources, "requests"), name);
 		__int128 one = 0;
 
-		if (value != NULL && !thousandths(value, &one))
+		if (value && !thousandths(value, &one))
 			return false;
 		*ret += one;
 	}
@@ -276,8 +265,8 @@ static void check_within(const json_t *spec, const char *name, const json_t *req
 	char field[FIELD_SIZE];
 	size_t i;
 
-	if (request != NULL && sum_of(containers, name, &sum) &&
-	    thousandths(request, &all) && sum > all) {
+	if (request && sum_of(containers, name, &sum) && thousandths(request, &all) &&
+	    sum > all) {
 		(void)snprintf(field, sizeof(field), "resources.requests[%s]", name);
 		neap_causes_invalid(causes, field, request,
 				    "must be greater than or equal to aggregate "
@@ -288,8 +277,7 @@ static void check_within(const json_t *spec, const char *name, const json_t *req
 		const json_t *own =
 			json_object_get(json_object_get(resources, "limits"), name);
 
-		if (limit == NULL || own == NULL ||
-		    rule_quantity_compare(own, limit) <= 0)
+		if (!limit || !own || rule_quantity_compare(own, limit) <= 0)
 			continue;
 		(void)snprintf(field, sizeof(field),
 			       "containers[%zu].resources.limits[%s]", i, name);
@@ -305,7 +293,7 @@ void rule_pod_resources(const json_t *spec, struct neap_causes *causes)
 	const json_t *resources = json_object_get(spec, "resources");
 	size_t from = causes->count;
 
-	if (resources == NULL)
+	if (!resources)
 		return;
 	rule_resources(resources, causes);
 	if (json_array_size(json_object_get(resources, "claims")) > 0)

@@ -10,15 +10,16 @@
 #include "api/kube/base/meta.h"
 #include "api/kube/rules/check_priv.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 static bool is_type(const json_t *spec, const char *type)
 {
-	return strcmp(neap_kube_text(spec, "type"), type) == 0;
+	return strcmp(neap_json_text(spec, "type"), type) == 0;
 }
 
 static bool is_headless(const json_t *spec)
 {
-	return strcmp(neap_kube_text(spec, "clusterIP"), "None") == 0;
+	return neap_json_is_text(spec, "clusterIP", "None");
 }
 
 /* --- ports --- */
@@ -36,7 +37,7 @@ static bool is_twice(struct rule_seen *seen, const json_t *port, int64_t number,
 	char key[64];
 
 	(void)snprintf(key, sizeof(key), "%.16s/%" PRId64,
-		       neap_kube_text(port, "protocol"), number);
+		       neap_json_text(port, "protocol"), number);
 	return rule_seen_add(seen, key, causes);
 }
 
@@ -61,26 +62,25 @@ static void check_node_port(struct ports *ports, const json_t *port,
 		neap_causes_duplicate(causes, "nodePort", value);
 }
 
-static void check_port(struct ports *ports, const json_t *port,
-		       struct neap_causes *causes)
+static void check_port(const json_t *port, void *arg, struct neap_causes *causes)
 {
-	const char *name = neap_kube_text(port, "name");
+	struct ports *ports = arg;
+	const char *name = neap_json_text(port, "name");
 	const json_t *number = json_object_get(port, "port");
 
 	if (name[0] == '\0' && ports->are_many)
 		neap_causes_required(causes, "name", "");
 	rule_label(port, "name", causes);
-	if (name[0] != '\0' && rule_seen_add(&ports->names, name, causes))
-		neap_causes_duplicate(causes, "name", json_object_get(port, "name"));
+	rule_unique(&ports->names, port, "name", causes);
 	rule_port(port, "port", causes);
 	rule_port(port, "targetPort", causes);
 	check_node_port(ports, port, causes);
 	if (json_is_integer(number) &&
 	    is_twice(&ports->numbers, port, json_integer_value(number), causes)) {
 		json_t *shown = json_pack("{s:O,s:s}", "port", number, "protocol",
-					  neap_kube_text(port, "protocol"));
+					  neap_json_text(port, "protocol"));
 
-		if (shown == NULL)
+		if (!shown)
 			rule_nomem(causes);
 		else
 			neap_causes_duplicate(causes, "", shown);
@@ -109,12 +109,7 @@ static void check_ports(const json_t *spec, const json_t *before,
 			       rule_int(port, "nodePort"));
 		(void)rule_seen_add(&ports.old_nodes, text, causes);
 	}
-	json_array_foreach (list, i, port) {
-		size_t from = causes->count;
-
-		check_port(&ports, port, causes);
-		neap_causes_infield(causes, from, "ports[%zu]", i);
-	}
+	rule_each(spec, "ports", check_port, &ports, causes);
 	rule_seen_done(&ports.names);
 	rule_seen_done(&ports.numbers);
 	rule_seen_done(&ports.nodes);
@@ -123,38 +118,28 @@ static void check_ports(const json_t *spec, const json_t *before,
 
 /* --- addresses --- */
 
-static void check_addresses(const json_t *spec, const char *name,
-			    struct neap_causes *causes)
+/* The first of clusterIPs may be None. */
+static void check_cluster_ip(const json_t *value, void *arg, struct neap_causes *causes)
 {
-	size_t i;
-	const json_t *value;
+	const char *text = json_string_value(value);
 
-	json_array_foreach (json_object_get(spec, name), i, value) {
-		const char *text = json_string_value(value);
-		char field[64];
-
-		if (text == NULL || rule_is_ip(text) ||
-		    (i == 0 && strcmp(text, "None") == 0 &&
-		     strcmp(name, "clusterIPs") == 0))
-			continue;
-		(void)snprintf(field, sizeof(field), "%s[%zu]", name, i);
-		neap_causes_invalid(causes, field, value, "%s", RULE_IP);
-	}
+	if (text && rule_ip_fault(text) && !(value == arg && strcmp(text, "None") == 0))
+		neap_causes_invalid(causes, "", value, "%s", RULE_IP);
 }
 
 static void check_cluster_ips(const json_t *spec, struct neap_causes *causes)
 {
 	const json_t *list = json_object_get(spec, "clusterIPs");
-	const json_t *first = json_array_get(list, 0);
+	json_t *first = json_array_get(list, 0);
 	const json_t *ip = json_object_get(spec, "clusterIP");
 
 	if (is_type(spec, "ExternalName"))
 		return;
-	check_addresses(spec, "clusterIPs", causes);
+	rule_each(spec, "clusterIPs", check_cluster_ip, first, causes);
 	if (json_array_size(list) > 2)
 		neap_causes_invalid(causes, "clusterIPs", list,
 				    "may only hold up to 2 values");
-	if (first != NULL && !json_equal(first, ip))
+	if (first && !json_equal(first, ip))
 		neap_causes_invalid(causes, "clusterIPs", list,
 				    "first value must match `clusterIP`");
 	if (is_headless(spec) && json_array_size(list) > 1)
@@ -181,7 +166,7 @@ static void check_external_name(const json_t *spec, const json_t *before,
 				struct neap_causes *causes)
 {
 	static const char *const names[] = {"clusterIPs", "ipFamilies", "ipFamilyPolicy"};
-	const char *name = neap_kube_text(spec, "externalName");
+	const char *name = neap_json_text(spec, "externalName");
 	size_t len = strlen(name);
 	char domain[512];
 	const char *fault;
@@ -197,9 +182,7 @@ static void check_external_name(const json_t *spec, const json_t *before,
 	if (len < sizeof(domain) && domain[len - 1] == '.')
 		domain[len - 1] = '\0';
 	fault = neap_kube_dns_subdomain_fault(domain);
-	if (fault != NULL)
-		neap_causes_invalid(causes, "externalName",
-				    json_object_get(spec, "externalName"), "%s", fault);
+	rule_invalid(spec, "externalName", fault, causes);
 }
 
 static void check_type(const json_t *spec, const json_t *before,
@@ -215,7 +198,7 @@ static void check_type(const json_t *spec, const json_t *before,
 		neap_causes_invalid(causes, "clusterIPs[0]",
 				    json_object_get(spec, "clusterIP"),
 				    "may not be set to 'None' for %s services",
-				    neap_kube_text(spec, "type"));
+				    neap_json_text(spec, "type"));
 	if (is_type(spec, "ExternalName"))
 		check_external_name(spec, before, causes);
 	if (!is_balanced) {
@@ -235,12 +218,11 @@ static void check_affinity(const json_t *spec, struct neap_causes *causes)
 {
 	static const char field[] = "sessionAffinityConfig.clientIP.timeoutSeconds";
 	const json_t *config = json_object_get(spec, "sessionAffinityConfig");
-	const json_t *seconds =
-		json_object_get(json_object_get(config, "clientIP"), "timeoutSeconds");
+	const json_t *seconds = neap_json_at(config, "clientIP.timeoutSeconds");
 	int64_t number = json_integer_value(seconds);
 
-	if (strcmp(neap_kube_text(spec, "sessionAffinity"), "ClientIP") != 0) {
-		if (config != NULL)
+	if (!neap_json_is_text(spec, "sessionAffinity", "ClientIP")) {
+		if (config)
 			neap_causes_forbidden(
 				causes, "sessionAffinityConfig",
 				"must not be set when session affinity is None");
@@ -275,25 +257,25 @@ void neap_kube_check_service(const json_t *object, const json_t *before,
 {
 	const json_t *spec = json_object_get(object, "spec");
 	const json_t *old = json_object_get(before, "spec");
-	const json_t *name = json_object_get(json_object_get(object, "metadata"), "name");
+	const json_t *name = neap_json_at(object, "metadata.name");
 	const char *fault = NULL;
 	size_t from;
 
 	/* The checks of metadata report invalid names. */
-	if (before == NULL && json_is_string(name) &&
-	    neap_kube_dns_subdomain_fault(json_string_value(name)) == NULL)
+	if (!before && json_is_string(name) &&
+	    !neap_kube_dns_subdomain_fault(json_string_value(name)))
 		fault = rule_service_name_fault(json_string_value(name));
-	if (fault != NULL)
+	if (fault)
 		neap_causes_invalid(causes, "metadata.name", name, "%s", fault);
 	from = causes->count;
-	if (spec == NULL) {
+	if (!spec) {
 		neap_causes_required(causes, "spec.ports", "");
 		return;
 	}
 	check_ports(spec, old, causes);
 	check_type(spec, old, causes);
 	check_cluster_ips(spec, causes);
-	check_addresses(spec, "externalIPs", causes);
+	rule_texts(spec, "externalIPs", rule_ip_fault, causes);
 	rule_labels(json_object_get(spec, "selector"), "selector", causes);
 	check_affinity(spec, causes);
 	keep_address(spec, old, causes);

@@ -6,31 +6,26 @@
 
 #include "api/kube/rules/check_priv.h"
 #include "engine/base/selector.h"
+#include "engine/json/json.h"
 
 #define MISMATCH "`selector` does not match template `labels`"
-
-static bool is_text(const json_t *object, const char *name, const char *text)
-{
-	return strcmp(neap_kube_text(object, name), text) == 0;
-}
 
 /* --- selector and template --- */
 
 static const json_t *template_labels(const json_t *spec)
 {
-	return json_object_get(
-		json_object_get(json_object_get(spec, "template"), "metadata"), "labels");
+	return neap_json_at(spec, "template.metadata.labels");
 }
 
 static void tell_mismatch(const json_t *labels, struct neap_causes *causes)
 {
-	json_t *none = labels == NULL ? json_object() : NULL;
+	json_t *none = !labels ? json_object() : NULL;
 
-	if (labels == NULL && none == NULL)
+	if (!labels && !none)
 		rule_nomem(causes);
 	else
 		neap_causes_invalid(causes, "template.metadata.labels",
-				    labels != NULL ? labels : none, MISMATCH);
+				    labels ? labels : none, MISMATCH);
 	json_decref(none);
 }
 
@@ -46,10 +41,10 @@ static void check_selector(const json_t *spec, const char *kind,
 		return;
 	rule_selector(selector, "selector", &parsed, causes);
 	if (rule_selector_is_empty(selector)) {
-		if (kind != NULL)
+		if (kind)
 			neap_causes_invalid(causes, "selector", selector,
 					    "empty selector is invalid for %s", kind);
-	} else if (parsed != NULL && json_object_get(spec, "template") != NULL &&
+	} else if (parsed && json_object_get(spec, "template") &&
 		   !neap_selector_matches(parsed, labels)) {
 		tell_mismatch(labels, causes);
 	}
@@ -65,16 +60,16 @@ static void check_template(const json_t *spec, const char *name,
 	const json_t *pod = json_object_get(pod_template, "spec");
 	size_t from = causes->count;
 
-	if (pod_template == NULL)
+	if (!pod_template)
 		return;
 	rule_pod_template(pod_template, json_object_get(spec, "volumeClaimTemplates"),
 			  causes);
-	if (pod == NULL)
+	if (!pod)
 		neap_causes_required(causes, "spec.containers", "");
-	else if (!is_text(pod, "restartPolicy", "Always"))
+	else if (!neap_json_is_text(pod, "restartPolicy", "Always"))
 		neap_causes_unsupported(causes, "spec.restartPolicy",
 					json_object_get(pod, "restartPolicy"), policies);
-	if (json_object_get(pod, "activeDeadlineSeconds") != NULL)
+	if (json_object_get(pod, "activeDeadlineSeconds"))
 		neap_causes_forbidden(causes, "spec.activeDeadlineSeconds",
 				      "activeDeadlineSeconds in %s is not Supported",
 				      name);
@@ -93,7 +88,8 @@ static void check_counts(const json_t *spec, struct neap_causes *causes)
 
 /* --- replicas --- */
 
-void neap_kube_check_replicationcontroller(const json_t *object, const json_t *before,
+void neap_kube_check_replicationcontroller(const json_t *object,
+					   const json_t *before NEAP_UNUSED,
 					   struct neap_causes *causes)
 {
 	const json_t *spec = json_object_get(object, "spec");
@@ -103,12 +99,11 @@ void neap_kube_check_replicationcontroller(const json_t *object, const json_t *b
 	const char *key;
 	json_t *value;
 
-	(void)before;
 	check_counts(spec, causes);
 	if (json_object_size(selector) == 0)
 		neap_causes_required(causes, "selector", "");
 	rule_labels(selector, "selector", causes);
-	if (json_object_get(spec, "template") == NULL)
+	if (!json_object_get(spec, "template"))
 		neap_causes_required(causes, "template", "");
 	else
 		json_object_foreach (selector, key, value) {
@@ -121,35 +116,66 @@ void neap_kube_check_replicationcontroller(const json_t *object, const json_t *b
 	neap_causes_infield(causes, from, "spec");
 }
 
-void neap_kube_check_podtemplate(const json_t *object, const json_t *before,
+void neap_kube_check_podtemplate(const json_t *object, const json_t *before NEAP_UNUSED,
 				 struct neap_causes *causes)
 {
 	const json_t *pod_template = json_object_get(object, "template");
 	size_t from = causes->count;
 
-	(void)before;
 	rule_pod_template(pod_template, NULL, causes);
-	if (json_object_get(pod_template, "spec") == NULL)
+	if (!json_object_get(pod_template, "spec"))
 		neap_causes_required(causes, "spec.containers", "");
 	neap_causes_infield(causes, from, "template");
 }
 
-void neap_kube_check_replicaset(const json_t *object, const json_t *before,
-				struct neap_causes *causes)
+static void check_ordinals(const json_t *ordinals, struct neap_causes *causes)
+{
+	rule_not_negative(ordinals, "start", causes);
+}
+
+/* What ReplicaSets, Deployments, StatefulSets and DaemonSets share. */
+struct workload {
+	const char *selector, *name; /* of the kind, in messages */
+	bool needs_template;
+	void (*check)(const json_t *spec, struct neap_causes *causes); /* NULL: none */
+	void (*keep)(const json_t *spec, const json_t *before,
+		     struct neap_causes *causes); /* in an update */
+};
+
+static void keep_selector(const json_t *spec, const json_t *before,
+			  struct neap_causes *causes)
+{
+	rule_immutable(spec, before, "selector", causes);
+}
+
+static void check_workload(const struct workload *what, const json_t *object,
+			   const json_t *before, struct neap_causes *causes)
 {
 	const json_t *spec = json_object_get(object, "spec");
 	size_t from = causes->count;
 
 	check_counts(spec, causes);
-	check_selector(spec, "deployment", causes);
-	if (spec != NULL && json_object_get(spec, "template") == NULL)
+	rule_in(spec, "ordinals", check_ordinals, causes); /* of a StatefulSet */
+	check_selector(spec, what->selector, causes);
+	if (what->needs_template && spec && !json_object_get(spec, "template"))
 		neap_causes_required(causes, "template", "");
-	check_template(spec, "ReplicaSet", causes);
-	if (before != NULL)
-		rule_immutable(spec, json_object_get(before, "spec"), "selector", causes);
+	check_template(spec, what->name, causes);
+	if (what->check)
+		what->check(spec, causes);
+	if (before)
+		what->keep(spec, json_object_get(before, "spec"), causes);
 	neap_causes_infield(causes, from, "spec");
-	if (spec == NULL)
+	if (!spec)
 		neap_causes_required(causes, "spec.selector", "");
+}
+
+void neap_kube_check_replicaset(const json_t *object, const json_t *before,
+				struct neap_causes *causes)
+{
+	static const struct workload what = {"deployment", "ReplicaSet", true, NULL,
+					     keep_selector};
+
+	check_workload(&what, object, before, causes);
 }
 
 /* --- deployments --- */
@@ -160,11 +186,11 @@ static void check_strategy(const json_t *spec, struct neap_causes *causes)
 	const json_t *rolling = json_object_get(strategy, "rollingUpdate");
 	size_t from = causes->count;
 
-	if (is_text(strategy, "type", "Recreate") && rolling != NULL)
+	if (neap_json_is_text(strategy, "type", "Recreate") && rolling)
 		neap_causes_forbidden(causes, "",
 				      "may not be specified when strategy `type` is "
 				      "'Recreate'");
-	if (is_text(strategy, "type", "RollingUpdate")) {
+	if (neap_json_is_text(strategy, "type", "RollingUpdate")) {
 		const json_t *missing = json_object_get(rolling, "maxUnavailable");
 
 		rule_share(rolling, "maxUnavailable", true, causes);
@@ -177,26 +203,24 @@ static void check_strategy(const json_t *spec, struct neap_causes *causes)
 	neap_causes_infield(causes, from, "strategy.rollingUpdate");
 }
 
-void neap_kube_check_deployment(const json_t *object, const json_t *before,
-				struct neap_causes *causes)
+static void check_rollout(const json_t *spec, struct neap_causes *causes)
 {
 	static const char deadline[] = "progressDeadlineSeconds";
-	const json_t *spec = json_object_get(object, "spec");
-	size_t from = causes->count;
 
-	check_counts(spec, causes);
-	check_selector(spec, "deployment", causes);
-	check_template(spec, "ReplicaSet", causes);
 	check_strategy(spec, causes);
 	if (json_is_integer(json_object_get(spec, deadline)) &&
 	    rule_int(spec, deadline) <= rule_int(spec, "minReadySeconds"))
-		neap_causes_invalid(causes, deadline, json_object_get(spec, deadline),
-				    "must be greater than minReadySeconds");
-	if (before != NULL)
-		rule_immutable(spec, json_object_get(before, "spec"), "selector", causes);
-	neap_causes_infield(causes, from, "spec");
-	if (spec == NULL)
-		neap_causes_required(causes, "spec.selector", "");
+		rule_invalid(spec, deadline, "must be greater than minReadySeconds",
+			     causes);
+}
+
+void neap_kube_check_deployment(const json_t *object, const json_t *before,
+				struct neap_causes *causes)
+{
+	static const struct workload what = {"deployment", "ReplicaSet", false,
+					     check_rollout, keep_selector};
+
+	check_workload(&what, object, before, causes);
 }
 
 /* --- sets --- */
@@ -221,49 +245,42 @@ static void keep_statefulset(const json_t *spec, const json_t *before,
 			"are forbidden");
 }
 
-void neap_kube_check_statefulset(const json_t *object, const json_t *before,
-				 struct neap_causes *causes)
+static void check_ordered(const json_t *spec, struct neap_causes *causes)
 {
-	const json_t *spec = json_object_get(object, "spec");
 	const json_t *strategy = json_object_get(spec, "updateStrategy");
 	const json_t *rolling = json_object_get(strategy, "rollingUpdate");
-	size_t from = causes->count, inner;
+	size_t from = causes->count;
 
-	check_counts(spec, causes);
-	inner = causes->count;
-	rule_not_negative(json_object_get(spec, "ordinals"), "start", causes);
-	neap_causes_infield(causes, inner, "ordinals");
-	check_selector(spec, "statefulset", causes);
-	check_template(spec, "StatefulSet", causes);
-	inner = causes->count;
-	if (is_text(strategy, "type", "OnDelete") && rolling != NULL)
+	if (neap_json_is_text(strategy, "type", "OnDelete") && rolling)
 		neap_causes_invalid(causes, "", rolling,
 				    "only allowed for updateStrategy 'RollingUpdate'");
 	rule_not_negative(rolling, "partition", causes);
 	rule_share(rolling, "maxUnavailable", true, causes);
 	if (rule_share_is_zero(json_object_get(rolling, "maxUnavailable")))
-		neap_causes_invalid(causes, "maxUnavailable",
-				    json_object_get(rolling, "maxUnavailable"),
-				    "cannot be 0");
-	neap_causes_infield(causes, inner, "updateStrategy.rollingUpdate");
-	if (before != NULL)
-		keep_statefulset(spec, json_object_get(before, "spec"), causes);
-	neap_causes_infield(causes, from, "spec");
-	if (spec == NULL)
-		neap_causes_required(causes, "spec.selector", "");
+		rule_invalid(rolling, "maxUnavailable", "cannot be 0", causes);
+	neap_causes_infield(causes, from, "updateStrategy.rollingUpdate");
 }
 
-static void check_daemons(const json_t *strategy, struct neap_causes *causes)
+void neap_kube_check_statefulset(const json_t *object, const json_t *before,
+				 struct neap_causes *causes)
+{
+	static const struct workload what = {"statefulset", "StatefulSet", false,
+					     check_ordered, keep_statefulset};
+
+	check_workload(&what, object, before, causes);
+}
+
+static void check_daemon_strategy(const json_t *strategy, struct neap_causes *causes)
 {
 	const json_t *rolling = json_object_get(strategy, "rollingUpdate");
 	const json_t *missing = json_object_get(rolling, "maxUnavailable");
 	const json_t *surge = json_object_get(rolling, "maxSurge");
 
-	if (!is_text(strategy, "type", "RollingUpdate") || rolling == NULL)
+	if (!neap_json_is_text(strategy, "type", "RollingUpdate") || !rolling)
 		return;
 	rule_share(rolling, "maxUnavailable", true, causes);
 	rule_share(rolling, "maxSurge", true, causes);
-	if (missing == NULL || surge == NULL)
+	if (!missing || !surge)
 		return;
 	if (!rule_share_is_zero(missing) && !rule_share_is_zero(surge))
 		neap_causes_invalid(causes, "maxSurge", surge,
@@ -273,23 +290,21 @@ static void check_daemons(const json_t *strategy, struct neap_causes *causes)
 				     "cannot be 0 when maxSurge is 0");
 }
 
+static void check_daemons(const json_t *spec, struct neap_causes *causes)
+{
+	size_t from = causes->count;
+
+	check_daemon_strategy(json_object_get(spec, "updateStrategy"), causes);
+	neap_causes_infield(causes, from, "updateStrategy.rollingUpdate");
+}
+
 void neap_kube_check_daemonset(const json_t *object, const json_t *before,
 			       struct neap_causes *causes)
 {
-	const json_t *spec = json_object_get(object, "spec");
-	size_t from = causes->count, inner;
+	static const struct workload what = {"daemonset", "DaemonSet", false,
+					     check_daemons, keep_selector};
 
-	check_counts(spec, causes);
-	check_selector(spec, "daemonset", causes);
-	check_template(spec, "DaemonSet", causes);
-	inner = causes->count;
-	check_daemons(json_object_get(spec, "updateStrategy"), causes);
-	neap_causes_infield(causes, inner, "updateStrategy.rollingUpdate");
-	if (before != NULL)
-		rule_immutable(spec, json_object_get(before, "spec"), "selector", causes);
-	neap_causes_infield(causes, from, "spec");
-	if (spec == NULL)
-		neap_causes_required(causes, "spec.selector", "");
+	check_workload(&what, object, before, causes);
 }
 
 void neap_kube_check_controllerrevision(const json_t *object, const json_t *before,
@@ -297,11 +312,10 @@ void neap_kube_check_controllerrevision(const json_t *object, const json_t *befo
 {
 	const json_t *data = json_object_get(object, "data");
 
-	if (data == NULL || json_is_null(data))
+	if (!data || json_is_null(data))
 		neap_causes_required(causes, "data", "data is mandatory");
 	rule_not_negative(object, "revision", causes);
-	if (before != NULL && data != NULL &&
-	    !json_equal(data, json_object_get(before, "data")))
+	if (before && data && !json_equal(data, json_object_get(before, "data")))
 		neap_causes_invalid(causes, "data", data, "%s", RULE_IMMUTABLE);
 }
 
@@ -319,22 +333,21 @@ static void check_numbers(const json_t *spec, struct neap_causes *causes)
 		"maxFailedIndexes",
 	};
 	static const char *const indexed[] = {"backoffLimitPerIndex", "maxFailedIndexes"};
-	bool is_indexed = is_text(spec, "completionMode", "Indexed");
+	bool is_indexed = neap_json_is_text(spec, "completionMode", "Indexed");
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++)
 		rule_not_negative(spec, names[i], causes);
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(indexed); i++)
-		if (!is_indexed && json_object_get(spec, indexed[i]) != NULL)
-			neap_causes_invalid(causes, indexed[i],
-					    json_object_get(spec, indexed[i]),
-					    "requires indexed completion mode");
-	if (json_object_get(spec, "maxFailedIndexes") != NULL &&
-	    json_object_get(spec, "backoffLimitPerIndex") == NULL)
+		if (!is_indexed && json_object_get(spec, indexed[i]))
+			rule_invalid(spec, indexed[i], "requires indexed completion mode",
+				     causes);
+	if (json_object_get(spec, "maxFailedIndexes") &&
+	    !json_object_get(spec, "backoffLimitPerIndex"))
 		neap_causes_required(causes, "backoffLimitPerIndex",
 				     "when maxFailedIndexes is specified");
 	if (!is_indexed)
 		return;
-	if (json_object_get(spec, "completions") == NULL)
+	if (!json_object_get(spec, "completions"))
 		neap_causes_required(causes, "completions",
 				     "when completion mode is Indexed");
 	if (rule_int(spec, "parallelism") > 100000)
@@ -344,62 +357,49 @@ static void check_numbers(const json_t *spec, struct neap_causes *causes)
 			"mode is Indexed");
 }
 
-static void check_failure_rules(const json_t *spec, struct neap_causes *causes)
+/* arg: the spec. */
+static void check_failure_rule(const json_t *rule, void *arg, struct neap_causes *causes)
 {
-	const json_t *rules =
-		json_object_get(json_object_get(spec, "podFailurePolicy"), "rules");
-	const json_t *rule;
-	char field[64];
-	size_t i;
-
-	json_array_foreach (rules, i, rule) {
-		if (!is_text(rule, "action", "FailIndex") ||
-		    json_object_get(spec, "backoffLimitPerIndex") != NULL)
-			continue;
-		(void)snprintf(field, sizeof(field), "podFailurePolicy.rules[%zu].action",
-			       i);
-		neap_causes_invalid(causes, field, json_object_get(rule, "action"),
-				    "requires the backoffLimitPerIndex to be set");
-	}
+	if (neap_json_is_text(rule, "action", "FailIndex") &&
+	    !json_object_get(arg, "backoffLimitPerIndex"))
+		rule_invalid(rule, "action",
+			     "requires the backoffLimitPerIndex to be set", causes);
 }
 
-static void check_success_rules(const json_t *spec, struct neap_causes *causes)
+/* arg: the spec. */
+static void check_success_rule(const json_t *rule, void *arg, struct neap_causes *causes)
 {
-	const json_t *policy = json_object_get(spec, "successPolicy"), *rule;
-	const json_t *rules = json_object_get(policy, "rules");
-	char field[64];
-	size_t i;
+	static const char name[] = "succeededCount";
+	const json_t *count = json_object_get(rule, name);
+	int64_t completions = rule_int(arg, "completions");
 
-	if (policy == NULL)
+	if (!count && !*neap_json_text(rule, "succeededIndexes"))
+		neap_causes_required(causes, "",
+				     "at least one of succeededCount or succeededIndexes "
+				     "must be specified");
+	rule_not_negative(rule, name, causes);
+	if (count && rule_int(rule, name) >= 0 && rule_int(rule, name) > completions)
+		neap_causes_invalid(causes, name, count,
+				    "must be less than or equal to %lld (the number of "
+				    "specified completions)",
+				    (long long)completions);
+}
+
+static void check_success(const json_t *spec, struct neap_causes *causes)
+{
+	const json_t *policy = json_object_get(spec, "successPolicy");
+
+	if (!policy)
 		return;
-	if (!is_text(spec, "completionMode", "Indexed"))
-		neap_causes_invalid(causes, "successPolicy", policy,
-				    "requires indexed completion mode");
-	if (json_array_size(rules) == 0)
+	if (!neap_json_is_text(spec, "completionMode", "Indexed"))
+		rule_invalid(spec, "successPolicy", "requires indexed completion mode",
+			     causes);
+	if (json_array_size(json_object_get(policy, "rules")) == 0)
 		neap_causes_required(causes, "successPolicy.rules",
 				     "at least one rules must be specified when the "
 				     "successPolicy is specified");
-	json_array_foreach (rules, i, rule) {
-		const json_t *count = json_object_get(rule, "succeededCount");
-
-		(void)snprintf(field, sizeof(field), "successPolicy.rules[%zu]", i);
-		if (count == NULL && neap_kube_text(rule, "succeededIndexes")[0] == '\0')
-			neap_causes_required(causes, field,
-					     "at least one of succeededCount or "
-					     "succeededIndexes must be specified");
-		if (count == NULL)
-			continue;
-		(void)snprintf(field, sizeof(field),
-			       "successPolicy.rules[%zu].succeededCount", i);
-		if (rule_int(rule, "succeededCount") < 0)
-			neap_causes_invalid(causes, field, count, "%s",
-					    RULE_NOT_NEGATIVE);
-		else if (rule_int(rule, "succeededCount") > rule_int(spec, "completions"))
-			neap_causes_invalid(causes, field, count,
-					    "must be less than or equal to %lld (the "
-					    "number of specified completions)",
-					    (long long)rule_int(spec, "completions"));
-	}
+	rule_each(spec, "successPolicy.rules", check_success_rule,
+		  (void *)(uintptr_t)spec, causes);
 }
 
 static void check_job_template(const json_t *spec, struct neap_causes *causes)
@@ -408,17 +408,17 @@ static void check_job_template(const json_t *spec, struct neap_causes *causes)
 	const json_t *pod = json_object_get(pod_template, "spec");
 	size_t from = causes->count;
 
-	if (pod_template == NULL)
+	if (!pod_template)
 		return;
 	rule_pod_template(pod_template, NULL, causes);
-	if (pod == NULL)
+	if (!pod)
 		neap_causes_required(causes, "spec.containers", "");
-	else if (!is_text(pod, "restartPolicy", "OnFailure") &&
-		 !is_text(pod, "restartPolicy", "Never"))
+	else if (!neap_json_is_text(pod, "restartPolicy", "OnFailure") &&
+		 !neap_json_is_text(pod, "restartPolicy", "Never"))
 		neap_causes_required(causes, "spec.restartPolicy",
 				     "valid values: \"OnFailure\", \"Never\"");
-	else if (json_object_get(spec, "backoffLimitPerIndex") != NULL &&
-		 !is_text(pod, "restartPolicy", "Never"))
+	else if (json_object_get(spec, "backoffLimitPerIndex") &&
+		 !neap_json_is_text(pod, "restartPolicy", "Never"))
 		neap_causes_invalid(
 			causes, "spec.restartPolicy",
 			json_object_get(pod, "restartPolicy"),
@@ -437,10 +437,10 @@ static bool same_template(const json_t *object, const json_t *before)
 	static const char *const parts[] = {"metadata", "spec", NULL};
 	const json_t *old = json_object_get(before, "spec");
 	const json_t *status = json_object_get(before, "status");
-	const json_t *a = json_object_get(json_object_get(object, "spec"), "template");
+	const json_t *a = neap_json_at(object, "spec.template");
 	const json_t *b = json_object_get(old, "template");
 	bool is_waiting = json_is_true(json_object_get(old, "suspend")) &&
-			  json_object_get(status, "startTime") == NULL;
+			  !json_object_get(status, "startTime");
 	bool is_told_apart = json_object_get(old, "selector") != NULL;
 
 	return rule_same_but(a, b, parts, NULL) &&
@@ -464,16 +464,15 @@ static void keep_job(const json_t *object, const json_t *before,
 	const json_t *completions = json_object_get(spec, "completions");
 
 	/* completions of an indexed job may change if equal to parallelism. */
-	if (!is_text(spec, "completionMode", "Indexed") ||
+	if (!neap_json_is_text(spec, "completionMode", "Indexed") ||
 	    !json_equal(completions, json_object_get(spec, "parallelism")))
 		rule_immutable(spec, old, "completions", causes);
-	if (json_object_get(old, "selector") != NULL)
+	if (json_object_get(old, "selector"))
 		rule_immutable(spec, old, "selector", causes);
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++)
 		rule_immutable(spec, old, names[i], causes);
 	if (!same_template(object, before))
-		neap_causes_invalid(causes, "template", json_object_get(spec, "template"),
-				    "%s", RULE_IMMUTABLE);
+		rule_invalid(spec, "template", RULE_IMMUTABLE, causes);
 }
 
 void neap_kube_check_job(const json_t *object, const json_t *before,
@@ -483,18 +482,19 @@ void neap_kube_check_job(const json_t *object, const json_t *before,
 	size_t from = causes->count;
 
 	check_numbers(spec, causes);
-	check_failure_rules(spec, causes);
-	check_success_rules(spec, causes);
+	rule_each(spec, "podFailurePolicy.rules", check_failure_rule,
+		  (void *)(uintptr_t)spec, causes);
+	check_success(spec, causes);
 	/* Without manualSelector the selector is made from the uid, which a new job does
 	 * not have yet. */
 	if (json_is_true(json_object_get(spec, "manualSelector")) &&
-	    json_object_get(spec, "selector") == NULL)
+	    !json_object_get(spec, "selector"))
 		neap_causes_required(causes, "selector", "");
 	check_selector(spec, NULL, causes);
 	check_job_template(spec, causes);
-	if (before != NULL)
+	if (before)
 		keep_job(object, before, causes);
 	neap_causes_infield(causes, from, "spec");
-	if (spec == NULL)
+	if (!spec)
 		neap_causes_required(causes, "spec.template", "");
 }

@@ -13,6 +13,7 @@
 #include "api/kube/rules/rules.h"
 #include "engine/base/mem.h"
 #include "engine/base/selector.h"
+#include "engine/json/json.h"
 
 #define LABEL_MAX     63
 #define SUBDOMAIN_MAX 253
@@ -74,8 +75,7 @@ static void check_name(const struct neap_kube_kind *kind, const json_t *object,
 {
 	const char *name = neap_kube_meta_text(object, "name");
 	const char *prefix = neap_kube_meta_text(object, "generateName");
-	const json_t *value =
-		json_object_get(json_object_get(object, "metadata"), "name");
+	const json_t *value = neap_json_at(object, "metadata.name");
 	bool is_label_kind = strcmp(kind->plural, "namespaces") == 0 && !kind->group[0];
 	const char *fault;
 
@@ -91,68 +91,45 @@ static void check_name(const struct neap_kube_kind *kind, const json_t *object,
 		neap_causes_invalid(causes, "metadata.name", value, "%s", fault);
 }
 
-static void check_labels(const json_t *labels, struct neap_causes *causes)
+/* A map of texts: labels, or annotations, whose keys may be in either case. */
+static void check_map(const json_t *map, const char *field, bool is_labels,
+		      struct neap_causes *causes)
 {
 	const json_t *value;
 	const char *key;
 
-	if (labels && !json_is_object(labels)) {
-		neap_causes_invalid(causes, "metadata.labels", labels,
-				    "must be a map of strings");
+	if (map && !json_is_object(map)) {
+		neap_causes_invalid(causes, field, map, "must be a map of strings");
 		return;
 	}
-	json_object_foreach ((json_t *)(uintptr_t)labels, key, value) {
+	json_object_foreach ((json_t *)(uintptr_t)map, key, value) {
+		char lower[ANNOTATION_KEY_MAX + 1];
+		bool fits = neap_strcopy(lower, sizeof(lower), key);
 		struct neap_error err;
 
-		if (neap_label_check_key(key, &err) < 0) {
-			json_t *shown = json_string(key);
-
-			neap_causes_invalid(causes, "metadata.labels", shown, "%s",
-					    err.msg);
-			json_decref(shown);
-		}
+		for (char *at = lower; fits && !is_labels && *at; at++)
+			*at = *at >= 'A' && *at <= 'Z' ? *at | 0x20 : *at;
+		if (neap_label_check_key(fits ? lower : key, &err) < 0)
+			rule_invalid_text(causes, field, key, err.msg);
 		if (!json_is_string(value))
-			neap_causes_invalid(causes, "metadata.labels", value,
-					    "must be a string");
-		else if (neap_label_check_value(json_string_value(value), &err) < 0)
-			neap_causes_invalid(causes, "metadata.labels", value, "%s",
-					    err.msg);
+			neap_causes_invalid(causes, field, value, "must be a string");
+		else if (is_labels &&
+			 neap_label_check_value(json_string_value(value), &err) < 0)
+			neap_causes_invalid(causes, field, value, "%s", err.msg);
 	}
 }
 
-/* Keys as those of labels, in either case; any values, up to a total size. */
-static void check_annotations(const json_t *annotations, struct neap_causes *causes)
+void rule_annotations_size(json_t *annotations, const char *field,
+			   struct neap_causes *causes)
 {
 	const json_t *value;
 	const char *key;
 	size_t bytes = 0;
 
-	if (annotations && !json_is_object(annotations)) {
-		neap_causes_invalid(causes, "metadata.annotations", annotations,
-				    "must be a map of strings");
-		return;
-	}
-	json_object_foreach ((json_t *)(uintptr_t)annotations, key, value) {
-		char lower[ANNOTATION_KEY_MAX + 1];
-		struct neap_error err;
-		bool fits = neap_strcopy(lower, sizeof(lower), key);
-
-		for (char *at = lower; fits && *at; at++)
-			*at = *at >= 'A' && *at <= 'Z' ? *at | 0x20 : *at;
-		if (neap_label_check_key(fits ? lower : key, &err) < 0) {
-			json_t *shown = json_string(key);
-
-			neap_causes_invalid(causes, "metadata.annotations", shown, "%s",
-					    err.msg);
-			json_decref(shown);
-		}
-		if (!json_is_string(value))
-			neap_causes_invalid(causes, "metadata.annotations", value,
-					    "must be a string");
+	json_object_foreach (annotations, key, value)
 		bytes += strlen(key) + json_string_length(value);
-	}
 	if (bytes > NEAP_KUBE_ANNOTATIONS_MAX)
-		neap_causes_add(causes, "FieldValueTooLong", "metadata.annotations",
+		neap_causes_add(causes, "FieldValueTooLong", field,
 				"Too long: may not be more than %d bytes",
 				NEAP_KUBE_ANNOTATIONS_MAX);
 }
@@ -182,8 +159,7 @@ static void check_finalizers(const struct neap_kube_kind *kind, const json_t *li
 			     const json_t *before, struct neap_causes *causes)
 {
 	bool is_deleting = before && neap_kube_meta_is_deleting(before);
-	const json_t *old =
-		json_object_get(json_object_get(before, "metadata"), "finalizers");
+	const json_t *old = neap_json_at(before, "metadata.finalizers");
 	struct rule_seen seen = {0};
 	size_t i;
 	const json_t *value;
@@ -283,6 +259,7 @@ void neap_kube_meta_check(const struct neap_kube_kind *kind, const json_t *objec
 			  const json_t *before, struct neap_causes *causes)
 {
 	const json_t *meta = json_object_get(object, "metadata");
+	json_t *annotations = json_object_get(meta, "annotations");
 
 	if (before) {
 		check_same(object, before, "name", causes);
@@ -290,8 +267,9 @@ void neap_kube_meta_check(const struct neap_kube_kind *kind, const json_t *objec
 	} else {
 		check_name(kind, object, causes);
 	}
-	check_labels(json_object_get(meta, "labels"), causes);
-	check_annotations(json_object_get(meta, "annotations"), causes);
+	check_map(json_object_get(meta, "labels"), "metadata.labels", true, causes);
+	check_map(annotations, "metadata.annotations", false, causes);
+	rule_annotations_size(annotations, "metadata.annotations", causes);
 	check_finalizers(kind, json_object_get(meta, "finalizers"), before, causes);
 	check_owners(json_object_get(meta, "ownerReferences"), causes);
 }
@@ -306,7 +284,7 @@ void neap_kube_meta_check(const struct neap_kube_kind *kind, const json_t *objec
 static bool is_made_of(const char *text, const char *others)
 {
 	for (; *text != '\0'; text++)
-		if (!isascii(*text) || (!isalnum(*text) && strchr(others, *text) == NULL))
+		if (!isascii(*text) || (!isalnum(*text) && !strchr(others, *text)))
 			return false;
 	return true;
 }
@@ -320,9 +298,9 @@ const char *rule_port_name_fault(const char *text)
 	if (strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") != len || len == 0)
 		return "must contain only alpha-numeric characters (a-z, 0-9), and "
 		       "hyphens (-)";
-	if (strpbrk(text, "abcdefghijklmnopqrstuvwxyz") == NULL)
+	if (!strpbrk(text, "abcdefghijklmnopqrstuvwxyz"))
 		return "must contain at least one letter (a-z)";
-	if (strstr(text, "--") != NULL)
+	if (strstr(text, "--"))
 		return "must not contain consecutive hyphens";
 	if (text[0] == '-' || text[len - 1] == '-')
 		return "must not begin or end with a hyphen";
@@ -386,6 +364,25 @@ const char *rule_service_name_fault(const char *text)
 	       "'[a-z]([-a-z0-9]*[a-z0-9])?')";
 }
 
+bool rule_path_has_parent(const char *path)
+{
+	while (*path) {
+		size_t len = strcspn(path, "/");
+
+		if (len == 2 && strncmp(path, "..", 2) == 0)
+			return true;
+		path += len + (path[len] == '/');
+	}
+	return false;
+}
+
+const char *rule_path_fault(const char *text)
+{
+	if (*text == '/')
+		return "must be a relative path";
+	return rule_path_has_parent(text) ? "must not contain '..'" : NULL;
+}
+
 static int family(const char *text)
 {
 	unsigned char raw[16];
@@ -395,16 +392,16 @@ static int family(const char *text)
 	return inet_pton(AF_INET6, text, raw) == 1 ? 6 : 0;
 }
 
-bool rule_is_ip(const char *text)
+const char *rule_ip_fault(const char *text)
 {
-	return family(text) != 0;
+	return family(text) ? NULL : RULE_IP;
 }
 
 int rule_cidr_family(const char *text)
 {
 	char address[INET6_ADDRSTRLEN];
 	const char *slash = strchr(text, '/');
-	size_t len = slash != NULL ? (size_t)(slash - text) : 0, digits;
+	size_t len = slash ? (size_t)(slash - text) : 0, digits;
 	int found, bits;
 
 	if (len == 0 || len >= sizeof(address))

@@ -40,7 +40,7 @@ static int begin(struct neap_client *client, const struct neap_client_ask *ask,
 	target->kind = neap_kube_registry_find(kube->registry, target->group, NULL,
 					       target->plural);
 	if (!target->kind)
-		return neap_kube_fail(&ret->failure, NEAP_KUBE_NOT_FOUND,
+		return neap_kube_fail(&ret->failure, NEAP_CLIENT_NOT_FOUND,
 				      "no kind is served as %s", ask->resource);
 	(void)neap_strcopy(target->version, sizeof(target->version),
 			   target->kind->versions[0]);

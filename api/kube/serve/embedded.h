@@ -25,4 +25,13 @@ int neap_kube_embedded_start(const struct neap_kube_embedded_config *config,
 /* Before its kube. NULL is fine. */
 void neap_kube_embedded_free(struct neap_kube_embedded *embedded);
 
+/* --- namespaces ---
+ *
+ * Objects of every cluster from its first start: four Namespaces and the system's two
+ * PriorityClasses. */
+
+/* Writes the missing ones at each start; they are visible once they are durable.
+ * Unregistered kinds are skipped. Errors: those of the store's writes. */
+int neap_kube_bootstrap(struct neap_kube *kube, struct neap_error *err);
+
 #endif

@@ -9,9 +9,7 @@
 
 #include "api/kube/base/meta.h"
 #include "api/kube/log/log.h"
-#include "api/kube/read/discovery.h"
 #include "api/kube/read/read.h"
-#include "api/kube/read/review.h"
 #include "api/kube/request/slow.h"
 #include "api/kube/serve/client_local.h"
 #include "api/kube/write/write.h"
@@ -22,8 +20,6 @@
 #define TIDY_S         5
 #define TIDY_MIN_BYTES ((size_t)2 * 1024 * 1024)
 #define TIDY_PART      20
-
-typedef int call_fn(struct call *call);
 
 /* The verbs of collections, objects and subresources. Discovery lists only verbs that are
  * here. */
@@ -93,15 +89,15 @@ static void name_target(struct call *call)
 
 static int not_found(struct call *call)
 {
-	return neap_kube_fail(&call->failure, NEAP_KUBE_NOT_FOUND,
-			      "the server could not find the requested resource");
+	return call_refuse(call, NEAP_CLIENT_NOT_FOUND,
+			   "the server could not find the requested resource");
 }
 
 static int not_allowed(struct call *call)
 {
-	return neap_kube_fail(&call->failure, NEAP_KUBE_METHOD_NOT_ALLOWED,
-			      "the server does not allow this method on the requested "
-			      "resource");
+	return call_refuse(call, NEAP_CLIENT_METHOD_NOT_ALLOWED,
+			   "the server does not allow this method on the requested "
+			   "resource");
 }
 
 /* Warns of a deprecated version. */
@@ -148,8 +144,7 @@ static int serve_target(struct call *call)
 		/* Correct requests for reviews have routes of their own. */
 		return !is_core && neap_kube_is_review(rest)
 			       ? not_allowed(call)
-			       : neap_kube_fail(&call->failure, NEAP_KUBE_NOT_FOUND, "%s",
-						err.msg);
+			       : call_refuse(call, NEAP_CLIENT_NOT_FOUND, "%s", err.msg);
 	if (!call->target.kind && !is_get)
 		return not_allowed(call);
 	if (!call->target.kind) {
@@ -233,8 +228,7 @@ static int bind_target(struct call *call)
 	if (!neap_strcopy(target->name, sizeof(target->name),
 			  neap_kube_meta_text(binding, "name")) ||
 	    !target->name[0])
-		(void)neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				     "metadata.name: the pod has to be named");
+		(void)call_bad(call, "metadata.name: the pod has to be named");
 	if (!target->name[0] || call_permit_request(call, "POST") < 0 ||
 	    call_parse_options(call) < 0)
 		return -1;
@@ -284,13 +278,11 @@ static const struct neap_http_tree tree = {
 
 /* The freed memory of many watchers lies between used memory, and the allocator keeps
  * it. */
-static void tidy(evutil_socket_t fd, short what, void *arg)
+static void tidy(evutil_socket_t fd NEAP_UNUSED, short what NEAP_UNUSED,
+		 void *arg NEAP_UNUSED)
 {
 	struct mallinfo2 info = mallinfo2();
 
-	(void)fd;
-	(void)what;
-	(void)arg;
 	if (info.fordblks > TIDY_MIN_BYTES && info.fordblks > info.uordblks / TIDY_PART)
 		(void)malloc_trim(0); /* failing is harmless */
 }

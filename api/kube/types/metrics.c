@@ -65,9 +65,8 @@ static json_t *usage_of(const json_t *usage)
 
 static const char *window_of(const json_t *report, char *buf, size_t size)
 {
-	const json_t *seconds = json_object_get(
-		json_object_get(json_object_get(report, "spec"), "metricCollectPolicy"),
-		"aggregateDurationSeconds");
+	const json_t *seconds =
+		neap_json_at(report, "spec.metricCollectPolicy.aggregateDurationSeconds");
 	json_int_t s = json_is_integer(seconds) ? json_integer_value(seconds) : WINDOW_S;
 
 	if (s < WINDOW_MIN_S)
@@ -81,8 +80,7 @@ static const char *window_of(const json_t *report, char *buf, size_t size)
 
 static const char *time_of(const json_t *report)
 {
-	return json_string_value(
-		json_object_get(json_object_get(report, "status"), "updateTime"));
+	return json_string_value(neap_json_at(report, "status.updateTime"));
 }
 
 /* The labels of the object that the metrics are about. */
@@ -143,9 +141,7 @@ static json_t *make_metrics(const struct neap_object *about, const json_t *repor
 static void add_node(struct neap_kube_making *making, const struct neap_object *node,
 		     const json_t *report)
 {
-	json_t *usage = usage_of(json_object_get(
-		json_object_get(json_object_get(report, "status"), "nodeMetric"),
-		"nodeUsage"));
+	json_t *usage = usage_of(neap_json_at(report, "status.nodeMetric.nodeUsage"));
 
 	if (usage)
 		keep_take(making, make_metrics(node, report, "usage", usage));
@@ -155,7 +151,7 @@ static void add_node(struct neap_kube_making *making, const struct neap_object *
 
 static const char *container_name(const json_t *pod)
 {
-	const json_t *list = json_object_get(json_object_get(pod, "spec"), "containers");
+	const json_t *list = neap_json_at(pod, "spec.containers");
 	const char *name =
 		json_string_value(json_object_get(json_array_get(list, 0), "name"));
 
@@ -285,8 +281,7 @@ int neap_kube_making_step(struct neap_kube_making *making, struct neap_error *er
 	uint64_t lost = neap_json_failures();
 
 	for (int left = NEAP_KUBE_MAKING_STEP; left > 0 && !making->is_done; left--) {
-		const json_t *list = json_object_get(
-			json_object_get(making->report, "status"), "podsMetric");
+		const json_t *list = neap_json_at(making->report, "status.podsMetric");
 
 		if (making->report && making->entry < json_array_size(list)) {
 			look_at_pod(making, json_array_get(list, making->entry++));

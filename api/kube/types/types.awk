@@ -401,7 +401,7 @@ END {
 	if (held != "")
 		bad("the last line goes on")
 	print "/* Made by api/kube/types/types.awk. */"
-	print "#include \"api/kube/openapi/protobuf_priv.h\""
+	print "#include \"api/kube/openapi/proto.h\""
 	print "#include \"api/kube/print/cells.h\""
 	print "#include \"api/kube/rules/rules.h\""
 	print "#include \"api/kube/types/bodies.h\""

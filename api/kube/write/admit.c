@@ -11,6 +11,7 @@
 #include "api/kube/request/slow.h"
 #include "api/kube/rules/rules.h"
 #include "api/kube/write/write.h"
+#include "engine/json/json.h"
 
 #define CLASSES "priorityclasses.scheduling.k8s.io"
 /* How long a pod tolerates a lost node by default. */
@@ -122,7 +123,8 @@ static int check_priority(struct call *call, const json_t *object, const json_t 
 }
 
 /* Sets priority and preemptionPolicy from the class. */
-static int add_priority(struct call *call, json_t *object, const json_t *before)
+static int add_priority(struct call *call, json_t *object,
+			const json_t *before NEAP_UNUSED)
 {
 	json_t *spec = json_object_get(object, "spec");
 	const char *name = json_string_value(json_object_get(spec, "priorityClassName"));
@@ -131,7 +133,6 @@ static int add_priority(struct call *call, json_t *object, const json_t *before)
 	json_t *class;
 	int ret;
 
-	(void)before;
 	if (!json_is_object(spec))
 		return 0; /* the check reports it */
 	if (find_class(call, object, name ? name : "", &class) < 0)
@@ -194,11 +195,11 @@ static int keep_one_default(struct call *call, json_t *object, const json_t *bef
 	return ret;
 }
 
-static int keep_system_classes(struct call *call, json_t *object, const json_t *before)
+static int keep_system_classes(struct call *call, json_t *object,
+			       const json_t *before NEAP_UNUSED)
 {
 	const char *name = neap_kube_meta_text(object, "name");
 
-	(void)before;
 	if (strcmp(name, "system-node-critical") != 0 &&
 	    strcmp(name, "system-cluster-critical") != 0)
 		return 0;
@@ -227,25 +228,22 @@ static bool tolerates(const json_t *list, const char *taint)
 	return false;
 }
 
-static int add_tolerations(struct call *call, json_t *object, const json_t *before)
+static int add_tolerations(struct call *call, json_t *object,
+			   const json_t *before NEAP_UNUSED)
 {
 	static const char *const taints[] = {"node.kubernetes.io/not-ready",
 					     "node.kubernetes.io/unreachable"};
 	json_t *spec = json_object_get(object, "spec");
 	json_t *list = json_object_get(spec, "tolerations");
 
-	(void)before;
 	if (!json_is_object(spec) || (list && !json_is_array(list)))
 		return 0;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(taints); i++) {
 		if (tolerates(list, taints[i]))
 			continue;
-		if (!list) {
-			if (json_object_set_new(spec, "tolerations", json_array()) < 0)
-				return call_nomem(call);
-			list = json_object_get(spec, "tolerations");
-		}
-		if (json_array_append_new(
+		list = neap_json_need_take(spec, "tolerations", json_array());
+		if (!list ||
+		    json_array_append_new(
 			    list, json_pack("{s:s, s:s, s:s, s:i}", "key", taints[i],
 					    "operator", "Exists", "effect", "NoExecute",
 					    "tolerationSeconds", TOLERATION_S)) < 0)
@@ -256,19 +254,19 @@ static int add_tolerations(struct call *call, json_t *object, const json_t *befo
 
 /* --- jobs --- */
 
-static int add_selector(struct call *call, json_t *object, const json_t *before)
+static int add_selector(struct call *call, json_t *object,
+			const json_t *before NEAP_UNUSED)
 {
-	(void)before;
 	return neap_kube_begin_job(object) ? 0 : call_nomem(call);
 }
 
 /* --- namespaces --- */
 
-static int keep_namespaces(struct call *call, json_t *object, const json_t *before)
+static int keep_namespaces(struct call *call, json_t *object,
+			   const json_t *before NEAP_UNUSED)
 {
 	static const char *const names[] = {"default", "kube-system", "kube-public"};
 
-	(void)before;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++)
 		if (strcmp(neap_kube_meta_text(object, "name"), names[i]) == 0)
 			return forbid(call, object, "this namespace may not be deleted");
@@ -331,20 +329,17 @@ static bool is_system(const struct call *call, bool is_new)
 static int refuse(struct call *call, const json_t *object, const char *option,
 		  const char *what, uint64_t used, uint64_t limit)
 {
-	return neap_kube_fail(
-		&call->failure, NEAP_KUBE_FORBIDDEN,
-		"%s \"%.253s\" is forbidden: exceeded quota: %s, requested: "
-		"%s=1, used: %s=%" PRIu64 ", limited: %s=%" PRIu64,
-		call->target.kind->plural, neap_kube_meta_text(object, "name"), option,
-		what, what, used, what, limit);
+	return call_refuse(call, NEAP_CLIENT_FORBIDDEN,
+			   "%s \"%.253s\" is forbidden: exceeded quota: %s, requested: "
+			   "%s=1, used: %s=%" PRIu64 ", limited: %s=%" PRIu64,
+			   call->target.kind->plural, neap_kube_meta_text(object, "name"),
+			   option, what, what, used, what, limit);
 }
 
 /* Checks the controlling owner only: an object may name many others. */
 static int check_owner(struct call *call, const json_t *object, size_t limit)
 {
-	const json_t *list = json_object_get(json_object_get(object, "metadata"),
-					     "ownerReferences"),
-		     *owner;
+	const json_t *list = neap_json_at(object, "metadata.ownerReferences"), *owner;
 	size_t i;
 
 	json_array_foreach (list, i, owner) {

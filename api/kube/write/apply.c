@@ -30,8 +30,7 @@ static void note_unknown(void *arg, const char *path)
 
 static int refuse_config(struct call *call, const char *field, const char *why)
 {
-	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "failed to create typed patch object: .%s: %s", field, why);
+	return call_bad(call, "failed to create typed patch object: .%s: %s", field, why);
 }
 
 /* The named fields must fit the schema; they become apply->set. */
@@ -55,14 +54,12 @@ static int read_config(struct call *call, json_t *config, struct apply *apply)
 	if (json_is_null(name)) /* null removes it */
 		return call_check_named(call, config);
 	if (kind->is_namespaced && *ns && strcmp(ns, call->target.ns) != 0)
-		return neap_kube_fail(
-			&call->failure, NEAP_KUBE_BAD_REQUEST,
-			"the namespace of the object (%.63s) does not match the "
-			"namespace on the request (%s)",
-			ns, call->target.ns);
+		return call_bad(call,
+				"the namespace of the object (%.63s) does not match the "
+				"namespace on the request (%s)",
+				ns, call->target.ns);
 	if (json_is_array(json_object_get(meta, "managedFields")))
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "metadata.managedFields must be nil");
+		return call_bad(call, "metadata.managedFields must be nil");
 	if (call_check_bounds(call, config, NULL) < 0)
 		return -1;
 	if (!neap_schema_prune(kind->schema, config, note_unknown, &unknown))

@@ -16,6 +16,7 @@
 #include "api/kube/request/call.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 static bool is_phase(const json_t *status, const char *name)
 {
@@ -384,8 +385,8 @@ static void refuse_wide(struct neap_budget_question *question, const char *budge
 static bool may_go(const struct neap_budget_question *question, const json_t *budget,
 		   const struct neap_budget_figures *figures)
 {
-	const char *policy = json_string_value(json_object_get(
-		json_object_get(budget, "spec"), "unhealthyPodEvictionPolicy"));
+	const char *policy = json_string_value(
+		neap_json_at(budget, "spec.unhealthyPodEvictionPolicy"));
 
 	/* A pod that is not ready is not counted as healthy. It may go while there are
 	 * enough others, or always if the budget says so. */

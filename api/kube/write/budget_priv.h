@@ -7,7 +7,7 @@
 
 #include "api/kube/write/budget.h"
 
-/* budget_owner.c: controllers of the pods of one namespace, each read once. */
+/* budget_count.c: controllers of the pods of one namespace, each read once. */
 struct budget_controllers;
 
 struct budget_controller {
@@ -36,8 +36,6 @@ int64_t budget_steps_of_text(const struct neap_object *object);
 
 /* --- budget_count.c --- */
 
-/* The reference that says "controller"; NULL. */
-const json_t *budget_controller_of(const json_t *tree);
 /* Borrowed; before the first pod. Without it a count has its own. */
 void budget_count_share(struct neap_budget_count *count,
 			struct budget_controllers *controllers);

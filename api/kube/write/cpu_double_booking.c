@@ -14,6 +14,7 @@
 #include "api/kube/write/write.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "engine/machine/cpuset.h"
 #include "engine/numa/cpu_policy.h"
 #include "engine/numa/resource_status.h"
@@ -81,7 +82,7 @@ static bool may_hold(const struct neap_object *pod, const char **ret_node)
 	       (!phase ||
 		(strcmp(phase, "Succeeded") != 0 && strcmp(phase, "Failed") != 0)) &&
 	       memmem(pod->text, pod->text_len, NEAP_KEY_RESOURCE_STATUS,
-		      strlen(NEAP_KEY_RESOURCE_STATUS)) != NULL;
+		      strlen(NEAP_KEY_RESOURCE_STATUS));
 }
 
 static bool add(struct kube_cpus *cpus, const char *key, const char *node)
@@ -229,11 +230,10 @@ static bool parse_cpus(const char *text, char **ret)
 
 static bool read_cpus(const json_t *pod, char **ret)
 {
-	return parse_cpus(
-		json_string_value(json_object_get(
-			json_object_get(json_object_get(pod, "metadata"), "annotations"),
-			NEAP_KEY_RESOURCE_STATUS)),
-		ret);
+	return parse_cpus(json_string_value(json_object_get(
+				  neap_json_at(pod, "metadata.annotations"),
+				  NEAP_KEY_RESOURCE_STATUS)),
+			  ret);
 }
 
 /* Reads the pod's present CPUs. False without memory. */
@@ -255,10 +255,8 @@ static bool refresh(struct holder *holder, const struct neap_object *newest)
 
 static const char *node_of(const json_t *pod)
 {
-	const char *node = json_string_value(
-		json_object_get(json_object_get(pod, "spec"), "nodeName"));
-	const char *phase = json_string_value(
-		json_object_get(json_object_get(pod, "status"), "phase"));
+	const char *node = json_string_value(neap_json_at(pod, "spec.nodeName"));
+	const char *phase = json_string_value(neap_json_at(pod, "status.phase"));
 
 	if (!node || !*node ||
 	    (phase && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)))

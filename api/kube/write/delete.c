@@ -12,6 +12,7 @@
 #include "api/kube/write/write.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/json/json.h"
 
 #define GRACE_DEFAULT_S 30
 
@@ -53,10 +54,9 @@ static int parse_propagation(struct call *call, const json_t *options,
 			"Unsupported value: \"%.40s\": supported values: "
 			"\"Background\", \"Orphan\"",
 			policy);
-	return neap_kube_fail(
-		&call->failure, NEAP_KUBE_BAD_REQUEST,
-		"propagationPolicy Foreground is not served here; use "
-		"Background or Orphan (kubectl delete --cascade=background)");
+	return call_bad(call,
+			"propagationPolicy Foreground is not served here; use "
+			"Background or Orphan (kubectl delete --cascade=background)");
 }
 
 static int parse_options(struct call *call, json_t *options, struct wish *ret)
@@ -117,8 +117,7 @@ static int64_t find_grace(const struct call *call, const struct wish *wish,
 {
 	const json_t *spec = json_object_get(tree, "spec");
 	const char *node = json_string_value(json_object_get(spec, "nodeName"));
-	const char *phase = json_string_value(
-		json_object_get(json_object_get(tree, "status"), "phase"));
+	const char *phase = json_string_value(neap_json_at(tree, "status.phase"));
 	const json_t *grace = json_object_get(spec, "terminationGracePeriodSeconds");
 
 	if (!call_is_of_pods(call) || !node || !*node ||
@@ -131,33 +130,11 @@ static int64_t find_grace(const struct call *call, const struct wish *wish,
 	return json_integer_value(grace) < 0 ? 1 : json_integer_value(grace);
 }
 
-static bool add_orphan_finalizer(json_t *tree)
-{
-	json_t *meta = json_object_get(tree, "metadata");
-	json_t *list = json_object_get(meta, "finalizers");
-	const json_t *value;
-	size_t i;
-
-	if (!list) {
-		if (json_object_set_new(meta, "finalizers", json_array()) < 0)
-			return false;
-		list = json_object_get(meta, "finalizers");
-	}
-	json_array_foreach (list, i, value)
-		if (strcmp(json_string_value(value) ? json_string_value(value) : "",
-			   "orphan") == 0)
-			return true;
-	return json_array_append_new(list, json_string("orphan")) == 0;
-}
-
 /* The contents of a namespace are deleted first. */
 static bool terminate_namespace(json_t *tree)
 {
-	json_t *status = json_object_get(tree, "status");
+	json_t *status = neap_json_need_take(tree, "status", json_object());
 
-	if (!json_is_object(status) &&
-	    json_object_set_new(tree, "status", (status = json_object())) < 0)
-		return false;
 	return json_object_set_new(status, "phase", json_string("Terminating")) == 0;
 }
 
@@ -170,8 +147,7 @@ static bool must_stay(const struct call *call, const json_t *tree, int64_t grace
 /* A second deletion can only shorten the grace period. */
 static bool is_sooner(const struct call *call, const json_t *tree, int64_t grace_s)
 {
-	const json_t *left = json_object_get(json_object_get(tree, "metadata"),
-					     "deletionGracePeriodSeconds");
+	const json_t *left = neap_json_at(tree, "metadata.deletionGracePeriodSeconds");
 
 	return call_is_of_pods(call) && grace_s < json_integer_value(left);
 }
@@ -179,7 +155,8 @@ static bool is_sooner(const struct call *call, const json_t *tree, int64_t grace
 /* What the first deletion adds. False without memory. */
 static bool mark(struct call *call, const struct wish *wish, json_t *tree)
 {
-	return (wish->propagation != ORPHAN || add_orphan_finalizer(tree)) &&
+	return (wish->propagation != ORPHAN ||
+		neap_kube_meta_add_finalizer(tree, "orphan")) &&
 	       (!call->evicts || call_tell_evicted(call, tree)) &&
 	       call_mark_definition(call, tree);
 }

@@ -75,26 +75,25 @@ static void removal_end(struct slow *slow)
 /* Failures that may pass: the disk is slow or full, or another write came first. */
 static bool is_worth_another_try(const struct neap_kube_failure *failure)
 {
-	return failure->reason == NEAP_KUBE_TOO_MANY_REQUESTS ||
-	       failure->reason == NEAP_KUBE_SERVICE_UNAVAILABLE ||
-	       failure->reason == NEAP_KUBE_CONFLICT;
+	return failure->reason == NEAP_CLIENT_TOO_MANY_REQUESTS ||
+	       failure->reason == NEAP_CLIENT_UNAVAILABLE ||
+	       failure->reason == NEAP_CLIENT_CONFLICT;
 }
 
 /* The end of a removal, called from remove_one or when it is durable. */
-static void told(void *arg, struct neap_object *object,
+static void told(void *arg, struct neap_object *object NEAP_UNUSED,
 		 const struct neap_kube_failure *failure)
 {
 	struct one *one = arg;
 	struct removal *removal = one->removal;
 
-	(void)object;
 	removal->waiting--;
 	if (removal->is_over) {
 		if (!removal->waiting)
 			removal_free(removal);
 		return;
 	}
-	if (!failure || failure->reason == NEAP_KUBE_NOT_FOUND) {
+	if (!failure || failure->reason == NEAP_CLIENT_NOT_FOUND) {
 		removal->taken_usec = neap_clock_steady();
 		one->object = neap_object_unref(one->object);
 	} else {
@@ -264,8 +263,7 @@ static int check_options(struct call *call, const json_t *options)
 		return 0;
 	if (!json_object_get(options, "kind"))
 		return call->target.kind->is_custom
-			       ? neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-						"Object 'Kind' is missing in the options")
+			       ? call_bad(call, "Object 'Kind' is missing in the options")
 			       : 0;
 	if (strcmp(version, "v1") == 0)
 		return 0;
@@ -280,10 +278,10 @@ static int check_options(struct call *call, const json_t *options)
 			if (strcmp(*at, version + len + 1) == 0)
 				return 0;
 	}
-	return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-			      "no kind \"DeleteOptions\" is registered for version "
-			      "\"%.100s\"",
-			      version);
+	return call_bad(call,
+			"no kind \"DeleteOptions\" is registered for version "
+			"\"%.100s\"",
+			version);
 }
 
 int call_delete_collection(struct call *call)

@@ -133,10 +133,9 @@ static int check_namespace(struct call *call, const json_t *object)
 		return 0;
 	}
 	if (*ns && strcmp(ns, call->target.ns) != 0)
-		return neap_kube_fail(
-			&call->failure, NEAP_KUBE_BAD_REQUEST,
-			"the namespace of the provided object does not match the "
-			"namespace sent on the request");
+		return call_bad(call,
+				"the namespace of the provided object does not match the "
+				"namespace sent on the request");
 	kind = neap_kube_registry_find(call->kube->registry, "", NULL, "namespaces");
 	if (kind &&
 	    !neap_store_newest(call->kube->store, "namespaces", "", call->target.ns))
@@ -154,8 +153,8 @@ static int make_new(struct call *call, json_t *object)
 	json_decref(kube_managers_take(object)); /* those of another object */
 	version = neap_kube_meta_text(object, "resourceVersion");
 	if (*version && strcmp(version, "0") != 0)
-		return neap_kube_fail(
-			&call->failure, NEAP_KUBE_BAD_REQUEST,
+		return call_bad(
+			call,
 			"resourceVersion should not be set on objects to be created");
 	/* Fields that the server sets are decoded before they are dropped, and set before
 	 * values that depend on name and uid. */
@@ -251,14 +250,14 @@ int call_check_named(struct call *call, const json_t *object)
 	const char *name = neap_kube_meta_text(object, "name");
 
 	if (!*name)
-		return neap_kube_fail(&call->failure, NEAP_KUBE_BAD_REQUEST,
-				      "the name of the object (%s based on URL) was "
-				      "undeterminable: name must be provided",
-				      call->target.name);
+		return call_bad(call,
+				"the name of the object (%s based on URL) was "
+				"undeterminable: name must be provided",
+				call->target.name);
 	if (strcmp(name, call->target.name) == 0)
 		return 0;
-	return neap_kube_fail(
-		&call->failure, NEAP_KUBE_BAD_REQUEST,
+	return call_bad(
+		call,
 		"the name of the object (%.253s) does not match the name on the URL (%s)",
 		name, call->target.name);
 }
@@ -305,11 +304,10 @@ static int make_changed(struct call *call, json_t *object, json_t *before,
 	if (strcmp(call->resource, "namespaces") == 0 &&
 	    *neap_kube_meta_text(object, "namespace") &&
 	    strcmp(neap_kube_meta_text(object, "namespace"), newest->name) != 0)
-		return neap_kube_fail(
-			&call->failure, NEAP_KUBE_BAD_REQUEST,
-			"the namespace of the object (%.63s) does not match the "
-			"namespace on the request (%s)",
-			neap_kube_meta_text(object, "namespace"), newest->name);
+		return call_bad(call,
+				"the namespace of the object (%.63s) does not match the "
+				"namespace on the request (%s)",
+				neap_kube_meta_text(object, "namespace"), newest->name);
 	if (!*newest->ns)
 		(void)json_object_del(json_object_get(object, "metadata"), "namespace");
 	if (*newest->ns && !*neap_kube_meta_text(object, "namespace") &&
@@ -318,11 +316,10 @@ static int make_changed(struct call *call, json_t *object, json_t *before,
 		return call_nomem(call);
 	if (*newest->ns &&
 	    strcmp(neap_kube_meta_text(object, "namespace"), newest->ns) != 0)
-		return neap_kube_fail(
-			&call->failure, NEAP_KUBE_BAD_REQUEST,
-			"the namespace of the object (%.63s) does not match the "
-			"namespace on the request (%s)",
-			neap_kube_meta_text(object, "namespace"), newest->ns);
+		return call_bad(call,
+				"the namespace of the object (%.63s) does not match the "
+				"namespace on the request (%s)",
+				neap_kube_meta_text(object, "namespace"), newest->ns);
 	if (change_check_meta(call, object, before) < 0)
 		return -1;
 	if (!keep_part(call, object, before) ||

@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The verbs that change objects. Each answers, now or later, and returns 0; or -1 with
- * call->failure. */
+ * The verbs that change objects, and the steps of a write. */
 #ifndef NEAP_API_KUBE_WRITE_WRITE_H
 #define NEAP_API_KUBE_WRITE_WRITE_H
 
 #include "api/kube/request/call.h"
 
-int call_create(struct call *call);
-int call_update(struct call *call);
-int call_patch(struct call *call);
-/* apply.c: a patch of server-side apply. */
-int call_apply(struct call *call);
-int call_delete(struct call *call);
-int call_delete_collection(struct call *call);
-int call_bind(struct call *call);
-int call_evict(struct call *call);
-int call_finalize(struct call *call);
-int call_scale_get(struct call *call);
-int call_scale_set(struct call *call);
+call_fn call_create, call_update, call_patch, call_apply /* server-side */, call_delete,
+	call_delete_collection, call_bind, call_evict, call_finalize, call_scale_get,
+	call_scale_set;
 
 /* --- the steps of a write: -1 with call->failure --- */
 
@@ -42,11 +32,9 @@ int call_check_ending(struct call *call, const char *name);
 int call_create_take(struct call *call, json_t *object);
 int call_update_take(struct call *call, json_t *object);
 int call_patch_with(struct call *call, enum neap_patch_type type, const json_t *patch);
-/* subresources.c: like POST of pods/NAME/binding; evict.c: like pods/NAME/eviction. */
+/* subresources.c: like POST of pods/NAME/binding, and of pods/NAME/eviction. */
 int call_bind_with(struct call *call, const json_t *binding);
 int call_evict_with(struct call *call, const json_t *body);
-/* subresources.c: refuses a body without a name, or with another one. */
-int call_need_name(struct call *call, const json_t *body, const char *kind);
 /* write.c: passes object to the store and answers with status and the object when it is
  * durable. */
 int call_store_take(struct call *call, int status, enum neap_store_verb verb,

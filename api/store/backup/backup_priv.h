@@ -23,10 +23,4 @@ struct neap_backup_digest {
 	struct neap_buf buf;
 };
 
-void neap_backup_digest_init(struct neap_backup_digest *digest);
-int neap_backup_digest_add(struct neap_backup_digest *digest, const char *line,
-			   size_t len, struct neap_error *err);
-void neap_backup_digest_text(const struct neap_backup_digest *digest,
-			     char ret[NEAP_SHA256_HEX]);
-
 #endif

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "api/store/sqlite/sqlite_priv.h"
-#include "api/store/sqlite/stamp.h"
 #include "engine/base/clock.h"
 #include "engine/base/file.h"
 #include "engine/base/mem.h"
@@ -64,7 +63,7 @@ void neap_sqlite_show(struct sqlite_store *sqlite, struct operation *operation,
 		sqlite->is_short = false;
 		return;
 	}
-	if (sqlite->say != NULL && !sqlite->is_short)
+	if (sqlite->say && !sqlite->is_short)
 		sqlite->say(sqlite->arg, true,
 			    "no memory to remember changes: watches start anew");
 	sqlite->is_short = true;
@@ -77,14 +76,14 @@ void neap_sqlite_fail(struct sqlite_store *sqlite, struct neap_error *err)
 		err->code = NEAP_EINTERNAL;
 		sqlite->dead = *err;
 	}
-	if (sqlite->say != NULL && !sqlite->is_full)
+	if (sqlite->say && !sqlite->is_full)
 		sqlite->say(sqlite->arg, true, err->msg);
 	sqlite->is_full = true;
 }
 
 void neap_sqlite_written(struct sqlite_store *sqlite)
 {
-	if (sqlite->is_full && sqlite->say != NULL)
+	if (sqlite->is_full && sqlite->say)
 		sqlite->say(sqlite->arg, false, "writes again");
 	sqlite->is_full = false;
 }
@@ -95,11 +94,11 @@ static void take_back(struct sqlite_store *sqlite, struct operations *heard)
 	struct operation *operation, *failed = NULL;
 	struct neap_error err = {0};
 
-	for (operation = STAILQ_FIRST(heard); operation != NULL;
+	for (operation = STAILQ_FIRST(heard); operation;
 	     operation = STAILQ_NEXT(operation, next))
-		if (operation->err.code != NEAP_OK && failed == NULL)
+		if (operation->err.code != NEAP_OK && !failed)
 			failed = operation;
-	if (failed == NULL)
+	if (!failed)
 		return;
 	err = failed->err;
 	neap_sqlite_fail(sqlite, &err);
@@ -108,8 +107,7 @@ static void take_back(struct sqlite_store *sqlite, struct operations *heard)
 	sqlite->is_failed = false;
 	(void)pthread_cond_signal(&sqlite->wake);
 	(void)pthread_mutex_unlock(&sqlite->lock);
-	for (operation = failed; operation != NULL;
-	     operation = STAILQ_NEXT(operation, next))
+	for (operation = failed; operation; operation = STAILQ_NEXT(operation, next))
 		operation->err = err;
 }
 
@@ -118,8 +116,7 @@ void neap_sqlite_forget_failed(struct sqlite_store *sqlite, struct operation *op
 	struct neap_entry *entry = operation->entry;
 
 	neap_memory_accept_take(&sqlite->store, entry,
-				entry->visible != NULL ? neap_object_ref(entry->visible)
-						       : NULL);
+				entry->visible ? neap_object_ref(entry->visible) : NULL);
 }
 
 /* First everything becomes visible, then listeners are called: whoever hears of one write
@@ -130,7 +127,7 @@ static void hear_operations(struct sqlite_store *sqlite, struct operations *hear
 	int64_t now = neap_clock_usec(CLOCK_MONOTONIC);
 
 	take_back(sqlite, heard);
-	for (operation = STAILQ_FIRST(heard); operation != NULL;
+	for (operation = STAILQ_FIRST(heard); operation;
 	     operation = STAILQ_NEXT(operation, next)) {
 		if (operation->err.code == NEAP_OK)
 			neap_sqlite_show(sqlite, operation, now);
@@ -139,7 +136,7 @@ static void hear_operations(struct sqlite_store *sqlite, struct operations *hear
 		if (operation->err.code == NEAP_OK && operation->is_write)
 			neap_sqlite_written(sqlite);
 	}
-	while ((operation = STAILQ_FIRST(heard)) != NULL) {
+	while ((operation = STAILQ_FIRST(heard))) {
 		const struct neap_error *err =
 			operation->err.code != NEAP_OK ? &operation->err : NULL;
 
@@ -147,11 +144,11 @@ static void hear_operations(struct sqlite_store *sqlite, struct operations *hear
 		sqlite->waiting--;
 		sqlite->waiting_bytes -= operation->bytes;
 		neap_sqlite_leave_entry(operation);
-		if (operation->done != NULL)
+		if (operation->done)
 			operation->done(operation->arg,
-					err != NULL                 ? NULL
-					: operation->object != NULL ? operation->object
-								    : operation->last,
+					err                 ? NULL
+					: operation->object ? operation->object
+							    : operation->last,
 					err);
 		neap_sqlite_operation_free(operation);
 	}
@@ -207,13 +204,13 @@ static int check(const struct sqlite_store *sqlite, const struct neap_store_writ
 		return neap_error_set(err, NEAP_EUNAVAILABLE,
 				      "%zu writes wait for the disk: try again later",
 				      sqlite->waiting);
-	if (write->verb == NEAP_STORE_CREATE && newest != NULL)
+	if (write->verb == NEAP_STORE_CREATE && newest)
 		return neap_error_set(err, NEAP_EEXISTS, "%s \"%s\" already exists",
 				      write->resource, write->name);
-	if (write->verb != NEAP_STORE_CREATE && newest == NULL)
+	if (write->verb != NEAP_STORE_CREATE && !newest)
 		return neap_error_set(err, NEAP_ENOTFOUND, "%s \"%s\" not found",
 				      write->resource, write->name);
-	if (write->version != 0 && newest != NULL && newest->version != write->version)
+	if (write->version != 0 && newest && newest->version != write->version)
 		return neap_error_set(
 			err, NEAP_ECONFLICT,
 			"Operation cannot be fulfilled on %s \"%s\": the object has been "
@@ -233,7 +230,7 @@ static int make_object(struct sqlite_store *sqlite, struct neap_store_write *wri
 
 	write->object = NULL;
 	/* Else without memory for the caller's: neap_object_new_take says so. */
-	if (tree == NULL && write->verb == NEAP_STORE_DELETE)
+	if (!tree && write->verb == NEAP_STORE_DELETE)
 		tree = neap_object_tree(newest);
 	r = neap_object_new_take(tree, write->fields, sqlite->accepted + 1, ret, err);
 	if (r < 0)
@@ -253,7 +250,7 @@ static struct operation *operation_new(const struct neap_store_write *write,
 {
 	struct operation *operation = neap_alloc(sizeof(*operation));
 
-	if (operation == NULL)
+	if (!operation)
 		return NULL;
 	operation->resource = resource;
 	operation->entry = entry;
@@ -299,10 +296,9 @@ static void accept_write(struct sqlite_store *sqlite, struct operation *operatio
 	if (operation->is_write) {
 		sqlite->accepted++;
 		neap_sqlite_fill_row(sqlite, operation);
-		neap_memory_accept_take(&sqlite->store, entry,
-					operation->object != NULL
-						? neap_object_ref(operation->object)
-						: NULL);
+		neap_memory_accept_take(
+			&sqlite->store, entry,
+			operation->object ? neap_object_ref(operation->object) : NULL);
 	}
 	entry->writes++;
 	sqlite->waiting++;
@@ -325,17 +321,17 @@ static int write_checked(struct sqlite_store *sqlite, struct neap_store_write *w
 {
 	struct neap_entry *entry =
 		neap_index_find(resource->index, write->ns, write->name);
-	struct neap_object *newest = entry != NULL ? entry->newest : NULL, *object;
+	struct neap_object *newest = entry ? entry->newest : NULL, *object;
 	struct operation *operation;
 
 	if (check(sqlite, write, newest, err) < 0 ||
 	    make_object(sqlite, write, newest, &object, err) < 0)
 		return -(int)err->code;
 	entry = neap_index_add(resource->index, write->ns, write->name);
-	operation = entry != NULL ? operation_new(write, resource, entry, object) : NULL;
-	if (operation == NULL) {
+	operation = entry ? operation_new(write, resource, entry, object) : NULL;
+	if (!operation) {
 		neap_object_unref(object);
-		if (entry != NULL)
+		if (entry)
 			neap_memory_drop(resource, entry);
 		return neap_error_nomem(err);
 	}
@@ -353,8 +349,8 @@ static int write_take(struct neap_store *store, struct neap_store_write *write,
 {
 	struct neap_resource *resource =
 		neap_memory_resource(store, write->resource, true);
-	int r = resource != NULL ? write_checked(of(store), write, resource, err)
-				 : neap_error_nomem(err);
+	int r = resource ? write_checked(of(store), write, resource, err)
+			 : neap_error_nomem(err);
 
 	json_decref(write->object); /* of a write that was refused before it was used */
 	write->object = NULL;
@@ -373,7 +369,7 @@ static void close_marked(struct sqlite_store *sqlite)
 {
 	struct neap_error err;
 
-	if (sqlite->file == NULL)
+	if (!sqlite->file)
 		return;
 	if (sqlite->marker[0] != '\0' &&
 	    (!sqlite->is_marked ||
@@ -434,21 +430,21 @@ static int load_one(void *arg, int64_t resource_id, const char *name, int64_t id
 	struct sqlite_store *sqlite = arg;
 	struct neap_resource *resource = neap_memory_resource(&sqlite->store, name, true);
 	struct neap_entry *entry =
-		resource == NULL || object == NULL
+		!resource || !object
 			? NULL
 			: neap_index_add(resource->index, object->ns, object->name);
 
-	if (resource != NULL)
+	if (resource)
 		resource->id = resource_id;
 	if (resource_id > sqlite->last_resource)
 		sqlite->last_resource = resource_id;
-	if (resource != NULL && object == NULL)
+	if (resource && !object)
 		return 0;
-	if (entry == NULL) {
+	if (!entry) {
 		neap_object_unref(object);
 		return neap_error_nomem(err);
 	}
-	if (entry->visible != NULL) {
+	if (entry->visible) {
 		(void)neap_error_set(err, NEAP_EINVAL, "%s \"%s\" is there twice", name,
 				     object->name);
 		neap_object_unref(object);
@@ -488,7 +484,7 @@ static int open_marked(struct sqlite_store *sqlite,
 		.path = config->file, .say = config->say, .arg = config->arg};
 	struct neap_store_marker marker = {0};
 
-	if (config->marker != NULL) {
+	if (config->marker) {
 		if (!neap_strcopy(sqlite->marker, sizeof(sqlite->marker), config->marker))
 			return neap_error_set(err, NEAP_ETOOLARGE,
 					      "%s: the path is too long", config->marker);
@@ -509,13 +505,13 @@ static void mark(struct sqlite_store *sqlite,
 	char text[160 + 2 * NEAP_STORE_ID];
 	struct neap_error err = {0};
 
-	if (config->marker == NULL)
+	if (!config->marker)
 		return;
 	sqlite->is_marked = neap_store_marker_read(config->marker, &marker, &err) == 0 &&
 			    strcmp(marker.id, id) == 0 && marker.is_open;
 	if (sqlite->is_marked)
 		return;
-	if (marker.id[0] != '\0' && strcmp(marker.id, id) != 0 && config->say != NULL) {
+	if (marker.id[0] != '\0' && strcmp(marker.id, id) != 0 && config->say) {
 		(void)snprintf(text, sizeof(text),
 			       "another store (%s) has been put in place of the one that "
 			       "was here (%s)",
@@ -523,7 +519,7 @@ static void mark(struct sqlite_store *sqlite,
 		config->say(config->arg, false, text);
 	}
 	sqlite->is_marked = neap_store_marker_write(config->marker, id, true, &err) == 0;
-	if (!sqlite->is_marked && config->say != NULL)
+	if (!sqlite->is_marked && config->say)
 		config->say(config->arg, true, err.msg);
 }
 
@@ -533,7 +529,7 @@ int neap_store_sqlite_open(const struct neap_store_sqlite_config *config,
 	struct sqlite_store *sqlite = neap_alloc(sizeof(*sqlite));
 	int r;
 
-	if (sqlite == NULL)
+	if (!sqlite)
 		return neap_error_nomem(err);
 	STAILQ_INIT(&sqlite->queue);
 	STAILQ_INIT(&sqlite->heard);

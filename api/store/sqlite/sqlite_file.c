@@ -125,11 +125,11 @@ static int prepare(struct neap_sqlite_file *file, struct neap_error *err)
  * choice. */
 static int real_path(const char *path, char *real, size_t size, struct neap_error *err)
 {
-	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	char folder[256], whole[PATH_MAX];
 
 	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(name - path), path);
-	if (realpath(name != path ? folder : ".", whole) == NULL)
+	if (!realpath(name != path ? folder : ".", whole))
 		return neap_error_sys(err, "%s", path);
 	if (snprintf(real, size, "%s/%s", whole, name) >= (int)size)
 		return neap_error_set(err, NEAP_ETOOLARGE, "%s: the path is too long",
@@ -154,7 +154,7 @@ static int open_file(struct neap_sqlite_file *file, const struct neap_sqlite_ope
 	if (made >= 0)
 		(void)close(made); /* nothing was written */
 	code = sqlite3_open_v2(real, &file->db, flags, NULL);
-	if (file->db == NULL)
+	if (!file->db)
 		return neap_error_nomem(err);
 	if (code != SQLITE_OK)
 		return neap_sqlite_failed(file, code, err);
@@ -185,14 +185,14 @@ int neap_sqlite_file_open(const struct neap_sqlite_open *what,
 	struct neap_sqlite_file *file = neap_alloc(sizeof(*file));
 	int r;
 
-	if (file == NULL)
+	if (!file)
 		return neap_error_nomem(err);
 	r = neap_strcopy(file->path, sizeof(file->path), what->path)
 		    ? open_file(file, what, ret_version, err)
 		    : neap_error_set(err, NEAP_ETOOLARGE, "%s: the path is too long",
 				     what->path);
 	if (r < 0) {
-		if (file->db != NULL)
+		if (file->db)
 			neap_sqlite_file_keep_log(file);
 		neap_sqlite_file_close(file);
 		return r;
@@ -222,7 +222,7 @@ void neap_sqlite_file_close(struct neap_sqlite_file *file)
 {
 	size_t i;
 
-	if (file == NULL)
+	if (!file)
 		return;
 	for (i = 0; i < NEAP_SQLITE_STATEMENTS; i++)
 		(void)sqlite3_finalize(file->statements[i]);
@@ -232,7 +232,7 @@ void neap_sqlite_file_close(struct neap_sqlite_file *file)
 
 /* --- commits --- */
 
-int neap_sqlite_file_begin(struct neap_sqlite_file *file, struct neap_error *err)
+static int neap_sqlite_file_begin(struct neap_sqlite_file *file, struct neap_error *err)
 {
 	/* One that could not be taken back for want of memory. */
 	neap_sqlite_file_undo(file);
@@ -295,20 +295,20 @@ static int take_off(struct neap_sqlite_file *file, const struct neap_sqlite_row 
 				   err);
 }
 
-int neap_sqlite_file_put(struct neap_sqlite_file *file, const struct neap_sqlite_row *row,
-			 struct neap_error *err)
+static int neap_sqlite_file_put(struct neap_sqlite_file *file,
+				const struct neap_sqlite_row *row, struct neap_error *err)
 {
 	const struct neap_object *object = row->object;
 	sqlite3_stmt *statement =
-		file->statements[object != NULL ? NEAP_SQLITE_PUT : NEAP_SQLITE_DELETE];
+		file->statements[object ? NEAP_SQLITE_PUT : NEAP_SQLITE_DELETE];
 	int64_t sum = 0;
 	int code;
 
-	if ((row->resource_name != NULL && put_resource(file, row, err) < 0) ||
+	if ((row->resource_name && put_resource(file, row, err) < 0) ||
 	    take_off(file, row, err) < 0)
 		return -(int)err->code;
 	code = sqlite3_bind_int64(statement, 1, row->id);
-	if (object == NULL)
+	if (!object)
 		return step(file, statement, code, err);
 	sum = neap_sqlite_sum_row(neap_sum_object(object), row->id, row->resource);
 	if (code == SQLITE_OK)
@@ -328,8 +328,8 @@ int neap_sqlite_file_put(struct neap_sqlite_file *file, const struct neap_sqlite
 	return step(file, statement, code, err);
 }
 
-int neap_sqlite_file_end(struct neap_sqlite_file *file, int64_t version,
-			 struct neap_error *err)
+static int neap_sqlite_file_end(struct neap_sqlite_file *file, int64_t version,
+				struct neap_error *err)
 {
 	sqlite3_stmt *statement = file->statements[NEAP_SQLITE_STATE];
 	const struct neap_sqlite_totals *totals = &file->pending;
@@ -387,7 +387,7 @@ static int write_group(struct sqlite_store *sqlite, struct operations *group,
 	struct operation *operation;
 	int64_t version = 0;
 
-	for (operation = STAILQ_FIRST(group); operation != NULL;
+	for (operation = STAILQ_FIRST(group); operation;
 	     operation = STAILQ_NEXT(operation, next)) {
 		if (!operation->is_write)
 			continue;
@@ -424,7 +424,7 @@ static void commit_group(struct sqlite_store *sqlite, struct operations *group,
 	if (!*ret_is_failed)
 		return;
 	neap_sqlite_file_undo(sqlite->file);
-	for (operation = STAILQ_FIRST(group); operation != NULL;
+	for (operation = STAILQ_FIRST(group); operation;
 	     operation = STAILQ_NEXT(operation, next))
 		operation->err = err;
 }

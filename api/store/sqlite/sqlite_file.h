@@ -55,11 +55,6 @@ int neap_sqlite_file_check(struct neap_sqlite_file *file, struct neap_error *err
 /* A commit: begin, rows, end. An error in any of them undoes all of it.
  * NEAP_EUNAVAILABLE: the disk is full or read-only, which may end; any other error: no
  * further commit can be trusted. */
-int neap_sqlite_file_begin(struct neap_sqlite_file *file, struct neap_error *err);
-int neap_sqlite_file_put(struct neap_sqlite_file *file, const struct neap_sqlite_row *row,
-			 struct neap_error *err);
-int neap_sqlite_file_end(struct neap_sqlite_file *file, int64_t version,
-			 struct neap_error *err);
 void neap_sqlite_file_undo(struct neap_sqlite_file *file);
 
 #endif

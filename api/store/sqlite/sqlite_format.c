@@ -74,7 +74,7 @@ static void sum_in_sql(sqlite3_context *context, int count, sqlite3_value **valu
 		} else {
 			const void *bytes = sqlite3_value_blob(values[i]);
 
-			sum = neap_sum_bytes(sum, bytes != NULL ? bytes : "",
+			sum = neap_sum_bytes(sum, bytes ? bytes : "",
 					     (size_t)sqlite3_value_bytes(values[i]));
 		}
 	}
@@ -170,9 +170,9 @@ static int check_room(struct neap_sqlite_file *file, const char *copy,
 		return -(int)err->code;
 	(void)neap_strcopy(folder, sizeof(folder), file->path);
 	slash = strrchr(folder, '/');
-	if (slash != NULL)
+	if (slash)
 		slash[1] = '\0';
-	if (statvfs(slash != NULL ? folder : ".", &fs) < 0)
+	if (statvfs(slash ? folder : ".", &fs) < 0)
 		return neap_error_sys(err, "look at the file system of %s", file->path);
 	room = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
 	wanted = 2 * pages * page + SPARE_BYTES; /* the copy, and the log of the change */
@@ -198,7 +198,7 @@ static int copy_pages(struct neap_sqlite_file *file, sqlite3 *to, struct neap_er
 	sqlite3_backup *backup = sqlite3_backup_init(to, "main", file->db, "main");
 	int code;
 
-	if (backup == NULL)
+	if (!backup)
 		return copy_failed(sqlite3_errcode(to), err);
 	(void)sqlite3_backup_step(backup, -1); /* finish tells */
 	code = sqlite3_backup_finish(backup);
@@ -286,7 +286,7 @@ static int raise_1(struct neap_sqlite_file *file, const struct neap_sqlite_open 
 		"brought to format %d; as it was before it is in %s, to be removed "
 		"when all is well",
 		NEAP_SQLITE_FORMAT, path);
-	if (what->say != NULL)
+	if (what->say)
 		what->say(what->arg, false, said);
 	return 0;
 }
@@ -309,7 +309,7 @@ static int check_tables(struct neap_sqlite_file *file, struct neap_error *err)
 			break;
 		sql = (const char *)sqlite3_column_text(query, 0);
 		for (i = 0; i < NEAP_ARRAY_LEN(tables); i++)
-			if (sql != NULL && strcmp(sql, tables[i].sql) == 0)
+			if (sql && strcmp(sql, tables[i].sql) == 0)
 				break;
 		found += i < NEAP_ARRAY_LEN(tables);
 		others += i == NEAP_ARRAY_LEN(tables);
@@ -382,7 +382,7 @@ int neap_sqlite_state(struct neap_sqlite_file *file, int64_t *ret_version,
 		*ret_version = sqlite3_column_int64(query, 1);
 		file->totals.objects = sqlite3_column_int64(query, 2);
 		file->totals.digest = (uint64_t)sqlite3_column_int64(query, 3);
-		is_right = id != NULL && neap_strcopy(file->id, sizeof(file->id), id) &&
+		is_right = id && neap_strcopy(file->id, sizeof(file->id), id) &&
 			   sqlite3_column_int64(query, 4) ==
 				   neap_sqlite_sum_state(file->id, *ret_version,
 							 &file->totals);

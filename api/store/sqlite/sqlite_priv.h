@@ -13,6 +13,7 @@
 #include "api/store/replace.h"
 #include "api/store/sqlite/sqlite_file.h"
 #include "api/store/store_priv.h"
+#include "engine/object/object.h"
 
 struct operation {
 	STAILQ_ENTRY(operation) next;
@@ -91,5 +92,15 @@ void neap_sqlite_replace_turn(struct sqlite_store *sqlite);
 void neap_sqlite_poke(const struct sqlite_store *sqlite);
 /* The commit thread; arg is the store. Ends when told to and nothing is queued. */
 void *neap_sqlite_commit(void *arg);
+
+/* --- the stamp ---
+ *
+ * The version inside an object's text. */
+
+/* Returns whether both differ in nothing but their version. */
+bool neap_stamp_is_same(const struct neap_object *a, const struct neap_object *b);
+/* Returns the same object with another version. */
+int neap_stamp_at(const struct neap_object *object, int64_t version,
+		  struct neap_object **ret, struct neap_error *err);
 
 #endif

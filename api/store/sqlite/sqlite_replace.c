@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "api/store/sqlite/sqlite_priv.h"
-#include "api/store/sqlite/stamp.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
@@ -45,7 +44,7 @@ int neap_sqlite_replace_new(struct sqlite_store *sqlite, struct neap_store_repla
 {
 	struct neap_store_replace *replace;
 
-	if (sqlite->replace != NULL)
+	if (sqlite->replace)
 		return neap_error_set(err, NEAP_ECONFLICT,
 				      "another backup is being restored");
 	if (sqlite->dead.code != NEAP_OK || sqlite->is_ending)
@@ -53,12 +52,12 @@ int neap_sqlite_replace_new(struct sqlite_store *sqlite, struct neap_store_repla
 				      sqlite->is_ending ? "neapd ends"
 							: sqlite->dead.msg);
 	replace = neap_alloc(sizeof(*replace));
-	if (replace == NULL)
+	if (!replace)
 		return neap_error_nomem(err);
 	STAILQ_INIT(&replace->made);
 	replace->sqlite = sqlite;
 	replace->staged = neap_map_new();
-	if (replace->staged == NULL) {
+	if (!replace->staged) {
 		free(replace);
 		return neap_error_nomem(err);
 	}
@@ -71,9 +70,9 @@ void neap_store_replace_free(struct neap_store_replace *replace)
 	struct operation *operation;
 	size_t i;
 
-	if (replace == NULL)
+	if (!replace)
 		return;
-	while ((operation = STAILQ_FIRST(&replace->made)) != NULL) {
+	while ((operation = STAILQ_FIRST(&replace->made))) {
 		STAILQ_REMOVE_HEAD(&replace->made, next);
 		neap_sqlite_leave_entry(operation);
 		neap_sqlite_operation_free(operation);
@@ -92,13 +91,13 @@ static struct neap_index *staged_index(struct neap_store_replace *replace,
 {
 	struct neap_index *index = neap_map_find(replace->staged, resource);
 
-	if (index != NULL)
+	if (index)
 		return index;
 	/* Here as well, so that comparing meets it. */
-	if (neap_memory_resource(&replace->sqlite->store, resource, true) == NULL)
+	if (!neap_memory_resource(&replace->sqlite->store, resource, true))
 		return NULL;
 	index = neap_index_new();
-	if (index != NULL && neap_map_set(replace->staged, resource, index))
+	if (index && neap_map_set(replace->staged, resource, index))
 		return index;
 	neap_index_free(index);
 	return NULL;
@@ -116,10 +115,10 @@ int neap_store_replace_add_take(struct neap_store_replace *replace, const char *
 	if (r < 0)
 		return r;
 	index = staged_index(replace, resource);
-	entry = index != NULL ? neap_index_add(index, made->ns, made->name) : NULL;
-	if (entry == NULL)
+	entry = index ? neap_index_add(index, made->ns, made->name) : NULL;
+	if (!entry)
 		r = neap_error_nomem(err);
-	else if (entry->visible != NULL)
+	else if (entry->visible)
 		r = neap_error_set(err, NEAP_EEXISTS, "%s \"%s\" is there twice",
 				   resource, made->name);
 	else if (replace->bytes + made->text_len > NEAP_STORE_REPLACE_BYTES_MAX)
@@ -147,28 +146,28 @@ static int make_operation(struct neap_store_replace *replace,
 	struct neap_object *object;
 	int r;
 
-	if (operation == NULL)
+	if (!operation)
 		return neap_error_nomem(err);
-	r = neap_stamp_at(wanted != NULL ? wanted : entry->newest, sqlite->accepted + 1,
-			  &object, err);
+	r = neap_stamp_at(wanted ? wanted : entry->newest, sqlite->accepted + 1, &object,
+			  err);
 	if (r < 0) {
 		free(operation);
 		return r;
 	}
 	replace->replaced.deleted += wanted == NULL;
-	replace->replaced.created += wanted != NULL && entry->newest == NULL;
-	replace->replaced.updated += wanted != NULL && entry->newest != NULL;
+	replace->replaced.created += wanted && !entry->newest;
+	replace->replaced.updated += wanted && entry->newest;
 	operation->resource = resource;
 	operation->entry = entry;
 	operation->is_write = true;
-	if (wanted != NULL)
+	if (wanted)
 		operation->object = object;
 	else
 		operation->last = object;
 	sqlite->accepted++;
 	neap_sqlite_fill_row(sqlite, operation);
 	neap_memory_accept_take(&sqlite->store, entry,
-				wanted != NULL ? neap_object_ref(object) : NULL);
+				wanted ? neap_object_ref(object) : NULL);
 	entry->writes++;
 	STAILQ_INSERT_TAIL(&replace->made, operation, next);
 	return 0;
@@ -181,14 +180,14 @@ static int want_object(struct neap_store_replace *replace, struct neap_resource 
 		neap_index_find(resource->index, staged->ns, staged->name);
 	int r;
 
-	if (entry != NULL && entry->newest != NULL &&
+	if (entry && entry->newest &&
 	    neap_stamp_is_same(entry->newest, staged->visible)) {
 		replace->replaced.unchanged++;
 		staged->visible = neap_object_unref(staged->visible);
 		return 0;
 	}
 	entry = neap_index_add(resource->index, staged->ns, staged->name);
-	if (entry == NULL)
+	if (!entry)
 		return neap_error_nomem(err);
 	r = make_operation(replace, resource, entry, staged->visible, err);
 	if (r < 0)
@@ -211,23 +210,21 @@ static int compare_next(struct neap_store_replace *replace,
 {
 	const struct neap_index *index = neap_map_find(replace->staged, resource->name);
 	struct neap_entry *staged =
-		index != NULL ? neap_index_after(index, replace->ns, replace->name)
-			      : NULL;
+		index ? neap_index_after(index, replace->ns, replace->name) : NULL;
 	struct neap_entry *entry =
 		neap_index_after(resource->index, replace->ns, replace->name);
-	bool is_staged =
-		staged != NULL && (entry == NULL || compare_names(staged, entry) <= 0);
+	bool is_staged = staged && (!entry || compare_names(staged, entry) <= 0);
 	struct neap_entry *next = is_staged ? staged : entry;
 	int r = 0;
 
-	if (next == NULL)
+	if (!next)
 		return 0;
 	(void)neap_strcopy(replace->ns, sizeof(replace->ns), next->ns);
 	(void)neap_strcopy(replace->name, sizeof(replace->name), next->name);
 	if (is_staged) {
 		*bytes += staged->visible->text_len;
 		r = want_object(replace, resource, staged, err);
-	} else if (entry->newest != NULL) {
+	} else if (entry->newest) {
 		*bytes += entry->newest->text_len;
 		r = make_operation(replace, resource, entry, NULL, err);
 	}
@@ -280,15 +277,15 @@ static void end(struct neap_store_replace *replace, const struct neap_error *err
 
 	replaced.version = replace->sqlite->store.version;
 	neap_store_replace_free(replace);
-	if (done != NULL)
-		done(arg, err == NULL ? &replaced : NULL, err);
+	if (done)
+		done(arg, !err ? &replaced : NULL, err);
 }
 
 static void take_back(struct neap_store_replace *replace, const struct neap_error *err)
 {
 	struct operation *operation;
 
-	for (operation = STAILQ_FIRST(&replace->made); operation != NULL;
+	for (operation = STAILQ_FIRST(&replace->made); operation;
 	     operation = STAILQ_NEXT(operation, next))
 		neap_sqlite_forget_failed(replace->sqlite, operation);
 	end(replace, err);
@@ -333,7 +330,7 @@ static bool show_piece(struct neap_store_replace *replace)
 
 	for (count = 0; count < PIECE; count++) {
 		operation = STAILQ_FIRST(&replace->made);
-		if (operation == NULL)
+		if (!operation)
 			return true;
 		STAILQ_REMOVE_HEAD(&replace->made, next);
 		neap_sqlite_show(replace->sqlite, operation, now);
