@@ -290,6 +290,8 @@ static void watch_ended(void *arg, const struct neap_transport_answer *answer)
 	int64_t length = neap_clock_steady() - reflector->began_usec;
 
 	reflector->transfer = NULL;
+	if (reflector->has_frames) /* the server was well until now */
+		reflector->delay_usec = 0;
 	if (answer->status != 200) {
 		watch_not_opened(reflector, answer);
 	} else if (reflector->is_expired) {

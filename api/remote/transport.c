@@ -18,13 +18,25 @@
 #define TRIES_MAX   10 /* as client-go */
 #define WAIT_MAX_S  60 /* of what Retry-After asks for */
 #define LONG_WAIT   1000000
+/* As client-go and HTTP/2 have it: after so long without a byte the server is asked for a
+ * sign, and has so long to give it; a watch must begin within both. */
+#define SILENT_USEC (30 * INT64_C(1000000))
+#define PING_USEC   (15 * INT64_C(1000000))
+#define OPEN_USEC   (SILENT_USEC + PING_USEC)
+#define CHECK_USEC  (5 * INT64_C(1000000))
 
-static void wake(struct neap_transport *transport, int64_t after_usec)
+static void set_timer(struct event *timer, int64_t after_usec)
 {
 	const struct timeval after = {.tv_sec = after_usec / 1000000,
 				      .tv_usec = after_usec % 1000000};
 
-	(void)event_add(transport->turn, &after);
+	(void)event_add(timer, &after);
+}
+
+/* In the next turn of the loop. */
+static void wake(struct neap_transport *transport)
+{
+	event_active(transport->turn, 0, 0);
 }
 
 void transfer_free(struct neap_transfer *transfer)
@@ -85,7 +97,7 @@ int neap_transport_ask_take(struct neap_transport *transport,
 		return neap_error_nomem(err);
 	}
 	enqueue(transfer, false);
-	wake(transport, 0);
+	wake(transport);
 	if (ret != NULL)
 		*ret = transfer;
 	return 0;
@@ -177,6 +189,7 @@ static void start(struct neap_transfer *transfer)
 
 	TAILQ_REMOVE(&transport->queues[transfer->rank], transfer, link);
 	transfer->state = TRANSFER_RUNNING;
+	transfer->started_usec = neap_clock_steady();
 	TAILQ_INSERT_TAIL(&transport->runs, transfer, link);
 	transport->running += transfer->timeout_usec != 0;
 	if (transfer->may != NULL && !transfer->may(transfer->arg))
@@ -198,7 +211,7 @@ static void run_all(struct neap_transport *transport)
 		       (transfer = next_of(transport, rank, now, &wait)) != NULL)
 			start(transfer);
 	if (wait != INT64_MAX)
-		wake(transport, wait);
+		set_timer(transport->turn, wait);
 }
 
 /* --- the end of a transfer --- */
@@ -218,7 +231,6 @@ static void again(struct neap_transfer *transfer, int64_t after_usec)
 	transfer->has_token = false;
 	neap_buf_clear(&transfer->in);
 	enqueue(transfer, false);
-	wake(transport, after_usec);
 }
 
 /* True: it is asked again, and is no end. */
@@ -302,7 +314,7 @@ void transport_turn(struct neap_transport *transport)
 	/* What could not even start is over. */
 	TAILQ_FOREACH(transfer, &transport->runs, link)
 	if (transfer->is_over)
-		wake(transport, 0);
+		wake(transport);
 }
 
 void neap_transfer_cancel(struct neap_transfer *transfer)
@@ -318,7 +330,7 @@ void neap_transfer_cancel(struct neap_transfer *transfer)
 	}
 	/* It may be called from within libcurl: it ends in the next turn. */
 	transfer->is_over = true;
-	wake(transfer->transport, 0);
+	wake(transfer->transport);
 }
 
 void neap_transport_connected(struct neap_transport *transport, int fd, const char *why)
@@ -329,7 +341,7 @@ void neap_transport_connected(struct neap_transport *transport, int fd, const ch
 	if (fd >= 0) {
 		transport->counts.connections++;
 		transport->spare_fd = fd;
-		wake(transport, 0);
+		wake(transport);
 		return;
 	}
 	/* Whoever waits for it learns why; others would want one, too. */
@@ -343,7 +355,69 @@ void neap_transport_connected(struct neap_transport *transport, int fd, const ch
 			transfer->is_over = true;
 			transfer->is_broken = true;
 		}
-	wake(transport, 0);
+	wake(transport);
+}
+
+/* --- a server that is silent --- */
+
+static void end_streams(struct neap_transport *transport, int64_t asked_before,
+			const char *why)
+{
+	struct neap_transfer *transfer;
+
+	TAILQ_FOREACH(transfer, &transport->runs, link)
+	{
+		if (transfer->timeout_usec != 0 || transfer->is_over ||
+		    transfer->started_usec >= asked_before ||
+		    (asked_before != INT64_MAX && transfer->status != 0))
+			continue;
+		(void)neap_strcopy(transfer->error, sizeof(transfer->error), why);
+		transfer->is_over = transfer->is_broken = true;
+		transport->has_http2 = false;
+	}
+	wake(transport);
+}
+
+static void ping_answered(void *arg, const struct neap_transport_answer *answer)
+{
+	struct neap_transport *transport = arg;
+
+	transport->is_pinging = false;
+	if (answer->status == 0)
+		end_streams(transport, INT64_MAX, "the server is silent");
+}
+
+static void ping(struct neap_transport *transport)
+{
+	struct neap_transport_ask ask = {.method = "GET",
+					 .path = "/version",
+					 .rank = NEAP_TRANSPORT_URGENT,
+					 .timeout_usec = PING_USEC,
+					 .is_impatient = true,
+					 .done = ping_answered,
+					 .arg = transport};
+	struct neap_error err;
+
+	transport->is_pinging = neap_transport_ask_take(transport, &ask, NULL, &err) == 0;
+}
+
+/* A watch has no end by itself, and one whose connection leads nowhere says nothing. */
+static void check(evutil_socket_t fd, short what, void *arg)
+{
+	struct neap_transport *transport = arg;
+	int64_t now = neap_clock_steady();
+	const struct neap_transfer *transfer;
+	bool has_streams = false;
+
+	(void)fd;
+	(void)what;
+	TAILQ_FOREACH(transfer, &transport->runs, link)
+	has_streams |= transfer->timeout_usec == 0;
+	if (!has_streams)
+		return;
+	end_streams(transport, now - OPEN_USEC, "the server does not answer");
+	if (now - transport->heard_usec > SILENT_USEC && !transport->is_pinging)
+		ping(transport);
 }
 
 static void turn(evutil_socket_t fd, short what, void *arg)
@@ -372,13 +446,17 @@ int neap_transport_new(const struct neap_transport_config *config,
 	TAILQ_INIT(&transport->queues[NEAP_TRANSPORT_NORMAL]);
 	TAILQ_INIT(&transport->queues[NEAP_TRANSPORT_URGENT]);
 	TAILQ_INIT(&transport->runs);
+	transport->heard_usec = neap_clock_steady();
 	transport->turn = event_new(config->base, -1, 0, turn, transport);
-	if (transport->turn == NULL)
+	transport->check = event_new(config->base, -1, EV_PERSIST, check, transport);
+	if (transport->turn == NULL || transport->check == NULL)
 		(void)neap_error_nomem(err);
-	if (transport->turn == NULL || transport_curl_open(transport, err) < 0) {
+	if (transport->turn == NULL || transport->check == NULL ||
+	    transport_curl_open(transport, err) < 0) {
 		neap_transport_free(transport);
 		return -(int)err->code;
 	}
+	set_timer(transport->check, CHECK_USEC);
 	*ret = transport;
 	return 0;
 }
@@ -400,6 +478,8 @@ void neap_transport_free(struct neap_transport *transport)
 	}
 	if (transport->turn != NULL)
 		event_free(transport->turn);
+	if (transport->check != NULL)
+		event_free(transport->check);
 	transport_curl_shut(transport);
 	free(transport);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "api/remote/transport_priv.h"
+#include "engine/base/clock.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/log/log.h"
@@ -80,6 +81,16 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *o
 	return 0;
 }
 
+static void note_http(struct neap_transfer *transfer)
+{
+	long version = 0;
+
+	if (curl_easy_getinfo(transfer->easy, CURLINFO_HTTP_VERSION, &version) ==
+		    CURLE_OK &&
+	    version != CURL_HTTP_VERSION_NONE)
+		transfer->transport->has_http2 = version >= CURL_HTTP_VERSION_2_0;
+}
+
 void transport_curl_reap(struct neap_transport *transport)
 {
 	const struct timeval now = {0};
@@ -97,6 +108,7 @@ void transport_curl_reap(struct neap_transport *transport)
 			continue;
 		(void)curl_easy_getinfo(transfer->easy, CURLINFO_REQUEST_SIZE, &sent);
 		transfer->was_sent = sent > 0;
+		note_http(transfer);
 		if (code != CURLE_OK && transfer->error[0] == '\0')
 			(void)neap_strcopy(transfer->error, sizeof(transfer->error),
 					   curl_easy_strerror(code));
@@ -118,6 +130,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *arg)
 	size_t len = size * count;
 
 	transfer->transport->counts.bytes_in += len;
+	transfer->transport->heard_usec = neap_clock_steady();
 	(void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE,
 				&transfer->status);
 	if (transfer->is_cancelled)
@@ -184,6 +197,10 @@ static size_t take_header(char *line, size_t size, size_t count, void *arg)
 	struct neap_transfer *transfer = arg;
 	size_t len = size * count, end = len, at;
 	const char *colon = memchr(line, ':', len);
+
+	transfer->transport->heard_usec = neap_clock_steady();
+	(void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE,
+				&transfer->status);
 
 	if (colon == NULL)
 		return len;
@@ -291,7 +308,9 @@ static bool set_connection(CURL *easy, struct neap_transfer *transfer)
 	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MSEC);
 	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-	SET(CURLOPT_PIPEWAIT, 1L);
+	/* Not before it is known: where connections cannot be shared, whoever waits for one
+	 * would wait for the end of a watch. */
+	SET(CURLOPT_PIPEWAIT, transport->has_http2 ? 1L : 0L);
 	SET(CURLOPT_TCP_KEEPALIVE, 1L);
 	SET(CURLOPT_TCP_KEEPIDLE, 30L);
 	SET(CURLOPT_TCP_KEEPINTVL, 30L);

@@ -24,7 +24,7 @@ struct neap_transfer {
 	char *method, *path, *content_type, *body;
 	size_t len, body_at; /* of body; sent of it */
 	enum neap_transport_rank rank;
-	int64_t timeout_usec, asked_usec, not_before_usec;
+	int64_t timeout_usec, asked_usec, started_usec, not_before_usec;
 	bool is_impatient;
 	bool (*may)(void *arg);
 	bool (*data)(void *arg, const char *bytes, size_t len);
@@ -54,7 +54,10 @@ struct neap_transport {
 	struct transfer_list queues[2]; /* by rank */
 	struct transfer_list runs;
 	int running; /* with an end */
-	struct event *turn;
+	struct event *turn, *check;
+	int64_t heard_usec; /* when a byte of the server came */
+	bool is_pinging;
+	bool has_http2; /* ... as far as was seen */
 	double tokens;
 	int64_t filled_usec;
 	bool is_dialling;
