@@ -308,8 +308,8 @@ static bool set_connection(CURL *easy, struct neap_transfer *transfer)
 	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MSEC);
 	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-	/* Not before it is known: where connections cannot be shared, whoever waits for one
-	 * would wait for the end of a watch. */
+	/* Not before it is known: where connections cannot be shared, whoever waits for
+	 * one would wait for the end of a watch. */
 	SET(CURLOPT_PIPEWAIT, transport->has_http2 ? 1L : 0L);
 	SET(CURLOPT_TCP_KEEPALIVE, 1L);
 	SET(CURLOPT_TCP_KEEPIDLE, 30L);

@@ -417,8 +417,8 @@ static enum neap_task_next turn(void *arg)
 	if (feed->is_listing && !feed->has_rest)
 		list_some(feed);
 	feed->is_hearing = false;
-	/* Events come first: a look may depend on them. Both may be a write or two, so that
-	 * a turn is not for both when it is used up. */
+	/* Events come first: a look may depend on them. Both may be a write or two, so
+	 * that a turn is not for both when it is used up. */
 	has_heard = !is_any_ready(feed) && !feed->has_rest &&
 		    !(feed->is_listing && feed->config.anew);
 	if (has_heard && !feed->is_lost && neap_feed_has_steps(feed))
