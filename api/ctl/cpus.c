@@ -95,8 +95,9 @@ static void add_table(const json_t *nodes, struct neap_buf *out)
 	const json_t *node;
 	size_t i;
 
-	json_array_foreach (nodes, i, node)
+	json_array_foreach (nodes, i, node) {
 		add_row(table, node);
+	}
 	neap_ctl_add_table_take(table, out);
 	if (json_array_size(nodes) == 0)
 		neap_buf_adds(out, "neapd knows no node.\n");

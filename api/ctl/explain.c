@@ -110,8 +110,8 @@ static void add_counts(const json_t *body, struct neap_buf *out)
 
 static long long counts_of(const json_t *score)
 {
-	return (long long)(neap_member_integer(score, "points", 0) *
-			   neap_member_integer(score, "weight", 0));
+	return (long long)neap_member_integer(score, "points", 0) *
+	       (long long)neap_member_integer(score, "weight", 0);
 }
 
 static void add_node(struct neap_table *table, const json_t *node)
@@ -122,9 +122,10 @@ static void add_node(struct neap_table *table, const json_t *node)
 	size_t i;
 
 	neap_buf_init(&why, NEAP_BUF_REPLY);
-	json_array_foreach (reasons, i, row)
+	json_array_foreach (reasons, i, row) {
 		neap_cells_add(&why, row,
 			       i ? "; {filter}: {reason}" : "{filter}: {reason}");
+	}
 	json_array_foreach (json_object_get(node, "scores"), i, row) {
 		neap_cells_add(&why, row, i ? ", {score}" : "{score}");
 		neap_buf_addf(&why, " %lld", counts_of(row));
@@ -150,8 +151,9 @@ static void add_nodes(const json_t *nodes, struct neap_buf *out)
 	const json_t *node;
 	size_t i;
 
-	json_array_foreach (nodes, i, node)
+	json_array_foreach (nodes, i, node) {
 		add_node(table, node);
+	}
 	neap_ctl_add_table_take(table, out);
 }
 
@@ -190,9 +192,11 @@ static void add_offers(const json_t *nodes, struct neap_buf *out)
 	const json_t *node, *offer;
 	size_t i, n;
 
-	json_array_foreach (nodes, i, node)
-		json_array_foreach (json_object_get(node, "reservations"), n, offer)
+	json_array_foreach (nodes, i, node) {
+		json_array_foreach (json_object_get(node, "reservations"), n, offer) {
 			add_offer(table, node, offer);
+		}
+	}
 	if (neap_table_rows(table) > 0)
 		neap_buf_addc(out, '\n');
 	if (table == NULL || neap_table_rows(table) > 0)

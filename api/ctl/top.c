@@ -89,8 +89,9 @@ static void header_add(const json_t *status, int columns, struct neap_buf *out)
 
 	neap_buf_init(&text, NEAP_BUF_LINE);
 	neap_cells_add(&text, status, "neapd {version}, {state}; policies:");
-	json_array_foreach (policies, i, policy)
+	json_array_foreach (policies, i, policy) {
 		neap_cells_add(&text, policy, " {policy} ({state})");
+	}
 	if (json_array_size(policies) == 0)
 		neap_buf_adds(&text, " none");
 	neap_cells_add(

@@ -152,8 +152,8 @@ static struct neap_transfer *next_of(struct neap_transport *transport, int rank,
 	struct neap_transfer *transfer;
 	int64_t more;
 
-	TAILQ_FOREACH(transfer, &transport->queues[rank], link)
-	{
+	for (transfer = TAILQ_FIRST(&transport->queues[rank]); transfer != NULL;
+	     transfer = TAILQ_NEXT(transfer, link)) {
 		if (transfer->not_before_usec > now) {
 			more = transfer->not_before_usec - now;
 			*wait = more < *wait ? more : *wait;
@@ -312,9 +312,10 @@ void transport_turn(struct neap_transport *transport)
 	}
 	run_all(transport);
 	/* What could not even start is over. */
-	TAILQ_FOREACH(transfer, &transport->runs, link)
-	if (transfer->is_over)
-		wake(transport);
+	for (transfer = TAILQ_FIRST(&transport->runs); transfer != NULL;
+	     transfer = TAILQ_NEXT(transfer, link))
+		if (transfer->is_over)
+			wake(transport);
 }
 
 void neap_transfer_cancel(struct neap_transfer *transfer)
@@ -365,8 +366,8 @@ static void end_streams(struct neap_transport *transport, int64_t asked_before,
 {
 	struct neap_transfer *transfer;
 
-	TAILQ_FOREACH(transfer, &transport->runs, link)
-	{
+	for (transfer = TAILQ_FIRST(&transport->runs); transfer != NULL;
+	     transfer = TAILQ_NEXT(transfer, link)) {
 		if (transfer->timeout_usec != 0 || transfer->is_over ||
 		    transfer->started_usec >= asked_before ||
 		    (asked_before != INT64_MAX && transfer->status != 0))
@@ -411,8 +412,9 @@ static void check(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	TAILQ_FOREACH(transfer, &transport->runs, link)
-	has_streams |= transfer->timeout_usec == 0;
+	for (transfer = TAILQ_FIRST(&transport->runs); transfer != NULL;
+	     transfer = TAILQ_NEXT(transfer, link))
+		has_streams |= transfer->timeout_usec == 0;
 	if (!has_streams)
 		return;
 	end_streams(transport, now - OPEN_USEC, "the server does not answer");

@@ -457,7 +457,7 @@ int neap_members_read(const json_t *json, const struct neap_member *rows,
 	size_t count = 0;
 	int failed;
 
-	for (; rows[count].name && count < ROWS_MAX; count++)
+	for (; count < ROWS_MAX && rows[count].name; count++)
 		names[count] = rows[count].name;
 	names[count] = NULL;
 	failed = neap_members_check(json, names, err);

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # neapd as the scheduler of a cluster: the objects are those of a real kube-apiserver with
-# etcd, kubectl is real, and neapd has nothing but a kubeconfig. Pods, exclusive CPUs and
+# etcd, kubectl is real, and neapd has a kubeconfig and the rights of doc/deploy/rbac.yaml.
+# Pods, exclusive CPUs and
 # Reservations come out as on one machine; the server is stopped and started; of two
 # neapds one works, and the other takes over.
 cd "$(dirname "$0")/../.." || exit 1
@@ -23,7 +24,7 @@ scheduler_start()
 	local dir=$WORK/$1
 	mkdir -p "$dir" && chmod 1777 "$dir"
 	peer_start "$1" "$BUILD/neapd" --run-dir "$dir/run" --data-dir "$dir/data" --unix-socket "$dir/neap.sock" \
-		--share-dir . --user nobody --policy none --roles scheduler --kubeconfig "$REAL_CONFIG" \
+		--share-dir . --user nobody --policy none --roles scheduler --kubeconfig "$WORK/neap-scheduler.config" \
 		--leader-elect-lease-duration 3s --leader-elect-renew-deadline 2s --leader-elect-retry-period 500ms "${@:2}"
 	eventually 30 ready "$1"
 }
@@ -57,8 +58,13 @@ pod_make()
 node_of() { kube get pod "$1" -o jsonpath='{.spec.nodeName}'; }
 is_placed() { [ -n "$(node_of "$1")" ]; }
 
+REAL_AUTHORIZATION=RBAC REAL_USERS='neap-scheduler neap-node'
 check "a kube-apiserver starts" real_api_start "$PEER_PORT"
-kube apply -f doc/deploy/crds >/dev/null
+kube apply -f doc/deploy/crds -f doc/deploy/rbac.yaml >/dev/null
+for user in $REAL_USERS; do
+	kubeconfig_write "$WORK/$user.config" "$REAL_URL" "$user-token" "$REAL_CA"
+	kube create clusterrolebinding "$user-user" --clusterrole "$user" --user "$user" >/dev/null
+done
 kube create -f - >/dev/null <<'EOF'
 {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "koord-prod"}, "value": 9500}
 EOF
@@ -130,7 +136,7 @@ check "... and is its owner by name" eventually 30 is_owner owner
 node_make "$GROUP"
 status_of() { kube get node "$GROUP" -o json | jq -c '.status'; }
 status_before=$(status_of)
-neapd_options --policy none --roles node --node-name "$GROUP" --kubeconfig "$REAL_CONFIG"
+neapd_options --policy none --roles node --node-name "$GROUP" --kubeconfig "$WORK/neap-node.config"
 "$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/neapd.out" 2>>"$WORK/neapd.log" &
 NEAPD_PID=$!
 is_measured() { kube get nodemetric "$GROUP" -o json | jq -e '.status.nodeMetric.nodeUsage.resources.cpu'; }

@@ -86,10 +86,11 @@ kubeconfig_write()
 
 # real_api_start PORT [FLAG...]: etcd and a kube-apiserver on PORT to PORT + 2, until it
 # is ready. Sets REAL_URL, REAL_TOKEN, REAL_CA, REAL_CONFIG, ETCD_URL. ServiceAccount
-# objects are not asked for, and a node gets no taint, as in neapd.
+# objects are not asked for, and a node gets no taint, as in neapd. With
+# REAL_AUTHORIZATION=RBAC users have rights; REAL_USERS names some, whose token is NAME-token.
 real_api_start()
 {
-	local port=$1 dir=$WORK/real
+	local port=$1 dir=$WORK/real user
 	shift
 	mkdir -p "$dir"
 	# shellcheck disable=SC2034  # for the test
@@ -101,6 +102,7 @@ real_api_start()
 		-extfile <(echo 'subjectAltName=IP:127.0.0.1,DNS:localhost') -out "$dir/api.crt" 2>/dev/null
 	openssl genrsa -out "$dir/sa.key" 2048 2>/dev/null
 	echo "$REAL_TOKEN,admin,admin,\"system:masters\"" >"$dir/tokens.csv"
+	for user in ${REAL_USERS:-}; do echo "$user-token,$user,$user" >>"$dir/tokens.csv"; done
 	kubeconfig_write "$REAL_CONFIG" "$REAL_URL" "$REAL_TOKEN" "$REAL_CA"
 	peer_start etcd "$PEER_BIN/etcd" --data-dir "$dir/etcd" --unsafe-no-fsync \
 		--listen-client-urls "http://127.0.0.1:$((port + 1))" --advertise-client-urls "http://127.0.0.1:$((port + 1))" \
@@ -117,7 +119,7 @@ real_apiserver_start()
 	peer_start kube-apiserver "$PEER_BIN/kube-apiserver" --etcd-servers "http://127.0.0.1:$((port + 1))" \
 		--bind-address 127.0.0.1 --advertise-address 127.0.0.1 --secure-port "$port" --insecure-port 0 \
 		--cert-dir "$dir" --tls-cert-file "$dir/api.crt" --tls-private-key-file "$dir/api.key" --client-ca-file "$dir/ca.crt" \
-		--token-auth-file "$dir/tokens.csv" --authorization-mode AlwaysAllow --anonymous-auth=false \
+		--token-auth-file "$dir/tokens.csv" --authorization-mode "${REAL_AUTHORIZATION:-AlwaysAllow}" --anonymous-auth=false \
 		--service-account-issuer https://kubernetes.default.svc --service-account-key-file "$dir/sa.key" \
 		--service-account-signing-key-file "$dir/sa.key" --service-cluster-ip-range 10.0.0.0/24 \
 		--endpoint-reconciler-type none --disable-admission-plugins ServiceAccount,TaintNodesByCondition \

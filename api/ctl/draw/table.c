@@ -112,8 +112,9 @@ void neap_table_add_rows(struct neap_table *table, const json_t *objects)
 	const json_t *object;
 	size_t i;
 
-	json_array_foreach (objects, i, object)
+	json_array_foreach (objects, i, object) {
 		neap_table_add_row(table, object, NULL);
+	}
 }
 
 size_t neap_table_rows(const struct neap_table *table)

@@ -89,8 +89,9 @@ static void add(const json_t *reports, const void *arg, struct neap_buf *out)
 	size_t i;
 
 	(void)arg;
-	json_array_foreach (reports, i, report)
+	json_array_foreach (reports, i, report) {
 		report_add(report, out);
+	}
 }
 
 static int check(struct neap_ctl *ctl, void *values, int argc, char **argv)

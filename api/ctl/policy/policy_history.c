@@ -65,8 +65,9 @@ static void add(const json_t *reply, const void *name, struct neap_buf *out)
 	const json_t *row;
 	size_t i;
 
-	json_array_foreach (json_object_get(reply, "versions"), i, row)
+	json_array_foreach (json_object_get(reply, "versions"), i, row) {
 		add_version(versions, row);
+	}
 	add_configured(versions, reply);
 	add_table_take(versions, out);
 	neap_table_add_rows(events, json_object_get(reply, "history"));

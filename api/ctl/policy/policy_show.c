@@ -76,10 +76,11 @@ static void add(const json_t *row, const void *arg, struct neap_buf *out)
 		neap_cells_add_if(out, row, lines[i][0], lines[i][1]);
 	if (json_object_get(row, "calls") != NULL)
 		add_counts(row, out);
-	json_array_foreach (json_object_get(row, "triggers"), i, trigger)
+	json_array_foreach (json_object_get(row, "triggers"), i, trigger) {
 		neap_cells_add(
 			out, trigger,
 			"trigger    {name} of {of}: {state}, fired {fired} times\n");
+	}
 	if (json_object_get(row, "shadow") != NULL) {
 		neap_buf_adds(out, "shadow     ");
 		neap_ctl_policy_add_shadow(json_object_get(row, "shadow"), out);
