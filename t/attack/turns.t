@@ -5,7 +5,7 @@
 # together, with their pods; Jobs of large templates that begin, and that end;
 # Reservations that are placed, lose their owners and their nodes; quotas; a start beside
 # a large cluster. None of it holds the loop: bounds are CPU time of single turns.
-# CHAOS_LONG: 5,000 nodes and 50,000 pods, 3,000 Jobs of 100 KB, 5,000 Reservations.
+# CHAOS_LONG: 5,000 nodes and 50,000 pods, 1,000 Jobs of 100 KB, 5,000 Reservations.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
@@ -13,8 +13,8 @@ cd "$(dirname "$0")/../.." || exit 1
 . t/lib/slow.sh
 tap_start
 
-nodes=300 jobs=60 kept=300 limit=0.1
-[ -n "${CHAOS_LONG:-}" ] && nodes=5000 jobs=3000 kept=5000
+nodes=300 jobs=40 kept=200 limit=0.1
+[ -n "${CHAOS_LONG:-}" ] && nodes=5000 jobs=1000 kept=5000
 [ -n "${SAN:-}" ] && limit=1 # several times as slow
 sock=$WORK/neap.sock
 web=/api/v1/namespaces/web
