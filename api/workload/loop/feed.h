@@ -11,7 +11,7 @@
 #ifndef NEAP_API_WORKLOAD_LOOP_FEED_H
 #define NEAP_API_WORKLOAD_LOOP_FEED_H
 
-#include "api/workload/loop/steps.h"
+#include "api/workload/loop/turn_steps.h"
 #include "api/workload/workload.h"
 
 #define NEAP_FEED_SOURCES 6

@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "api/client/client.h"
-#include "api/workload/loop/steps.h"
+#include "api/workload/loop/turn_steps.h"
 #include "api/workload/workload.h"
 #include "engine/base/map.h"
 

@@ -3,8 +3,8 @@
  * The work of a loop in one turn, counted in steps of about 50 ns. A loop does a piece of
  * everything first, and then asks whether there are steps left; what is left over is for
  * its next turn. */
-#ifndef NEAP_API_WORKLOAD_LOOP_STEPS_H
-#define NEAP_API_WORKLOAD_LOOP_STEPS_H
+#ifndef NEAP_API_WORKLOAD_LOOP_TURN_STEPS_H
+#define NEAP_API_WORKLOAD_LOOP_TURN_STEPS_H
 
 #include "engine/object/object.h"
 

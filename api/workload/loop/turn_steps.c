@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/workload/loop/steps.h"
+#include "api/workload/loop/turn_steps.h"
 
 #include "api/task/task.h"
 #include "api/task/turns.h"
