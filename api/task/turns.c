@@ -34,8 +34,8 @@ void neap_turns_run(struct event_base *base, struct neap_turns *turns)
 	} while (ended == 0 && !event_base_got_break(base) && !event_base_got_exit(base));
 }
 
-/* The base keeps the time at which it began to call back. A clock that is set makes one
- * turn shorter or longer. */
+/* The base keeps the time at which it began to call back, to some milliseconds. A clock
+ * that is set makes a few turns shorter or longer. */
 int64_t neap_turn_share(struct event_base *base, int64_t usec)
 {
 	int64_t left = NEAP_TURN_SHARED_USEC, least = usec / NEAP_TURN_LEAST_PART;
