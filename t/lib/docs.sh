@@ -45,7 +45,7 @@ script_of()
 		in_line = /\\$/
 		if (in_text) { if ($0 == in_text) in_text = "" }
 		else if (match($0, /<<.?[A-Z]+/)) { in_text = substr($0, RSTART, RLENGTH); gsub(/[^A-Z]/, "", in_text) }
-	}' "$1" | sed -e "s#/tmp/neap-\(tutorial\|policies\|api\|kubectl\|laptop\|cpu\|extender\|reservation\)#$WORK/work#g" \
+	}' "$1" | sed -e "s#/tmp/neap-\(tutorial\|policies\|api\|kubectl\|laptop\|cpu\|extender\|reservation\|cluster\)#$WORK/work#g" \
 		-e "s|/run/neap/neap\.sock|$WORK/neap.sock|g; s|/run/neap/|$WORK/run/|g" \
 		-e "s|/var/lib/neap/|$WORK/data/|g; s|127\.0\.0\.1:6327|127.0.0.1:$PORT|g" \
 		-e "s|127\.0\.0\.1:6330|127.0.0.1:$((PORT + 2))|g" \
