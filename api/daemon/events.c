@@ -266,7 +266,8 @@ static void tick(evutil_socket_t fd, short what, void *arg)
 	neap_log_tell_held(&daemon->process.log);
 	neap_control_audit_poke(daemon->control.audit, now);
 	neap_role_node_watch_hand(&daemon->node);
-	neap_service_tell(&daemon->service);
+	if (daemon->service.notify.fd >= 0) /* a service manager listens */
+		neap_service_tell(&daemon->service);
 	now = neap_clock_usec(CLOCK_MONOTONIC);
 	ticks->next_usec += tick_usec;
 	if (ticks->next_usec <= now)
