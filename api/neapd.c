@@ -126,8 +126,11 @@ static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 	if (daemon->api != NULL &&
 	    loops_start(daemon, neap_daemon_api_client(daemon->api), err) < 0)
 		return -(int)err->code;
-	if (*process->config.kubeconfig != '\0')
+	if (*process->config.kubeconfig != '\0') {
 		daemon->control.remote = &daemon->remote;
+		neap_metrics_set_more(daemon->control.metrics,
+				      neap_role_remote_add_metrics, &daemon->remote);
+	}
 	neap_role_scheduler_tell(&daemon->scheduler);
 	neap_kube_declared_folder_close(&daemon->crds);
 	neap_kubeconfig_renew(&daemon->server);

@@ -15,6 +15,7 @@
 
 struct neap_control_audit;
 struct neap_control_policies;
+struct neap_buf;
 struct neap_metrics;
 struct neap_control_store;
 struct neap_cluster;
@@ -118,6 +119,9 @@ int neap_metrics_new(struct neap_http *http, const struct neap_control_node *nod
 		     struct neap_error *err);
 /* Adds the store's counts and limits. Borrows the store, which must outlive the server;
  * NULL removes them. */
+/* Adds what another part tells, at the end. */
+void neap_metrics_set_more(struct neap_metrics *metrics,
+			   void (*add)(void *arg, struct neap_buf *out), void *arg);
 void neap_metrics_set_store(struct neap_metrics *metrics, const struct neap_store *store);
 void neap_metrics_free(struct neap_metrics *metrics);
 

@@ -18,6 +18,8 @@ struct neap_metrics {
 	const bool *is_open;
 	const struct neap_turns *turns; /* NULL: not told */
 	const struct neap_store *store; /* NULL: nothing is stored here */
+	void (*add_more)(void *arg, struct neap_buf *out);
+	void *more_arg;
 };
 
 struct figure {
@@ -333,6 +335,8 @@ static void get_metrics(void *arg, struct neap_http_request *request)
 		add_turns(&out, metrics->turns);
 	if (metrics->store != NULL)
 		add_store(&out, metrics->store);
+	if (metrics->add_more != NULL)
+		metrics->add_more(metrics->more_arg, &out);
 	add_number(&out, "neap_log_lines_held_total", true, neap_log_held(),
 		   "Log lines of policies and others that repeated or were too many.");
 	if (neap_buf_failed(&out)) {
@@ -359,7 +363,11 @@ int neap_metrics_new(struct neap_http *http, const struct neap_control_node *nod
 
 	if (metrics == NULL)
 		return neap_error_nomem(err);
-	*metrics = (struct neap_metrics){http, *node, live, is_open, turns, NULL};
+	*metrics = (struct neap_metrics){.http = http,
+					 .node = *node,
+					 .live = live,
+					 .is_open = is_open,
+					 .turns = turns};
 	if (neap_http_add_routes(http, routes, metrics, err) < 0) {
 		free(metrics);
 		return -(int)err->code;
@@ -371,6 +379,13 @@ int neap_metrics_new(struct neap_http *http, const struct neap_control_node *nod
 void neap_metrics_set_store(struct neap_metrics *metrics, const struct neap_store *store)
 {
 	metrics->store = store;
+}
+
+void neap_metrics_set_more(struct neap_metrics *metrics,
+			   void (*add)(void *arg, struct neap_buf *out), void *arg)
+{
+	metrics->add_more = add;
+	metrics->more_arg = arg;
 }
 
 void neap_metrics_free(struct neap_metrics *metrics)

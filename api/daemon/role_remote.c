@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "api/remote/kubeconfig.h"
+#include "api/remote/metrics.h"
 #include "engine/base/clock.h"
 #include "engine/base/file.h"
 #include "engine/base/mem.h"
@@ -489,6 +490,19 @@ int neap_role_remote_start(struct neap_role_remote *role,
 	read_keys(role);
 	read_file(role, NEAP_REMOTE_TOKEN);
 	return 0;
+}
+
+void neap_role_remote_add_metrics(void *arg, struct neap_buf *out)
+{
+	const struct neap_role_remote *role = arg;
+	const struct neap_remote_figures figures = {
+		.transport = role->transport,
+		.remotes = {role->scheduler, role->node},
+		.lease = role->lease,
+		.lease_name = role->process->config.lease_name};
+
+	if (role->transport != NULL)
+		neap_remote_add_metrics(&figures, out);
 }
 
 /* --- the end --- */

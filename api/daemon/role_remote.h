@@ -11,6 +11,7 @@
 #include "api/remote/remote.h"
 
 struct event;
+struct neap_buf;
 struct neap_dialer;
 struct neap_remote_target;
 
@@ -65,6 +66,8 @@ bool neap_role_remote_is_filled(const struct neap_role_remote *role);
 /* Whether the scheduler works; else *ret_why says why not. */
 bool neap_role_remote_is_working(const struct neap_role_remote *role,
 				 const char **ret_why);
+/* Its figures, for /metrics. Nothing before it has started. */
+void neap_role_remote_add_metrics(void *role, struct neap_buf *out);
 /* Loops have ended. Gives the Lease up, for a second at most, and lets go. */
 void neap_role_remote_free(struct neap_role_remote *role);
 

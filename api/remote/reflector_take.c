@@ -192,6 +192,7 @@ int reflector_end_list(struct neap_reflector *reflector, struct neap_error *err)
 {
 	const struct neap_reflector_config *config = &reflector->config;
 
+	reflector->counts.heard_usec = neap_clock_steady();
 	(void)neap_strcopy(reflector->last, sizeof(reflector->last), reflector->listed);
 	if (neap_mirror_sweep(config->mirror, config->kind->resource, neap_clock_steady(),
 			      err) < 0)

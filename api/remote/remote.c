@@ -248,34 +248,3 @@ void neap_remote_free(struct neap_remote *remote)
 	neap_store_free(remote->of.store);
 	free(remote);
 }
-
-/* --- what it does --- */
-
-static json_t *report_one(const struct neap_remote *remote,
-			  const struct neap_reflector *reflector, int64_t now)
-{
-	struct neap_reflector_counts counts = neap_reflector_counts(reflector);
-	const char *resource = neap_reflector_kind(reflector)->resource;
-
-	return json_pack(
-		"{s:s, s:s*, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "resource", resource,
-		"version", neap_reflector_version(reflector), "objects",
-		(json_int_t)neap_store_count(remote->of.store, resource), "lists",
-		(json_int_t)counts.lists, "watches", (json_int_t)counts.watches, "events",
-		(json_int_t)counts.events, "expired", (json_int_t)counts.expired,
-		"failed", (json_int_t)counts.failed, "age_usec",
-		(json_int_t)(counts.heard_usec ? now - counts.heard_usec : -1));
-}
-
-json_t *neap_remote_report(const struct neap_remote *remote)
-{
-	int64_t now = neap_clock_steady();
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < remote->config.resource_count; i++)
-		if (remote->reflectors[i] != NULL)
-			neap_json_push_new(
-				&list, report_one(remote, remote->reflectors[i], now));
-	return json_pack("{s:b, s:s, s:o}", "filled", remote->is_filled, "server_version",
-			 remote->server, "resources", list);
-}

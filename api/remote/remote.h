@@ -45,8 +45,4 @@ void neap_remote_free(struct neap_remote *remote);
 
 struct neap_client *neap_remote_client(struct neap_remote *remote);
 bool neap_remote_is_filled(const struct neap_remote *remote);
-/* {"filled", "server_version", "resources": [{"resource", "version", "objects", "lists",
- * "watches", "events", "expired", "failed", "age_usec"}]}; NULL without memory. */
-json_t *neap_remote_report(const struct neap_remote *remote);
-
 #endif

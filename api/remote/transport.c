@@ -6,11 +6,13 @@
 #include "api/remote/transport.h"
 
 #include <event2/event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/remote/transport_priv.h"
 #include "engine/base/clock.h"
+#include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/log/log.h"
 
@@ -254,6 +256,20 @@ static bool is_repeated(struct neap_transfer *transfer, long status)
 	return false;
 }
 
+/* Without memory one is not counted. */
+static void count(struct neap_transport *transport, const char *method, int status)
+{
+	char key[32];
+	uintptr_t so_far;
+
+	if (status != 0)
+		(void)snprintf(key, sizeof(key), "%s %d", method, status);
+	else
+		(void)snprintf(key, sizeof(key), "%s <error>", method);
+	so_far = (uintptr_t)neap_map_find(transport->requests, key);
+	(void)neap_map_set(transport->requests, key, (void *)(so_far + 1));
+}
+
 static void finish(struct neap_transfer *transfer)
 {
 	struct neap_transport *transport = transfer->transport;
@@ -283,7 +299,7 @@ static void finish(struct neap_transfer *transfer)
 		answer.why = "the answer is too long, or there is no memory for it";
 	}
 	answer.is_unknown = answer.status == 0 && transfer->was_sent;
-	transport->counts.requests[answer.status / 100 % 6]++;
+	count(transport, transfer->method, answer.status);
 	if (answer.status == 401 && transport->config.refused != NULL)
 		transport->config.refused(transport->config.arg);
 	transport_curl_close(transfer);
@@ -451,10 +467,12 @@ int neap_transport_new(const struct neap_transport_config *config,
 	transport->heard_usec = neap_clock_steady();
 	transport->turn = event_new(config->base, -1, 0, turn, transport);
 	transport->check = event_new(config->base, -1, EV_PERSIST, check, transport);
-	if (transport->turn == NULL || transport->check == NULL)
+	transport->requests = neap_map_new();
+	if (transport->turn == NULL || transport->check == NULL ||
+	    transport->requests == NULL)
 		(void)neap_error_nomem(err);
 	if (transport->turn == NULL || transport->check == NULL ||
-	    transport_curl_open(transport, err) < 0) {
+	    transport->requests == NULL || transport_curl_open(transport, err) < 0) {
 		neap_transport_free(transport);
 		return -(int)err->code;
 	}
@@ -483,5 +501,6 @@ void neap_transport_free(struct neap_transport *transport)
 	if (transport->check != NULL)
 		event_free(transport->check);
 	transport_curl_shut(transport);
+	neap_map_free(transport->requests);
 	free(transport);
 }

@@ -45,7 +45,6 @@ struct neap_transport_config {
 
 /* Counts since the start. */
 struct neap_transport_counts {
-	uint64_t requests[6]; /* by the first digit of the status; 0: no answer */
 	uint64_t retries;
 	uint64_t bytes_in;
 	uint64_t connections;

@@ -478,6 +478,9 @@ static bool set_names(struct neap_transport *transport, const char *text)
 
 	if (is_fine && config->dial != NULL && (!is_server || config->proxy == NULL))
 		is_fine = resolve(transport, host, port);
+	if (is_fine && is_server)
+		(void)snprintf(transport->host_port, sizeof(transport->host_port),
+			       "%s:%s", host, port);
 	if (is_fine && is_server && config->tls_name != NULL)
 		is_fine = rename_server(transport, url, host, port);
 	curl_free(host);

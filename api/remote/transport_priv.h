@@ -63,6 +63,8 @@ struct neap_transport {
 	bool is_dialling;
 	int spare_fd; /* connected, for the next that wants one; -1 */
 	struct neap_transport_counts counts;
+	struct neap_map *requests; /* "GET 200": how many, as the pointer */
+	char host_port[272];
 
 	/* --- transport_curl.c --- */
 	CURLM *multi;

@@ -104,16 +104,9 @@ static bool is_same(struct remote_rig *remote, const char *resource)
 
 void remote_rig_wait_same(struct remote_rig *remote, const char *resource)
 {
-	if (!comes_true_in(remote->rig->base, is_same(remote, resource))) {
-		json_t *report = neap_remote_report(remote->remote), *row;
-		size_t i;
-
-		json_array_foreach (json_object_get(report, "resources"), i, row)
-			if (strcmp(json_string_value(json_object_get(row, "resource")),
-				   resource) == 0)
-				fail_msg("the client has not what the server has: %s",
-					 json_dumps(row, 0));
-	}
+	if (!comes_true_in(remote->rig->base, is_same(remote, resource)))
+		fail_msg("%s: the client has %zu, and not what the server has", resource,
+			 neap_client_count(remote->client, resource));
 }
 
 /* --- writes --- */

@@ -73,6 +73,9 @@ for n in a b c; do node_make "node-$n"; done
 check "neapd reads the cluster of a kubeconfig and is ready" scheduler_start one
 is_held() { has "$(holder)" _; }
 check "... and holds its Lease" eventually 10 is_held
+figure() { curl -sf --unix-socket "$WORK/one/neap.sock" "http://n/metrics" | grep -F "$1"; }
+check "... which its metrics say" eventually 10 figure 'leader_election_master_status{name="neap-scheduler"} 1'
+check "... and what it read" eventually 10 figure 'neap_client_objects{client="neap-scheduler",resource="nodes"} 3'
 for i in 1 2 3 4 5 6; do pod_make "p$i" 2; done
 check "pods are placed" eventually 30 is_placed p6
 all_placed() { for i in 1 2 3 4 5; do is_placed "p$i" || return 1; done; }
