@@ -112,7 +112,8 @@ A_NAMES := $(sort $(A_SRC:%.c=%) $(A_SH:%.t=%))
 T_BIN   := $(patsubst %.c,$(O)/%,$(T_SRC) $(A_SRC))
 T_HELP  := $(patsubst t/%.c,$(O)/t/%.o,$(wildcard t/lib/*.c))
 # The program is called as its folder, so its objects lie in another.
-VEC_OBJ := $(patsubst t/vectors/%.c,$(O)/t/vectors.o/%.o,$(wildcard t/vectors/*.c)) $(O)/t/lib/policy_rule.o
+VEC_OBJ := $(patsubst t/vectors/%.c,$(O)/t/vectors.o/%.o,$(wildcard t/vectors/*.c))
+VEC_OBJ += $(if $(VEC_OBJ),$(O)/t/lib/policy_rule.o)
 TOOLS   := $(patsubst %.c,$(O)/%,$(wildcard t/demo/*.c t/bench/*.c t/chaos/*.c t/vm/*.c))
 TOOL_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard t/chaos/lib/*.c))
 # Fuzz targets read files; built by `make fuzz` they are fuzzers.

@@ -61,6 +61,15 @@ static const struct {
 	{"node-grace", "40s", "controllers"},
 	{"reservation-gc-age", "1h", "scheduler"},
 	{"schedule-default", "false", "scheduler"},
+	{"kubeconfig", NULL, "node or scheduler"}, /* refused with api */
+	{"kube-api-qps", "10", "node or scheduler", "kubeconfig"},
+	{"kube-api-burst", "10", "node or scheduler", "kubeconfig"},
+	{"leader-elect", "true", "scheduler", "kubeconfig"},
+	{"leader-elect-resource-namespace", "a", "scheduler", "kubeconfig"},
+	{"leader-elect-resource-name", "a", "scheduler", "kubeconfig"},
+	{"leader-elect-lease-duration", "15s", "scheduler", "kubeconfig"},
+	{"leader-elect-renew-deadline", "10s", "scheduler", "kubeconfig"},
+	{"leader-elect-retry-period", "2s", "scheduler", "kubeconfig"},
 	{"scheduler-config", NULL, "scheduler"},
 	{"extender-listen", NULL, "scheduler"}, /* refused without: test_config.c */
 	{"extender-plain", NULL, "scheduler"},

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # neapd as the scheduler of a cluster: the objects are those of a real kube-apiserver with
-# etcd, kubectl is real, and neapd has a kubeconfig and the rights of doc/deploy/rbac.yaml.
-# Pods, exclusive CPUs and
-# Reservations come out as on one machine; the server is stopped and started; of two
-# neapds one works, and the other takes over.
+# etcd, kubectl is real, and neapd has a kubeconfig and the rights of
+# doc/deploy/rbac.yaml. Pods, exclusive CPUs and Reservations come out as on one machine;
+# the server is stopped and started; of two neapds one works, and the other takes over.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 . t/peers/lib.sh

@@ -87,7 +87,8 @@ kubeconfig_write()
 # real_api_start PORT [FLAG...]: etcd and a kube-apiserver on PORT to PORT + 2, until it
 # is ready. Sets REAL_URL, REAL_TOKEN, REAL_CA, REAL_CONFIG, ETCD_URL. ServiceAccount
 # objects are not asked for, and a node gets no taint, as in neapd. With
-# REAL_AUTHORIZATION=RBAC users have rights; REAL_USERS names some, whose token is NAME-token.
+# REAL_AUTHORIZATION=RBAC users have rights; REAL_USERS names some, whose token is
+# NAME-token.
 real_api_start()
 {
 	local port=$1 dir=$WORK/real user
