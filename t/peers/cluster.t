@@ -5,10 +5,12 @@
 # etcd, kubectl is real, and neapd has a kubeconfig and the rights of
 # doc/deploy/rbac.yaml. Pods, exclusive CPUs and Reservations come out as on one machine;
 # the server is stopped and started; of two neapds one works, and the other takes over.
+# With SERVER=neap the server is a second neapd (t/sh/cluster-neap.t).
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 . t/peers/lib.sh
-need_peers etcd kube-apiserver kubectl
+SERVER=${SERVER:-real}
+if [ "$SERVER" = real ]; then need_peers etcd kube-apiserver kubectl; else need_peers kubectl; fi
 need_cgroups
 for tool in jq openssl; do command -v $tool >/dev/null || skip_all "$tool is not installed"; done
 tap_start
@@ -57,13 +59,40 @@ pod_make()
 node_of() { kube get pod "$1" -o jsonpath='{.spec.nodeName}'; }
 is_placed() { [ -n "$(node_of "$1")" ]; }
 
-REAL_AUTHORIZATION=RBAC REAL_USERS='neap-scheduler neap-node'
-check "a kube-apiserver starts" real_api_start "$PEER_PORT"
-kube apply -f doc/deploy/crds -f doc/deploy/rbac.yaml >/dev/null
-for user in $REAL_USERS; do
-	kubeconfig_write "$WORK/$user.config" "$REAL_URL" "$user-token" "$REAL_CA"
-	kube create clusterrolebinding "$user-user" --clusterrole "$user" --user "$user" >/dev/null
-done
+# --- the two servers ---
+
+real_start() { real_api_start "$PEER_PORT"; }
+real_users()
+{
+	kube apply -f doc/deploy/crds -f doc/deploy/rbac.yaml >/dev/null
+	for user in $REAL_USERS; do
+		kubeconfig_write "$WORK/$user.config" "$REAL_URL" "$user-token" "$REAL_CA"
+		kube create clusterrolebinding "$user-user" --clusterrole "$user" --user "$user" >/dev/null
+	done
+}
+real_kill() { peer_end kube-apiserver KILL; }
+real_again() { real_apiserver_start; }
+
+neap_start()
+{
+	mkdir -p "$WORK/server" && chmod 1777 "$WORK/server"
+	REAL_CONFIG=$WORK/server/data/kubeconfig
+	neap_again
+}
+# Its users are what --token-file says; it has roles and no ClusterRoles.
+neap_users() { for user in $REAL_USERS; do ln -s "$REAL_CONFIG" "$WORK/$user.config"; done; }
+neap_kill() { peer_end server KILL; }
+neap_again()
+{
+	peer_start server "$BUILD/neapd" --run-dir "$WORK/server/run" --data-dir "$WORK/server/data" --share-dir . --user nobody \
+		--policy none --roles api,controllers --node-grace 1h --listen "127.0.0.1:$PEER_PORT"
+	eventually 30 has_namespace
+}
+has_namespace() { kube get namespace default; }
+
+export REAL_AUTHORIZATION=RBAC REAL_USERS='neap-scheduler neap-node'
+check "the server starts" "${SERVER}_start"
+"${SERVER}_users"
 kube create -f - >/dev/null <<'EOF'
 {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "koord-prod"}, "value": 9500}
 EOF
@@ -155,9 +184,9 @@ kube delete node "$GROUP" >/dev/null
 
 # --- the server goes away, and comes back ---
 
-peer_end kube-apiserver KILL
+"${SERVER}_kill"
 sleep 3
-check "the kube-apiserver is started again" real_apiserver_start
+check "the server is started again" "${SERVER}_again"
 pod_make later 1
 check "after a restart of the server pods are placed again" eventually 60 is_placed later
 
