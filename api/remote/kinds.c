@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/remote/kinds.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "api/remote/transport.h"
 #include "engine/json/json.h"
 
 static const char *const core[] = {"v1", NULL};
@@ -81,4 +83,31 @@ int neap_remote_parse(const char *text, size_t len, json_t **ret, struct neap_er
 	return rc < 0 ? neap_error_set(err, NEAP_EINVAL, "the answer is no JSON: %s",
 				       where.text)
 		      : 0;
+}
+
+const char *neap_remote_why(const struct neap_transport_answer *answer, char *buf,
+			    size_t size)
+{
+	struct neap_error err;
+	json_t *status = NULL;
+	const char *message = NULL;
+
+	if (answer->status == 0 || answer->status == 200) {
+		(void)snprintf(buf, size, "%s", answer->why);
+		return buf;
+	}
+	if (neap_remote_parse(answer->body, answer->len, &status, &err) == 0)
+		message = neap_json_text(status, "message");
+	if (message != NULL)
+		(void)snprintf(
+			buf, size, "%s%s", message,
+			answer->status == 403
+				? " (doc/deploy/rbac.yaml has the rights that neapd "
+				  "needs)"
+				: "");
+	else
+		(void)snprintf(buf, size, "HTTP status %d%s%s", answer->status,
+			       *answer->why != '\0' ? ": " : "", answer->why);
+	json_decref(status);
+	return buf;
 }

@@ -9,6 +9,8 @@
 
 #include "engine/base/error.h"
 
+struct neap_transport_answer;
+
 struct neap_remote_kind {
 	const char *resource; /* "poddisruptionbudgets.policy" */
 	const char *kind;
@@ -31,6 +33,10 @@ size_t neap_remote_kind_plural(const struct neap_remote_kind *kind);
  * are equal to each other and before every number. */
 int neap_remote_version_compare(const char *a, const char *b);
 
+/* Why an answer is no success, in one line: what failed without one; the message of a
+ * Status, and what to do where a right is missing; or the HTTP status. Returns buf. */
+const char *neap_remote_why(const struct neap_transport_answer *answer, char *buf,
+			    size_t size);
 /* Parses an answer. NEAP_EINVAL with what is wrong, NEAP_ENOMEM. */
 int neap_remote_parse(const char *text, size_t len, json_t **ret, struct neap_error *err);
 

@@ -19,6 +19,7 @@
 #include "engine/log/log.h"
 
 #define TIME_BYTES    32
+#define WHY_BYTES     512
 #define RELEASE_TRIES 5
 
 struct neap_lease {
@@ -238,9 +239,11 @@ static bool ask(struct neap_lease *lease, const char *method, char *body, bool h
 static void failed(struct neap_lease *lease, const char *doing,
 		   const struct neap_transport_answer *answer)
 {
+	char why[WHY_BYTES];
+
 	neap_log_from(lease->config.log, "lease", NEAP_LOG_WARN, "lease %s/%s: %s it: %s",
 		      lease->ns, lease->name, doing,
-		      answer->status == 0 ? answer->why : answer->body);
+		      neap_remote_why(answer, why, sizeof(why)));
 	later(lease);
 }
 

@@ -17,6 +17,7 @@
 #include "engine/log/log.h"
 
 #define PAGE           500
+#define WHY_BYTES      512
 #define DELAY_USEC     800000
 #define DELAY_MAX_USEC 30000000
 #define CALM_USEC      120000000 /* after that the first delay counts again */
@@ -140,6 +141,7 @@ static void found(void *arg, const struct neap_transport_answer *answer)
 	struct neap_reflector *reflector = arg;
 	struct neap_error err = {0};
 	json_t *json = NULL;
+	char why[WHY_BYTES];
 
 	reflector->transfer = NULL;
 	if (answer->status == 404) {
@@ -149,9 +151,8 @@ static void found(void *arg, const struct neap_transport_answer *answer)
 	if (answer->status != 200 ||
 	    neap_remote_parse(answer->body, answer->len, &json, &err) < 0) {
 		tell(reflector, "asking for the version of",
-		     answer->status == 0     ? answer->why
-		     : answer->status != 200 ? answer->body
-					     : err.msg);
+		     answer->status == 200 ? err.msg
+					   : neap_remote_why(answer, why, sizeof(why)));
 		delay(reflector);
 		return;
 	}
@@ -174,6 +175,7 @@ static void list_failed(struct neap_reflector *reflector,
 			const struct neap_transport_answer *answer)
 {
 	bool is_old = answer->status == 410 || is_too_large(answer);
+	char why[WHY_BYTES];
 
 	if (answer->status == 404) { /* another version, or none, is served now */
 		reflector->step = REFLECTOR_FIND;
@@ -190,9 +192,8 @@ static void list_failed(struct neap_reflector *reflector,
 		return;
 	}
 	tell(reflector, "list of",
-	     reflector->has_failed  ? reflector->failure
-	     : *answer->why != '\0' ? answer->why
-				    : answer->body);
+	     reflector->has_failed ? reflector->failure
+				   : neap_remote_why(answer, why, sizeof(why)));
 	list_anew(reflector, false);
 }
 
@@ -263,6 +264,8 @@ static void watch_failed(struct neap_reflector *reflector, const char *why)
 static void watch_not_opened(struct neap_reflector *reflector,
 			     const struct neap_transport_answer *answer)
 {
+	char why[WHY_BYTES];
+
 	if (answer->status == 410) {
 		reflector->counts.expired++;
 		list_anew(reflector, true);
@@ -280,7 +283,7 @@ static void watch_not_opened(struct neap_reflector *reflector,
 		reflector->step = REFLECTOR_FIND;
 		delay(reflector);
 	} else {
-		watch_failed(reflector, answer->body);
+		watch_failed(reflector, neap_remote_why(answer, why, sizeof(why)));
 	}
 }
 

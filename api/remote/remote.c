@@ -125,6 +125,7 @@ static void asked(void *arg, const struct neap_transport_answer *answer)
 	struct neap_error err = {0};
 	const char *version, *minor;
 	json_t *json = NULL;
+	char why[512];
 
 	remote->asking = NULL;
 	/* Whoever may not ask for it goes without. */
@@ -133,9 +134,9 @@ static void asked(void *arg, const struct neap_transport_answer *answer)
 	     neap_remote_parse(answer->body, answer->len, &json, &err) < 0)) {
 		neap_log_from(remote->config.log, "api server", NEAP_LOG_WARN,
 			      "api server: asking for its version: %s",
-			      answer->status == 0     ? answer->why
-			      : answer->status != 200 ? answer->body
-						      : err.msg);
+			      answer->status == 200
+				      ? err.msg
+				      : neap_remote_why(answer, why, sizeof(why)));
 		ask_again(remote);
 		return;
 	}
