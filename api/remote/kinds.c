@@ -111,3 +111,11 @@ const char *neap_remote_why(const struct neap_transport_answer *answer, char *bu
 	json_decref(status);
 	return buf;
 }
+
+int neap_remote_object_take(json_t *tree, const struct neap_remote_kind *kind,
+			    int64_t version, struct neap_object **ret,
+			    struct neap_error *err)
+{
+	(void)json_object_del(json_object_get(tree, "metadata"), "managedFields");
+	return neap_object_new_seen_take(tree, kind->fields, version, ret, err);
+}

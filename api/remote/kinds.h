@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "engine/base/error.h"
+#include "engine/object/object.h"
 
 struct neap_transport_answer;
 
@@ -33,6 +33,12 @@ size_t neap_remote_kind_plural(const struct neap_remote_kind *kind);
  * are equal to each other and before every number. */
 int neap_remote_version_compare(const char *a, const char *b);
 
+/* Makes an object of the mirror (neap_object_new_seen_take), without managedFields: they
+ * are a third of an object, only servers use them, and a write that leaves them out
+ * changes none. Takes the tree, even on failure. */
+int neap_remote_object_take(json_t *tree, const struct neap_remote_kind *kind,
+			    int64_t version, struct neap_object **ret,
+			    struct neap_error *err);
 /* Why an answer is no success, in one line: what failed without one; the message of a
  * Status, and what to do where a right is missing; or the HTTP status. Returns buf. */
 const char *neap_remote_why(const struct neap_transport_answer *answer, char *buf,

@@ -96,8 +96,8 @@ int reflector_show_take(struct neap_reflector *reflector, json_t *object,
 		return -(int)err->code;
 	}
 	(void)json_incref(object);
-	if (neap_object_new_seen_take(object, kind->fields, neap_mirror_next(mirror),
-				      &made, err) < 0) {
+	if (neap_remote_object_take(object, kind, neap_mirror_next(mirror), &made, err) <
+	    0) {
 		int rc = leave_out(reflector, ns, name, err);
 
 		json_decref(object);
@@ -127,8 +127,8 @@ int reflector_hide_take(struct neap_reflector *reflector, json_t *object,
 		laid = neap_object_ref(newest);
 	if (shown) {
 		(void)json_incref(object);
-		if (neap_object_new_seen_take(object, kind->fields,
-					      neap_mirror_next(mirror), &last, err) < 0)
+		if (neap_remote_object_take(object, kind, neap_mirror_next(mirror), &last,
+					    err) < 0)
 			last = NULL; /* the state that was shown will do */
 	}
 	rc = neap_mirror_hide_take(mirror, kind->resource, ns, name, last,

@@ -206,9 +206,8 @@ static struct neap_object *lay_take(struct remote_write *write, json_t *json)
 	struct neap_object *object;
 	struct neap_error err;
 
-	if (neap_object_new_seen_take(json, write->kind->fields,
-				      neap_mirror_next(remote->of.store), &object,
-				      &err) < 0)
+	if (neap_remote_object_take(json, write->kind, neap_mirror_next(remote->of.store),
+				    &object, &err) < 0)
 		return NULL;
 	if (remote_reflector(remote, resource) != NULL) {
 		const struct neap_object *newest = neap_store_newest(
