@@ -100,6 +100,15 @@ static void node_filled(void *arg)
 		fail(daemon, &err);
 }
 
+static void dialer_lost(void *arg)
+{
+	struct neap_error err;
+
+	(void)neap_error_set(&err, NEAP_EUNAVAILABLE,
+			     "who connects to the kube-apiserver has ended");
+	fail(arg, &err);
+}
+
 static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 {
 	const struct neap_process *process = &daemon->process;
@@ -215,8 +224,11 @@ static int open_as_root(struct neap_daemon *daemon, struct neap_error *err)
 
 static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 {
-	static const struct neap_role_remote_events remote_events = {
-		.begin = begin, .end = end, .node_filled = node_filled};
+	static const struct neap_role_remote_events remote_events = {.begin = begin,
+								     .end = end,
+								     .node_filled =
+									     node_filled,
+								     .lost = dialer_lost};
 	struct neap_process *process = &daemon->process;
 	const struct neap_config *config = &process->config;
 

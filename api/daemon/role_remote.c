@@ -187,9 +187,7 @@ static void dialer_ended(void *arg)
 
 	role->is_gone = true;
 	(void)event_del(role->heard);
-	neap_log_line(log_of(role), NEAP_LOG_ERROR,
-		      "api server: who connects to it has ended: ending");
-	(void)event_base_loopbreak(role->process->base);
+	role->events->lost(role->arg);
 }
 
 static void hear(evutil_socket_t fd, short what, void *arg)
@@ -515,10 +513,13 @@ static void released(void *arg)
 /* So that another one need not wait for the Lease to run out. */
 static void release(struct neap_role_remote *role)
 {
+	static const struct timeval limit = {.tv_sec = RELEASE_USEC / 1000000};
 	int64_t end = neap_clock_steady() + RELEASE_USEC;
 	static bool is_done;
 
 	neap_lease_release(role->lease, released, &is_done);
+	(void)event_base_loopexit(role->process->base,
+				  &limit); /* one turn ends by then */
 	while (!is_done && neap_clock_steady() < end)
 		(void)event_base_loop(role->process->base, EVLOOP_ONCE);
 }

@@ -51,6 +51,9 @@ struct neap_role_remote_events {
 	void (*end)(void *arg);
 	/* The client of the role node is filled. Once. */
 	void (*node_filled)(void *arg);
+	/* Nobody connects any more, and nobody new can be started: neapd is to end, so
+	 * that its supervisor starts it anew. */
+	void (*lost)(void *arg);
 };
 
 /* Finds the server and forks who connects to it; as root, if neapd has it. Does nothing
