@@ -8,8 +8,9 @@
 
 #include <cmocka.h>
 
-#include "api/remote/kinds.h"
+#include "api/remote/reflector.h"
 #include "engine/base/base.h"
+#include "engine/log/log.h"
 #include "t/lib/patience.h"
 #include "t/lib/remote_rig.h"
 #include "t/lib/schedule_rig.h"
@@ -128,6 +129,47 @@ static void test_watch(void **state)
 					event->what, event->object->name);
 	assert_string_equal(seen, "0a 1a 2a 0b ");
 	neap_client_watch_free(watch);
+}
+
+/* --- lists that come through a watch, as newer servers have them --- */
+
+static void nothing(void *arg)
+{
+	(void)arg;
+}
+
+static void test_streamed_list(void **state)
+{
+	static const struct neap_log quiet = {.fd = 2, .level = NEAP_LOG_ERROR};
+	struct kube_rig *rig = *state;
+	struct neap_store *mirror;
+	struct neap_reflector *reflector;
+	struct neap_error err;
+	struct neap_reflector_config config = {.base = rig->base,
+					       .transport = remote.transport,
+					       .kind = neap_remote_kind_find("pods"),
+					       .ns = "default",
+					       .has_watch_list = true,
+					       .changed = nothing,
+					       .synced = nothing,
+					       .log = &quiet};
+	char name[16];
+
+	for (int i = 0; i < 30; i++) {
+		(void)snprintf(name, sizeof(name), "p%d", i);
+		make_pod(rig, name, "");
+	}
+	assert_int_equal(neap_mirror_new(60000000, 1 << 20, &mirror, &err), 0);
+	config.mirror = mirror;
+	assert_int_equal(neap_reflector_new(&config, &reflector, &err), 0);
+	assert_true(comes_true_in(rig->base, neap_reflector_is_synced(reflector)));
+	assert_int_equal(neap_store_count(mirror, "pods"), 30);
+	make_pod(rig, "later", "");
+	assert_true(comes_true_in(rig->base, neap_store_count(mirror, "pods") == 31));
+	/* One watch did both. */
+	assert_int_equal(neap_reflector_counts(reflector).watches, 1);
+	neap_reflector_free(reflector);
+	neap_store_free(mirror);
 }
 
 /* --- writing --- */
@@ -279,6 +321,7 @@ int main(void)
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test_setup_teardown(test_fill_and_follow, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_watch, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_streamed_list, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_create_and_patch, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_delete_and_evict, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bind, setup, teardown),
