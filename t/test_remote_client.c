@@ -70,6 +70,22 @@ static void test_versions(void **state)
 	assert_true(neap_remote_version_compare("x", "y") == 0);
 }
 
+/* A text here ends at a NUL, so one of the server's is another character. */
+static void test_parse(void **state)
+{
+	static const char text[] = "{\"a\":\"x\\u0000y\",\"b\":\"\\\\u0000\"}";
+	struct neap_error err;
+	json_t *json;
+
+	(void)state;
+	assert_int_equal(neap_remote_parse(text, strlen(text), &json, &err), 0);
+	assert_string_equal(json_string_value(json_object_get(json, "a")),
+			    "x\xef\xbf\xbdy");
+	assert_string_equal(json_string_value(json_object_get(json, "b")), "\\u0000");
+	json_decref(json);
+	assert_int_equal(neap_remote_parse("<html>", 6, &json, &err), -NEAP_EINVAL);
+}
+
 static void test_fill_and_follow(void **state)
 {
 	struct kube_rig *rig = *state;
@@ -319,6 +335,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_parse),
 		cmocka_unit_test_setup_teardown(test_fill_and_follow, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_watch, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_streamed_list, setup, teardown),

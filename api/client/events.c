@@ -276,20 +276,49 @@ static json_t *make_event(const struct telling *telling, const struct told *told
 		(json_int_t)told->count);
 }
 
+/* An event that is counted on, and what it is made of where it is gone. */
+struct repeated {
+	struct neap_client *client;
+	json_t *event;
+	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME];
+};
+
+static void counted(void *arg, struct neap_object *object,
+		    const struct neap_client_failure *failure)
+{
+	struct repeated *repeated = arg;
+	const struct neap_client_ask ask = {
+		.resource = "events", .ns = repeated->ns, .name = repeated->name};
+
+	(void)object;
+	if (failure && failure->reason == NEAP_CLIENT_NOT_FOUND)
+		neap_client_create_take(repeated->client, &ask,
+					neap_steal(repeated->event));
+	json_decref(repeated->event);
+	free(repeated);
+}
+
 static void write_event(struct telling *telling, const struct told *told)
 {
+	struct repeated *repeated;
 	char name[NEAP_OBJECT_NAME], last[32];
 	struct neap_client_ask ask = {
 		.resource = "events", .ns = space_of(telling->note), .name = name};
 
 	name_of(telling->note, told->stamp, name);
 	/* Event objects expire after a while, and users delete them. */
-	if (told->count == 1 ||
-	    !neap_client_newest(telling->client, ask.resource, ask.ns, name)) {
+	repeated = told->count == 1 ? NULL : neap_alloc(sizeof(*repeated));
+	if (!repeated) {
 		neap_client_create_take(telling->client, &ask,
 					make_event(telling, told, name));
 		return;
 	}
+	repeated->client = telling->client;
+	repeated->event = make_event(telling, told, name);
+	(void)neap_strcopy(repeated->ns, sizeof(repeated->ns), ask.ns);
+	(void)neap_strcopy(repeated->name, sizeof(repeated->name), name);
+	ask.told = counted;
+	ask.arg = repeated;
 	(void)neap_time_format(telling->now, 0, last, sizeof(last));
 	neap_client_patch_take(telling->client, &ask, false,
 			       json_pack("{s:I, s:s, s:s}", "count",

@@ -228,7 +228,7 @@ static void look(struct neap_role_remote *role)
 {
 	bool may = role->is_filled && role->is_leading;
 
-	if (may == role->has_begun)
+	if (may == role->has_begun || role->is_ending)
 		return;
 	role->has_begun = may;
 	if (may)
@@ -254,7 +254,8 @@ static void node_filled(void *arg)
 		      "api server: the objects of node %s are read",
 		      role->process->config.node_name);
 	role->is_node_filled = true;
-	role->events->node_filled(role->arg);
+	if (!role->is_ending)
+		role->events->node_filled(role->arg);
 }
 
 static void leads(void *arg)
@@ -262,6 +263,7 @@ static void leads(void *arg)
 	struct neap_role_remote *role = arg;
 
 	role->is_leading = true;
+	role->reign++;
 	look(role);
 }
 
@@ -274,11 +276,11 @@ static void leads_no_more(void *arg, const char *why)
 	look(role);
 }
 
-static bool may_write(void *arg)
+static uint64_t reign(void *arg)
 {
 	const struct neap_role_remote *role = arg;
 
-	return role->lease == NULL || neap_lease_is_held(role->lease);
+	return role->lease == NULL || neap_lease_is_held(role->lease) ? role->reign : 0;
 }
 
 bool neap_role_remote_is_filled(const struct neap_role_remote *role)
@@ -353,7 +355,7 @@ static int read_cluster(struct neap_role_remote *role, struct neap_error *err)
 							  NEAP_ARRAY_LEN(resources),
 						  .manager = "neap-scheduler",
 						  .filled = filled,
-						  .may_write = may_write,
+						  .reign = reign,
 						  .arg = role,
 						  .log = log_of(role)};
 
@@ -517,6 +519,7 @@ static void release(struct neap_role_remote *role)
 	int64_t end = neap_clock_steady() + RELEASE_USEC;
 	static bool is_done;
 
+	role->is_ending = true; /* whatever else the loop brings now */
 	neap_lease_release(role->lease, released, &is_done);
 	(void)event_base_loopexit(role->process->base,
 				  &limit); /* one turn ends by then */

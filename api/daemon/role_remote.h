@@ -41,7 +41,8 @@ struct neap_role_remote {
 	const struct neap_role_remote_events *events;
 	void *arg;
 	bool is_filled, is_node_filled; /* these clients */
-	bool is_leading, has_begun;
+	bool is_leading, has_begun, is_ending;
+	uint64_t reign; /* how often it has led */
 };
 
 struct neap_role_remote_events {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/remote/transport.h"
+#include "engine/base/mem.h"
 #include "engine/json/json.h"
 
 static const char *const core[] = {"v1", NULL};
@@ -73,11 +74,36 @@ int neap_remote_version_compare(const char *a, const char *b)
 	return of_a == 0 ? 0 : strcmp(a, b);
 }
 
+/* The text with U+FFFD for every escaped NUL, which no text here can hold. NULL without
+ * memory. */
+static char *without_nuls(const char *text, size_t len)
+{
+	static const char nul[] = "\\u0000";
+	char *copy = neap_strndup(text, len);
+
+	for (size_t i = 0; copy != NULL && i + 1 < len; i++) {
+		if (copy[i] != '\\')
+			continue;
+		if (i + sizeof(nul) - 1 <= len &&
+		    memcmp(copy + i, nul, sizeof(nul) - 1) == 0)
+			memcpy(copy + i, "\\ufffd", sizeof(nul) - 1);
+		i++; /* what is escaped begins nothing */
+	}
+	return copy;
+}
+
 int neap_remote_parse(const char *text, size_t len, json_t **ret, struct neap_error *err)
 {
 	json_error_t where;
 	int rc = neap_json_parse(text, len, 0, ret, &where);
 
+	if (rc < 0 && rc != -NEAP_ENOMEM && memmem(text, len, "\\u0000", 6) != NULL) {
+		neap_auto_free char *copy = without_nuls(text, len);
+
+		if (copy == NULL)
+			return neap_error_nomem(err);
+		rc = neap_json_parse(copy, len, 0, ret, &where);
+	}
 	if (rc == -NEAP_ENOMEM)
 		return neap_error_nomem(err);
 	return rc < 0 ? neap_error_set(err, NEAP_EINVAL, "the answer is no JSON: %s",

@@ -220,7 +220,7 @@ static bool ask(struct neap_lease *lease, const char *method, char *body, bool h
 						     body ? "application/json" : NULL,
 					     .body = body,
 					     .len = body ? strlen(body) : 0,
-					     .rank = NEAP_TRANSPORT_URGENT,
+					     .rank = NEAP_TRANSPORT_VITAL,
 					     .timeout_usec = lease->config.renew_usec,
 					     .is_impatient = true,
 					     .done = done,
@@ -299,7 +299,7 @@ static void looked(void *arg, const struct neap_transport_answer *answer)
 	}
 	see_take(lease, record);
 	/* A coordinator of newer servers prefers somebody else: politely, it goes. */
-	if (lease->is_leading && *spec_text(lease, "preferredHolder") != '\0' &&
+	if (*spec_text(lease, "preferredHolder") != '\0' &&
 	    strcmp(spec_text(lease, "preferredHolder"), lease->identity) != 0) {
 		lose(lease, "the server prefers another holder");
 		later(lease);
@@ -409,6 +409,12 @@ static int check(const struct neap_lease_config *config, struct neap_error *err)
 					"the pause between tries must be above zero");
 }
 
+/* Goes on while the machine sleeps: others count then, too. */
+static int64_t counting(void)
+{
+	return neap_clock_usec(CLOCK_BOOTTIME);
+}
+
 int neap_lease_new(const struct neap_lease_config *config, struct neap_lease **ret,
 		   struct neap_error *err)
 {
@@ -421,7 +427,7 @@ int neap_lease_new(const struct neap_lease_config *config, struct neap_lease **r
 		return neap_error_nomem(err);
 	lease->config = *config;
 	if (config->steady == NULL)
-		lease->config.steady = neap_clock_steady;
+		lease->config.steady = counting;
 	lease->seed = (unsigned)neap_clock_steady();
 	lease->ns = neap_strdup(config->ns);
 	lease->name = neap_strdup(config->name);

@@ -18,12 +18,14 @@
 
 #define PAGE           500
 #define WHY_BYTES      512
+#define TOKEN_MAX      16384 /* of a place in a list */
 #define DELAY_USEC     800000
 #define DELAY_MAX_USEC 30000000
 #define CALM_USEC      120000000 /* after that the first delay counts again */
 #define MISSING_USEC   30000000  /* between looks for a kind that is not served */
 #define ASK_USEC       60000000  /* of what is no watch */
 #define WATCH_S        300       /* at least, and at most twice that */
+#define LATE_S         60        /* ... after which it has no server any more */
 #define SHORT_USEC     1000000   /* a watch that ends sooner, and empty, has failed */
 
 static void ask(struct neap_reflector *reflector);
@@ -76,6 +78,7 @@ static void list_anew(struct neap_reflector *reflector, bool is_soon)
 static void missing(struct neap_reflector *reflector)
 {
 	const struct neap_remote_kind *kind = reflector->config.kind;
+	struct neap_error err;
 
 	if (!reflector->is_missing_said)
 		neap_log_line(reflector->config.log, NEAP_LOG_WARN,
@@ -85,6 +88,11 @@ static void missing(struct neap_reflector *reflector)
 	reflector->is_missing_said = true;
 	reflector->version[0] = '\0';
 	reflector->step = REFLECTOR_FIND;
+	/* What was there is gone with its kind. */
+	neap_mirror_mark(reflector->config.mirror, kind->resource);
+	(void)neap_mirror_sweep(reflector->config.mirror, kind->resource,
+				neap_clock_steady(), &err);
+	reflector->config.changed(reflector->config.arg);
 	if (!reflector->is_synced) {
 		reflector->is_synced = true;
 		reflector->config.synced(reflector->config.arg);
@@ -197,6 +205,16 @@ static void list_failed(struct neap_reflector *reflector,
 	list_anew(reflector, false);
 }
 
+/* What goes into a URL as it is, and leads on. */
+static bool is_token(const char *token, const char *before)
+{
+	return token == NULL ||
+	       (strlen(token) < TOKEN_MAX &&
+		strspn(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+			      "0123456789-_=.~%") == strlen(token) &&
+		(*token == '\0' || before == NULL || strcmp(token, before) != 0));
+}
+
 /* The list without its items. */
 static bool read_rest(struct neap_reflector *reflector)
 {
@@ -211,6 +229,10 @@ static bool read_rest(struct neap_reflector *reflector)
 	meta = json_object_get(rest, "metadata");
 	version = neap_json_text(meta, "resourceVersion");
 	next = neap_json_text(meta, "continue");
+	if (!is_token(next, reflector->next_page)) {
+		json_decref(rest);
+		return false;
+	}
 	free(reflector->next_page);
 	reflector->next_page = next && *next ? neap_strdup(next) : NULL;
 	reflector->has_pages |= reflector->next_page != NULL;
@@ -254,6 +276,18 @@ static void listed(void *arg, const struct neap_transport_answer *answer)
 
 /* --- watches --- */
 
+/* A version that is too old: a consistent list at once; and when that helps nothing, after
+ * a pause. */
+static void watch_is_old(struct neap_reflector *reflector)
+{
+	bool is_first = !reflector->was_old;
+
+	reflector->was_old = true;
+	reflector->counts.expired++;
+	reflector->from = FROM_CONSISTENT;
+	list_anew(reflector, is_first);
+}
+
 static void watch_failed(struct neap_reflector *reflector, const char *why)
 {
 	reflector->counts.failed++;
@@ -266,9 +300,8 @@ static void watch_not_opened(struct neap_reflector *reflector,
 {
 	char why[WHY_BYTES];
 
-	if (answer->status == 410) {
-		reflector->counts.expired++;
-		list_anew(reflector, true);
+	if (answer->status == 410 || is_too_large(answer)) {
+		watch_is_old(reflector);
 	} else if (answer->status == 0 || answer->status == 429) {
 		/* The same again. */
 		reflector->counts.failed++;
@@ -298,8 +331,7 @@ static void watch_ended(void *arg, const struct neap_transport_answer *answer)
 	if (answer->status != 200) {
 		watch_not_opened(reflector, answer);
 	} else if (reflector->is_expired) {
-		reflector->counts.expired++;
-		list_anew(reflector, true);
+		watch_is_old(reflector);
 	} else if (reflector->has_failed) {
 		watch_failed(reflector, reflector->failure);
 	} else if (reflector->is_initial) { /* the list is not complete */
@@ -347,15 +379,19 @@ static void add_list(const struct neap_reflector *reflector, struct neap_buf *pa
 			      reflector->from == FROM_LAST ? reflector->last : "0");
 }
 
-static void add_watch(struct neap_reflector *reflector, struct neap_buf *path)
+/* Returns how many seconds the server is asked for. */
+static int add_watch(struct neap_reflector *reflector, struct neap_buf *path)
 {
+	int seconds = WATCH_S + (int)draw(reflector, WATCH_S);
+
 	neap_buf_addf(path, "watch=true&allowWatchBookmarks=true&timeoutSeconds=%d",
-		      WATCH_S + (int)draw(reflector, WATCH_S));
+		      seconds);
 	if (reflector->is_streaming)
 		neap_buf_adds(path, "&sendInitialEvents=true"
 				    "&resourceVersionMatch=NotOlderThan");
 	if (!reflector->is_streaming || reflector->from == FROM_LAST)
 		neap_buf_addf(path, "&resourceVersion=%s", reflector->last);
+	return seconds;
 }
 
 static bool take_bytes(void *arg, const char *bytes, size_t len)
@@ -409,7 +445,8 @@ static void ask(struct neap_reflector *reflector)
 	neap_buf_init(&path, NEAP_BUF_LINE);
 	add_path(reflector, &path);
 	if (is_watch)
-		add_watch(reflector, &path);
+		request.most_usec =
+			(add_watch(reflector, &path) + LATE_S) * INT64_C(1000000);
 	else if (is_list)
 		add_list(reflector, &path);
 	request.path = path.data;
@@ -488,6 +525,11 @@ bool neap_reflector_is_synced(const struct neap_reflector *reflector)
 const char *neap_reflector_version(const struct neap_reflector *reflector)
 {
 	return reflector->version[0] != '\0' ? reflector->version : NULL;
+}
+
+const char *neap_reflector_last(const struct neap_reflector *reflector)
+{
+	return reflector->last;
 }
 
 const char *neap_reflector_eviction(const struct neap_reflector *reflector)

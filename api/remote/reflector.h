@@ -46,6 +46,8 @@ neap_reflector_kind(const struct neap_reflector *reflector);
 bool neap_reflector_is_synced(const struct neap_reflector *reflector);
 /* NULL: the server does not serve the kind, or did not say yet. */
 const char *neap_reflector_version(const struct neap_reflector *reflector);
+/* The newest version that it has heard of; "": none. */
+const char *neap_reflector_last(const struct neap_reflector *reflector);
 /* Of the bodies that pods/NAME/eviction takes, of a reflector of pods. */
 const char *neap_reflector_eviction(const struct neap_reflector *reflector);
 struct neap_reflector_counts

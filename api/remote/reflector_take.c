@@ -240,6 +240,8 @@ static bool take_bookmark(struct neap_reflector *reflector, const json_t *object
 	if (!neap_strcopy(reflector->listed, sizeof(reflector->listed), version) ||
 	    reflector_end_list(reflector, &err) < 0)
 		return fail(reflector, err.msg);
+	/* The same stream goes on as the watch. */
+	reflector->step = REFLECTOR_WATCH;
 	return true;
 }
 
@@ -279,6 +281,7 @@ bool reflector_take_frame(void *arg, const char *text, size_t len)
 	reflector->has_frames = true;
 	reflector->counts.heard_usec = neap_clock_steady();
 	type = neap_json_text(frame, "type");
+	reflector->was_old &= type != NULL && strcmp(type, "ERROR") == 0;
 	object = json_object_get(frame, "object");
 	if (type == NULL || !json_is_object(object))
 		goes_on = fail(reflector, "a frame of the watch is no event");

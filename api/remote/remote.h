@@ -28,9 +28,10 @@ struct neap_remote_config {
 	int64_t (*now)(void); /* Unix microseconds; NULL: the clock */
 	/* Called once from the loop: every resource is filled, or not served. */
 	void (*filled)(void *arg);
-	/* Whether this process may write now, asked right before each write is sent.
-	 * NULL: it may always. */
-	bool (*may_write)(void *arg);
+	/* Number of this process's time as leader; 0: it does not lead, and may not
+	 * write. Asked when a write is made and right before it is sent, as one of an
+	 * earlier time must not be. NULL: it may always. */
+	uint64_t (*reign)(void *arg);
 	void *arg;
 	const struct neap_log *log;
 };

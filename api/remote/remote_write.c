@@ -30,6 +30,7 @@ struct remote_write {
 	const char *sub;  /* "/status"; "" */
 	bool has_version; /* the change holds for one version alone */
 	int tries;
+	uint64_t reign;              /* in which it was made */
 	json_t *binding;             /* after a patch: the request that follows it */
 	char node[NEAP_OBJECT_NAME]; /* of a binding */
 	json_t *notes;
@@ -88,8 +89,8 @@ static void tell_status(struct remote_write *write,
 
 	(void)neap_strcopy(text, sizeof(text),
 			   message != NULL ? message : "the server gave no reason");
-	failure.is_unknown = failure.reason == NEAP_CLIENT_TIMEOUT ||
-			     strncmp(text, "etcdserver: ", 12) == 0;
+	/* Whoever asks to come again later has done nothing. */
+	failure.is_unknown = answer->status >= 500 && !answer->has_retry_after;
 	if (kind != NULL && strchr(kind, '/') != NULL)
 		failure.part = *write->sub != '\0' ? write->sub + 1 : NULL;
 	tell(write, NULL, &failure);
@@ -140,12 +141,16 @@ static void add_path(const struct remote_write *write, struct neap_buf *path)
 
 static void answered(void *arg, const struct neap_transport_answer *answer);
 
+static uint64_t reign_of(const struct neap_remote *remote)
+{
+	return remote->config.reign ? remote->config.reign(remote->config.arg) : 1;
+}
+
 static bool may(void *arg)
 {
-	const struct neap_remote_config *config =
-		&((const struct remote_write *)arg)->remote->config;
+	const struct remote_write *write = arg;
 
-	return config->may_write == NULL || config->may_write(config->arg);
+	return write->reign != 0 && write->reign == reign_of(write->remote);
 }
 
 /* body: taken; NULL: there was no memory. */
@@ -198,6 +203,28 @@ static void send_patch(struct remote_write *write)
 
 /* --- answers --- */
 
+/* Whether an answer says more than the mirror shows: the watch may have been faster, and
+ * may have brought the object's end, too. */
+static bool is_news(const struct remote_write *write, const struct neap_object *object)
+{
+	const struct neap_reflector *reflector =
+		remote_reflector(write->remote, write->kind->resource);
+	const struct neap_object *newest;
+	const char *version = neap_object_field(object, "metadata.resourceVersion");
+	const char *node;
+
+	if (reflector == NULL)
+		return false;
+	newest = neap_store_newest(write->remote->of.store, write->kind->resource,
+				   object->ns, object->name);
+	if (*version != '\0')
+		return neap_remote_version_compare(version,
+						   neap_reflector_last(reflector)) > 0;
+	/* A binding's: until the pod is shown with its node. */
+	node = newest ? neap_object_field(newest, "spec.nodeName") : NULL;
+	return newest && strcmp(newest->uid, object->uid) == 0 && (!node || !*node);
+}
+
 /* The object of an answer lies over the mirror, where the resource is read. */
 static struct neap_object *lay_take(struct remote_write *write, json_t *json)
 {
@@ -209,21 +236,9 @@ static struct neap_object *lay_take(struct remote_write *write, json_t *json)
 	if (neap_remote_object_take(json, write->kind, neap_mirror_next(remote->of.store),
 				    &object, &err) < 0)
 		return NULL;
-	if (remote_reflector(remote, resource) != NULL) {
-		const struct neap_object *newest = neap_store_newest(
-			remote->of.store, resource, object->ns, object->name);
-		const char *version =
-			newest ? neap_object_field(newest, "metadata.resourceVersion")
-			       : NULL;
-
-		/* The watch may have been faster. */
-		if (version == NULL ||
-		    neap_remote_version_compare(
-			    neap_object_field(object, "metadata.resourceVersion"),
-			    version) > 0)
-			(void)neap_mirror_lay_take(remote->of.store, resource,
-						   neap_object_ref(object), &err);
-	}
+	if (is_news(write, object))
+		(void)neap_mirror_lay_take(remote->of.store, resource,
+					   neap_object_ref(object), &err);
 	return object;
 }
 
@@ -269,7 +284,8 @@ static void done_without_object(struct remote_write *write)
 	} else {
 		object = last_known(write);
 		object = object != NULL ? neap_object_ref(object) : NULL;
-		if (write->verb == DELETE)
+		if (write->verb == DELETE && object != NULL && write->before != NULL &&
+		    strcmp(object->uid, write->before->uid) == 0)
 			neap_mirror_lay_gone(write->remote->of.store,
 					     write->kind->resource, write->ns,
 					     write->name);
@@ -356,6 +372,7 @@ static struct remote_write *begin(struct neap_client *client, enum verb verb,
 				       .kind = kind,
 				       .verb = verb,
 				       .sub = sub,
+				       .reign = reign_of(remote),
 				       .told = ask->told,
 				       .arg = ask->arg};
 	(void)neap_strcopy(write->ns, sizeof(write->ns), ask->ns);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/remote/transport_priv.h"
 #include "engine/base/clock.h"
@@ -26,6 +27,7 @@
 #define PING_USEC   (15 * INT64_C(1000000))
 #define OPEN_USEC   (SILENT_USEC + PING_USEC)
 #define CHECK_USEC  (5 * INT64_C(1000000))
+#define SPARE_USEC  (10 * INT64_C(1000000))
 
 static void set_timer(struct event *timer, int64_t after_usec)
 {
@@ -84,6 +86,7 @@ int neap_transport_ask_take(struct neap_transport *transport,
 		.len = ask->len,
 		.rank = ask->rank,
 		.timeout_usec = ask->timeout_usec,
+		.most_usec = ask->most_usec,
 		.is_impatient = ask->is_impatient,
 		.may = ask->may,
 		.data = ask->data,
@@ -145,7 +148,8 @@ static void note_limited(struct neap_transport *transport,
 static bool may_run(const struct neap_transport *transport,
 		    const struct neap_transfer *transfer)
 {
-	return transfer->timeout_usec == 0 || transport->running < RUNNING_MAX;
+	return transfer->timeout_usec == 0 || transfer->rank == NEAP_TRANSPORT_VITAL ||
+	       transport->running < RUNNING_MAX;
 }
 
 static struct neap_transfer *next_of(struct neap_transport *transport, int rank,
@@ -208,7 +212,7 @@ static void run_all(struct neap_transport *transport)
 	int64_t now = neap_clock_steady(), wait = INT64_MAX;
 	struct neap_transfer *transfer;
 
-	for (int rank = NEAP_TRANSPORT_URGENT; rank >= NEAP_TRANSPORT_NORMAL; rank--)
+	for (int rank = NEAP_TRANSPORT_VITAL; rank >= NEAP_TRANSPORT_NORMAL; rank--)
 		while (!transport->is_dialling &&
 		       (transfer = next_of(transport, rank, now, &wait)) != NULL)
 			start(transfer);
@@ -230,7 +234,7 @@ static void again(struct neap_transfer *transfer, int64_t after_usec)
 	transport->counts.retries++;
 	transfer->tries++;
 	transfer->not_before_usec = neap_clock_steady() + after_usec;
-	transfer->has_token = false;
+	transfer->has_token = transfer->was_sent = false;
 	neap_buf_clear(&transfer->in);
 	enqueue(transfer, false);
 }
@@ -284,7 +288,7 @@ static void finish(struct neap_transfer *transfer)
 
 	TAILQ_REMOVE(&transport->runs, transfer, link);
 	transport->running -= transfer->timeout_usec != 0;
-	if (transfer->wants_fd) {
+	if (transfer->wants_fd && !transfer->is_cancelled) {
 		/* Nothing was sent. */
 		transfer->wants_fd = false;
 		transport_curl_close(transfer);
@@ -358,11 +362,12 @@ void neap_transport_connected(struct neap_transport *transport, int fd, const ch
 	if (fd >= 0) {
 		transport->counts.connections++;
 		transport->spare_fd = fd;
+		transport->spare_usec = neap_clock_steady();
 		wake(transport);
 		return;
 	}
 	/* Whoever waits for it learns why; others would want one, too. */
-	for (int rank = NEAP_TRANSPORT_URGENT; rank >= NEAP_TRANSPORT_NORMAL; rank--)
+	for (int rank = NEAP_TRANSPORT_VITAL; rank >= NEAP_TRANSPORT_NORMAL; rank--)
 		while ((transfer = TAILQ_FIRST(&transport->queues[rank])) != NULL) {
 			TAILQ_REMOVE(&transport->queues[rank], transfer, link);
 			transfer->state = TRANSFER_RUNNING;
@@ -400,15 +405,17 @@ static void ping_answered(void *arg, const struct neap_transport_answer *answer)
 	struct neap_transport *transport = arg;
 
 	transport->is_pinging = false;
-	if (answer->status == 0)
-		end_streams(transport, INT64_MAX, "the server is silent");
+	if (answer->status != 0)
+		return;
+	transport->silent_usec = neap_clock_steady();
+	end_streams(transport, INT64_MAX, "the server is silent");
 }
 
 static void ping(struct neap_transport *transport)
 {
 	struct neap_transport_ask ask = {.method = "GET",
 					 .path = "/version",
-					 .rank = NEAP_TRANSPORT_URGENT,
+					 .rank = NEAP_TRANSPORT_VITAL,
 					 .timeout_usec = PING_USEC,
 					 .is_impatient = true,
 					 .done = ping_answered,
@@ -416,6 +423,15 @@ static void ping(struct neap_transport *transport)
 	struct neap_error err;
 
 	transport->is_pinging = neap_transport_ask_take(transport, &ask, NULL, &err) == 0;
+}
+
+/* A connection that nobody wanted in the end is closed by the server some time. */
+static void drop_spare(struct neap_transport *transport, int64_t now)
+{
+	if (transport->spare_fd < 0 || now - transport->spare_usec < SPARE_USEC)
+		return;
+	(void)close(transport->spare_fd);
+	transport->spare_fd = -1;
 }
 
 /* A watch has no end by itself, and one whose connection leads nowhere says nothing. */
@@ -434,6 +450,7 @@ static void check(evutil_socket_t fd, short what, void *arg)
 	if (!has_streams)
 		return;
 	end_streams(transport, now - OPEN_USEC, "the server does not answer");
+	drop_spare(transport, now);
 	if (now - transport->heard_usec > SILENT_USEC && !transport->is_pinging)
 		ping(transport);
 }
@@ -461,8 +478,8 @@ int neap_transport_new(const struct neap_transport_config *config,
 	transport->spare_fd = -1;
 	transport->tokens = config->burst;
 	transport->filled_usec = neap_clock_steady();
-	TAILQ_INIT(&transport->queues[NEAP_TRANSPORT_NORMAL]);
-	TAILQ_INIT(&transport->queues[NEAP_TRANSPORT_URGENT]);
+	for (int rank = 0; rank < NEAP_TRANSPORT_RANKS; rank++)
+		TAILQ_INIT(&transport->queues[rank]);
 	TAILQ_INIT(&transport->runs);
 	transport->heard_usec = neap_clock_steady();
 	transport->turn = event_new(config->base, -1, 0, turn, transport);
@@ -487,7 +504,7 @@ void neap_transport_free(struct neap_transport *transport)
 
 	if (transport == NULL)
 		return;
-	for (int rank = NEAP_TRANSPORT_URGENT; rank >= NEAP_TRANSPORT_NORMAL; rank--)
+	for (int rank = NEAP_TRANSPORT_VITAL; rank >= NEAP_TRANSPORT_NORMAL; rank--)
 		while ((transfer = TAILQ_FIRST(&transport->queues[rank])) != NULL) {
 			TAILQ_REMOVE(&transport->queues[rank], transfer, link);
 			transfer_free(transfer);

@@ -64,8 +64,11 @@ struct neap_transport_answer {
 
 enum neap_transport_rank {
 	NEAP_TRANSPORT_NORMAL,
-	/* Waits for no limit and goes before others: bindings, Leases, watches. */
+	/* Waits for no limit and goes before others: bindings, watches. */
 	NEAP_TRANSPORT_URGENT,
+	/* Leases: however much is under way. */
+	NEAP_TRANSPORT_VITAL,
+	NEAP_TRANSPORT_RANKS
 };
 
 struct neap_transport_ask {
@@ -75,6 +78,7 @@ struct neap_transport_ask {
 	size_t len;
 	enum neap_transport_rank rank;
 	int64_t timeout_usec; /* 0: none, for watches */
+	int64_t most_usec;    /* of a watch: it is over by then */
 	/* Answers that ask for patience are given to done at once. */
 	bool is_impatient;
 	/* Asked right before it is sent, which may be long after it was asked for: false,

@@ -70,10 +70,9 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *o
 	(void)easy;
 	if (event != NULL)
 		event_free(event);
-	if (what == CURL_POLL_REMOVE) {
-		(void)curl_multi_assign(transport->multi, fd, NULL);
+	(void)curl_multi_assign(transport->multi, fd, NULL);
+	if (what == CURL_POLL_REMOVE)
 		return 0;
-	}
 	event = event_new(transport->config.base, fd, wanted, on_socket, transport);
 	if (event == NULL || event_add(event, NULL) < 0)
 		return -1;
@@ -107,7 +106,7 @@ void transport_curl_reap(struct neap_transport *transport)
 				      &transfer) != CURLE_OK)
 			continue;
 		(void)curl_easy_getinfo(transfer->easy, CURLINFO_REQUEST_SIZE, &sent);
-		transfer->was_sent = sent > 0;
+		transfer->was_sent = sent > 0 && !transfer->is_withheld;
 		note_http(transfer);
 		if (code != CURLE_OK && transfer->error[0] == '\0')
 			(void)neap_strcopy(transfer->error, sizeof(transfer->error),
@@ -154,6 +153,12 @@ static size_t give_body(char *to, size_t size, size_t count, void *arg)
 	size_t room = size * count, left = transfer->len - transfer->body_at;
 	size_t len = left < room ? left : room;
 
+	/* It may have waited for a connection since it was asked. */
+	if (transfer->body_at == 0 && transfer->may != NULL &&
+	    !transfer->may(transfer->arg)) {
+		transfer->is_withheld = true;
+		return CURL_READFUNC_ABORT;
+	}
 	memcpy(to, transfer->body + transfer->body_at, len);
 	transfer->body_at += len;
 	return len;
@@ -311,6 +316,10 @@ static bool set_connection(CURL *easy, struct neap_transfer *transfer)
 	/* Not before it is known: where connections cannot be shared, whoever waits for
 	 * one would wait for the end of a watch. */
 	SET(CURLOPT_PIPEWAIT, transport->has_http2 ? 1L : 0L);
+	/* Connections of before a silence lead nowhere. */
+	if (transport->silent_usec != 0)
+		SET(CURLOPT_MAXLIFETIME_CONN,
+		    1 + (long)((neap_clock_steady() - transport->silent_usec) / 1000000));
 	SET(CURLOPT_TCP_KEEPALIVE, 1L);
 	SET(CURLOPT_TCP_KEEPIDLE, 30L);
 	SET(CURLOPT_TCP_KEEPINTVL, 30L);
@@ -342,7 +351,9 @@ static bool set_request(CURL *easy, struct neap_transfer *transfer)
 	SET(CURLOPT_WRITEDATA, transfer);
 	SET(CURLOPT_HEADERFUNCTION, take_header);
 	SET(CURLOPT_HEADERDATA, transfer);
-	SET(CURLOPT_TIMEOUT_MS, (long)(transfer->timeout_usec / 1000));
+	SET(CURLOPT_TIMEOUT_MS, (long)((transfer->timeout_usec ? transfer->timeout_usec
+							       : transfer->most_usec) /
+				       1000));
 	SET(CURLOPT_BUFFERSIZE, 65536L);
 	if (!transport->config.has_no_compression && transfer->timeout_usec != 0)
 		SET(CURLOPT_ACCEPT_ENCODING, "gzip");
@@ -361,6 +372,7 @@ int transport_curl_start(struct neap_transfer *transfer, struct neap_error *err)
 	struct neap_transport *transport = transfer->transport;
 
 	transfer->is_over = transfer->is_broken = transfer->was_sent = false;
+	transfer->is_withheld = false;
 	transfer->has_retry_after = false;
 	transfer->status = 0;
 	transfer->body_at = 0;
@@ -460,6 +472,8 @@ static bool rename_server(struct neap_transport *transport, CURLU *url, const ch
 /* Names are looked up by whoever connects: libcurl gets an address that nobody uses. */
 static bool resolve(struct neap_transport *transport, const char *host, const char *port)
 {
+	if (host[0] == '[') /* an address of IPv6 needs none */
+		return true;
 	neap_auto_free char *entry = neap_asprintf("%s:%s:127.0.0.1", host, port);
 
 	return entry != NULL && add_header(&transport->resolve, entry);

@@ -24,7 +24,7 @@ struct neap_transfer {
 	char *method, *path, *content_type, *body;
 	size_t len, body_at; /* of body; sent of it */
 	enum neap_transport_rank rank;
-	int64_t timeout_usec, asked_usec, started_usec, not_before_usec;
+	int64_t timeout_usec, most_usec, asked_usec, started_usec, not_before_usec;
 	bool is_impatient;
 	bool (*may)(void *arg);
 	bool (*data)(void *arg, const char *bytes, size_t len);
@@ -43,6 +43,7 @@ struct neap_transfer {
 	struct neap_buf in;
 	long status;
 	bool has_retry_after, was_sent, is_broken;
+	bool is_withheld; /* its body was not sent, as it was not to be any more */
 	int retry_after_s;
 	char error[CURL_ERROR_SIZE]; /* "": it came to a good end */
 };
@@ -51,11 +52,13 @@ TAILQ_HEAD(transfer_list, neap_transfer);
 
 struct neap_transport {
 	struct neap_transport_config config;
-	struct transfer_list queues[2]; /* by rank */
+	struct transfer_list queues[NEAP_TRANSPORT_RANKS];
 	struct transfer_list runs;
 	int running; /* with an end */
 	struct event *turn, *check;
-	int64_t heard_usec; /* when a byte of the server came */
+	int64_t heard_usec;  /* when a byte of the server came */
+	int64_t silent_usec; /* when it was found silent last; 0: never */
+	int64_t spare_usec;  /* when spare_fd came */
 	bool is_pinging;
 	bool has_http2; /* ... as far as was seen */
 	double tokens;

@@ -167,6 +167,7 @@ int neap_mirror_lay_take(struct neap_store *store, const char *name_of_resource,
 		(void)neap_object_unref(object);
 		return neap_error_nomem(err);
 	}
+	entry->id = resource->id; /* a list that is under way need not name it */
 	neap_memory_accept_take(store, entry, object);
 	return 0;
 }
@@ -227,8 +228,13 @@ int neap_mirror_sweep(struct neap_store *store, const char *name_of_resource,
 	while (resource && (entry = neap_index_after(resource->index, ns, name))) {
 		(void)neap_strcopy(ns, sizeof(ns), entry->ns);
 		(void)neap_strcopy(name, sizeof(name), entry->name);
-		if (!entry->visible || entry->id == resource->id)
+		if (entry->id == resource->id)
 			continue;
+		if (entry->visible == NULL) { /* what was written is not there */
+			neap_memory_accept_take(store, entry, NULL);
+			neap_memory_drop(resource, entry);
+			continue;
+		}
 		last = last_state(store, entry->visible);
 		if (!last)
 			return neap_error_nomem(err);
