@@ -276,8 +276,8 @@ static void listed(void *arg, const struct neap_transport_answer *answer)
 
 /* --- watches --- */
 
-/* A version that is too old: a consistent list at once; and when that helps nothing, after
- * a pause. */
+/* A version that is too old: a consistent list at once; and when that helps nothing,
+ * after a pause. */
 static void watch_is_old(struct neap_reflector *reflector)
 {
 	bool is_first = !reflector->was_old;

@@ -38,8 +38,8 @@ static void check_texts(const struct neap_cpuset *set)
 	FUZZ_CHECK(neap_cpuset_parse_kernel(&again, text, NULL) == 0);
 	FUZZ_CHECK(neap_cpuset_is_equal(set, &again));
 	FUZZ_CHECK(neap_cpuset_format(set, small, sizeof(small)) == len);
-	FUZZ_CHECK(strncmp(small, text, sizeof(small) - 1) == 0 &&
-		   !small[sizeof(small) - 1]);
+	FUZZ_CHECK(strlen(small) == (len < sizeof(small) ? len : sizeof(small) - 1) &&
+		   strncmp(small, text, sizeof(small) - 1) == 0);
 }
 
 static void check_algebra(const struct neap_cpuset *a, const struct neap_cpuset *b)
