@@ -225,6 +225,11 @@ read_one(const struct neap_control_policies *policies, struct neap_http_request 
 		neap_http_answer_error(request, &err);
 		return NULL;
 	}
+	if (body == NULL) {
+		(void)neap_error_nomem(&err);
+		neap_http_answer_error(request, &err);
+		return NULL;
+	}
 	add_etag(request, version);
 	return body;
 }

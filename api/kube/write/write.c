@@ -36,7 +36,8 @@ static void write_done(void *arg, struct neap_object *object,
 	struct call *call = &pending->call;
 
 	if (call->request && object) {
-		call_answer_object(call, pending->status, object);
+		if (call_answer_object(call, pending->status, object) < 0)
+			call_fail(call);
 	} else if (object) {
 		call_tell(call, object);
 	} else {
