@@ -71,7 +71,7 @@ bool neap_role_remote_is_filled(const struct neap_role_remote *role);
 bool neap_role_remote_is_working(const struct neap_role_remote *role,
 				 const char **ret_why);
 /* Its figures, for /metrics. Nothing before it has started. */
-void neap_role_remote_add_metrics(void *role, struct neap_buf *out);
+void neap_role_remote_add_metrics(void *arg, struct neap_buf *out);
 /* Loops have ended. Gives the Lease up, for a second at most, and lets go. */
 void neap_role_remote_free(struct neap_role_remote *role);
 
