@@ -5,13 +5,14 @@
 # stands still for longer than the Lease and goes on, at random moments while pods come.
 # The audit log of the real kube-apiserver judges: nothing that one wrote after another
 # one had taken the Lease took effect, no pod was bound twice, and no CPU was given twice.
-# ROUNDS (2; 10 by make test-peers) times each.
+# ROUNDS (10) times each.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 . t/peers/lib.sh
 need_peers etcd kube-apiserver kubectl
 for tool in jq openssl; do command -v $tool >/dev/null || skip_all "$tool is not installed"; done
-ROUNDS=${ROUNDS:-$([ -n "$PEERS_LONG" ] && echo 10 || echo 2)}
+need_long
+ROUNDS=${ROUNDS:-10}
 tap_start
 peers_trap
 peer_ports 3
