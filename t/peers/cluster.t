@@ -192,12 +192,13 @@ check "after a restart of the server pods are placed again" eventually 60 is_pla
 
 # --- who connects for it ends ---
 
-dialer() { ps -o pid=,comm= --ppid "$PEER_PID_one" | awk '/neap-dialer/ { print $1 }'; }
-ended() { ! kill -0 "$PEER_PID_one"; }
+pid_one() { local name=PEER_PID_one; echo "${!name}"; }
+dialer() { ps -o pid=,comm= --ppid "$(pid_one)" | awk '/neap-dialer/ { print $1 }'; }
+ended() { ! kill -0 "$(pid_one)"; }
 if [ -n "$(dialer)" ]; then
 	kill -9 "$(dialer)"
 	check "without its dialer neapd ends, for its supervisor to start it" eventually 10 ended
-	wait "$PEER_PID_one"
+	wait "$(pid_one)"
 	check "... as a failure" is $? 1
 	check "... and says why" has "$(tail -n 3 "$WORK/one.log")" "who connects to the kube-apiserver has ended"
 	scheduler_start one
