@@ -98,3 +98,18 @@ void neap_client_release(struct neap_client *client)
 {
 	client->ops->hold(client, -1);
 }
+
+json_t *neap_client_delete_options(const char *uid, int64_t grace_s)
+{
+	json_t *options =
+		json_pack("{s:s, s:s}", "kind", "DeleteOptions", "apiVersion", "v1");
+
+	if ((uid && json_object_set_new(options, "preconditions",
+					json_pack("{s:s}", "uid", uid)) < 0) ||
+	    (grace_s >= 0 && json_object_set_new(options, "gracePeriodSeconds",
+						 json_integer(grace_s)) < 0)) {
+		json_decref(options);
+		return NULL;
+	}
+	return options;
+}

@@ -53,6 +53,9 @@ struct neap_client_watch {
 	struct neap_client *client;
 };
 
+/* DeleteOptions of neap_client_delete and neap_client_evict, for implementations that
+ * send JSON. A new reference; NULL without memory. */
+json_t *neap_client_delete_options(const char *uid, int64_t grace_s);
 /* Frees what the functions of api/client store in it. */
 void neap_client_done(struct neap_client *client);
 

@@ -49,27 +49,23 @@ static int fork_dialer(struct neap_role_remote *role, struct neap_error *err)
 		[NEAP_REMOTE_KEY] = target->key_file,
 		[NEAP_REMOTE_TOKEN] = target->token_file};
 	const char *files[NEAP_REMOTE_FILES];
-	char host[256];
-	struct neap_dialer_server server = {.host = host};
-	const struct neap_dialer_config config = {.servers = &server,
-						  .server_count = 1,
-						  .files = files,
-						  .file_count = 0,
-						  .uid = role->process->account.uid,
-						  .gid = role->process->account.gid,
-						  .jail = role->process->config.seccomp,
-						  .log = log_of(role)};
-	struct neap_dialer_config full = config;
+	const struct neap_dialer_server server = {.host = target->dial_host,
+						  .port = target->dial_port};
+	struct neap_dialer_config config = {.servers = &server,
+					    .server_count = 1,
+					    .files = files,
+					    .file_count = 0,
+					    .uid = role->process->account.uid,
+					    .gid = role->process->account.gid,
+					    .jail = role->process->config.seccomp,
+					    .log = log_of(role)};
 
-	if (neap_transport_address(target->proxy_url ? target->proxy_url : target->server,
-				   host, sizeof(host), &server.port, err) < 0)
-		return -(int)err->code;
 	for (int i = 0; i < NEAP_REMOTE_FILES; i++) {
-		role->numbers[i] = names[i] != NULL ? (int)full.file_count : -1;
+		role->numbers[i] = names[i] != NULL ? (int)config.file_count : -1;
 		if (names[i] != NULL)
-			files[full.file_count++] = names[i];
+			files[config.file_count++] = names[i];
 	}
-	return neap_dialer_start(&full, &role->dialer, err);
+	return neap_dialer_start(&config, &role->dialer, err);
 }
 
 int neap_role_remote_open(struct neap_role_remote *role,

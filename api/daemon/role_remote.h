@@ -52,8 +52,8 @@ struct neap_role_remote_events {
 	void (*end)(void *arg);
 	/* The client of the role node is filled. Once. */
 	void (*node_filled)(void *arg);
-	/* Nobody connects any more, and nobody new can be started: neapd is to end, so
-	 * that its supervisor starts it anew. */
+	/* The dialer has ended, and neapd cannot start another one. neapd must end; its
+	 * supervisor then starts it again. */
 	void (*lost)(void *arg);
 };
 

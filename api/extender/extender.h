@@ -46,8 +46,8 @@ struct neap_extender_config {
 
 int neap_extender_new(const struct neap_extender_config *config,
 		      struct neap_extender **ret, struct neap_error *err);
-/* Another scheduler answers from now on. NULL: none does, and every request gets 503, so
- * that whoever asks goes to another neapd. */
+/* Sets the scheduler that answers. NULL: there is none; every request gets 503, and the
+ * client then asks another neapd. */
 void neap_extender_set_scheduler(struct neap_extender *extender,
 				 struct neap_scheduler *scheduler);
 /* NULL is fine. */

@@ -445,24 +445,6 @@ void remote_patch_take(struct neap_client *client, const struct neap_client_ask 
 	json_decref(patch);
 }
 
-/* DeleteOptions; NULL without memory. */
-static json_t *make_options(const char *uid, int64_t grace_s)
-{
-	json_t *options =
-		json_pack("{s:s, s:s}", "kind", "DeleteOptions", "apiVersion", "v1");
-
-	if (uid != NULL && json_object_set_new(options, "preconditions",
-					       json_pack("{s:s}", "uid", uid)) < 0)
-		goto nomem;
-	if (grace_s >= 0 &&
-	    json_object_set_new(options, "gracePeriodSeconds", json_integer(grace_s)) < 0)
-		goto nomem;
-	return options;
-nomem:
-	json_decref(options);
-	return NULL;
-}
-
 void remote_delete(struct neap_client *client, const struct neap_client_ask *ask,
 		   const char *uid, int64_t grace_s)
 {
@@ -470,7 +452,7 @@ void remote_delete(struct neap_client *client, const struct neap_client_ask *ask
 
 	if (write != NULL)
 		send_take(write, "DELETE", "application/json",
-			  make_options(uid, grace_s));
+			  neap_client_delete_options(uid, grace_s));
 }
 
 void remote_evict(struct neap_client *client, const struct neap_client_ask *ask,
@@ -489,7 +471,7 @@ void remote_evict(struct neap_client *client, const struct neap_client_ask *ask,
 		  json_pack("{s:s, s:s, s:{s:s, s:s}, s:o}", "apiVersion", version,
 			    "kind", "Eviction", "metadata", "name", write->name,
 			    "namespace", write->ns, "deleteOptions",
-			    make_options(uid, grace_s)));
+			    neap_client_delete_options(uid, grace_s)));
 }
 
 /* Annotations with null, which a binding cannot take away: they go first, by a patch. */

@@ -462,11 +462,6 @@ static void turn(evutil_socket_t fd, short what, void *arg)
 	transport_turn(arg);
 }
 
-struct neap_transport_counts neap_transport_counts(const struct neap_transport *transport)
-{
-	return transport->counts;
-}
-
 int neap_transport_new(const struct neap_transport_config *config,
 		       struct neap_transport **ret, struct neap_error *err)
 {

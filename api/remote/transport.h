@@ -43,14 +43,6 @@ struct neap_transport_config {
 	const struct neap_log *log;
 };
 
-/* Counts since the start. */
-struct neap_transport_counts {
-	uint64_t retries;
-	uint64_t bytes_in;
-	uint64_t connections;
-	int64_t limited_usec; /* waited for the limit */
-};
-
 struct neap_transport_answer {
 	int status; /* of HTTP; 0: there was no answer, and why says what failed */
 	/* Without an answer: the server may have done what it was asked. */
@@ -112,10 +104,5 @@ int neap_transport_ask_take(struct neap_transport *transport,
 			    struct neap_error *err);
 /* done will not be called. NULL is fine. */
 void neap_transfer_cancel(struct neap_transfer *transfer);
-/* Host (without brackets) and port of a URL, of a server or a proxy. NEAP_EINVAL. */
-int neap_transport_address(const char *url, char *host, size_t size, uint16_t *ret_port,
-			   struct neap_error *err);
-struct neap_transport_counts
-neap_transport_counts(const struct neap_transport *transport);
 
 #endif

@@ -503,32 +503,6 @@ static bool set_names(struct neap_transport *transport, const char *text)
 	return is_fine;
 }
 
-int neap_transport_address(const char *url, char *host, size_t size, uint16_t *ret_port,
-			   struct neap_error *err)
-{
-	CURLU *parts = curl_url();
-	char *name = NULL, *port = NULL;
-	bool is_fine = parts != NULL &&
-		       curl_url_set(parts, CURLUPART_URL, url,
-				    CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
-		       curl_url_get(parts, CURLUPART_HOST, &name, 0) == CURLUE_OK &&
-		       curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) ==
-			       CURLUE_OK;
-
-	if (is_fine) {
-		is_fine = neap_strcopy(host, size, name + (name[0] == '['));
-		host[strcspn(host, "]")] = '\0';
-		*ret_port = (uint16_t)strtoul(port, NULL, 10);
-	}
-	curl_free(name);
-	curl_free(port);
-	curl_url_cleanup(parts);
-	return is_fine ? 0
-		       : neap_error_set(err, NEAP_EINVAL,
-					"%s: a URL with a host and a port is expected",
-					url);
-}
-
 int transport_curl_open(struct neap_transport *transport, struct neap_error *err)
 {
 	const struct neap_transport_config *config = &transport->config;

@@ -16,6 +16,14 @@ struct neap_map;
 /* Of an answer that is given in one piece: an object, a Status, a list of kinds. */
 #define TRANSFER_BODY_MAX ((size_t)8 * 1024 * 1024)
 
+/* Counts since the start. */
+struct transport_counts {
+	uint64_t retries;
+	uint64_t bytes_in;
+	uint64_t connections;
+	int64_t limited_usec; /* waited for the limit */
+};
+
 enum transfer_state { TRANSFER_QUEUED, TRANSFER_RUNNING };
 
 struct neap_transfer {
@@ -65,7 +73,7 @@ struct neap_transport {
 	int64_t filled_usec;
 	bool is_dialling;
 	int spare_fd; /* connected, for the next that wants one; -1 */
-	struct neap_transport_counts counts;
+	struct transport_counts counts;
 	struct neap_map *requests; /* "GET 200": how many, as the pointer */
 	char host_port[272];
 

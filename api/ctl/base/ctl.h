@@ -52,7 +52,7 @@ struct neap_command {
 	int (*run)(struct neap_ctl *ctl, void *values, int argc, char **argv);
 };
 
-/* Of commands whose -o prints everything that they show, or the daemon's answer. */
+/* Texts of commands whose -o prints all they show, or the answer of the daemon. */
 #define NEAP_OUTPUT_OF_ALL    "print all of it as JSON or YAML"
 #define NEAP_OUTPUT_OF_ANSWER "print the daemon's answer as JSON or YAML"
 

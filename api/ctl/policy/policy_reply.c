@@ -196,7 +196,7 @@ static void add_result(const json_t *reply, struct neap_buf *out)
 			       strcmp(result, "shadow") == 0 ? " {replaced}"
 							     : " in place of {replaced}");
 	neap_buf_addf(out, "%s\n", behind);
-	/* Of one that is unchanged nothing was proved anew. */
+	/* An unchanged policy was not tested again. */
 	if (json_is_object(examples) && !is_unchanged) {
 		if (json_is_true(json_object_get(reply, "is_made")))
 			neap_buf_adds(out, "it has no examples: one made input passed");

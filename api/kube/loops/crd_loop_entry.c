@@ -19,9 +19,9 @@
 
 /* --- the end ---
  *
- * Deletes the objects of a kind that ends, as a client would, a piece per turn. Creation
- * is refused once the definition's deletion is accepted, and earlier writes become
- * durable before it. So there are no new objects. */
+ * Deletes the objects of a kind that ends, as a client would, a piece per turn. Once
+ * the deletion of the definition is accepted, the server refuses new objects, and all
+ * earlier writes are durable. So no object comes later. */
 
 static void ready(void *arg)
 {

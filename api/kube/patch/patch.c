@@ -128,7 +128,7 @@ int neap_patch_apply(enum neap_patch_type type, const struct neap_schema *schema
 /* --- keys of lists ---
  *
  * Finds the position of a scalar in a list: indexes sorted by value. Built once per
- * merged list. There is no hash that hostile keys could attack. */
+ * merged list. A sorted list has no hash that keys of an attacker could fill. */
 
 static int compare(const void *a, const void *b, void *arg)
 {

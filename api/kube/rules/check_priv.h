@@ -73,7 +73,7 @@ const char *rule_config_key_fault(const char *text);
 const char *rule_percent_fault(const char *text);
 const char *rule_service_name_fault(const char *text); /* RFC 1035 label */
 const char *rule_ip_fault(const char *text);
-/* Of a path within a volume: it is relative and stays below its start. */
+/* Checks a path within a volume: it must be relative and stay below its start. */
 const char *rule_path_fault(const char *text);
 bool rule_path_has_parent(const char *path);
 /* Returns 4 or 6, the address family; 0: not a CIDR. */
@@ -100,7 +100,7 @@ void rule_range(const json_t *object, const char *name, int64_t least, int64_t m
 		const char *fault, struct neap_causes *causes);
 void rule_not_negative(const json_t *object, const char *name,
 		       struct neap_causes *causes);
-/* Of a user or group. */
+/* Checks the number of a user or group. */
 void rule_id(const json_t *object, const char *name, struct neap_causes *causes);
 /* 1 to 65535. */
 bool rule_is_port(int64_t number);

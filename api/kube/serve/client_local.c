@@ -92,23 +92,6 @@ static void local_patch_take(struct neap_client *client,
 	json_decref(patch);
 }
 
-/* DeleteOptions; NULL without memory. */
-static json_t *make_options(const char *uid, int64_t grace_s)
-{
-	json_t *options = json_object();
-
-	if (uid && json_object_set_new(options, "preconditions",
-				       json_pack("{s:s}", "uid", uid)) < 0)
-		goto nomem;
-	if (grace_s >= 0 &&
-	    json_object_set_new(options, "gracePeriodSeconds", json_integer(grace_s)) < 0)
-		goto nomem;
-	return options;
-nomem:
-	json_decref(options);
-	return NULL;
-}
-
 static int delete_newest(struct call *call, const char *uid, int64_t grace_s)
 {
 	struct neap_object *newest = call_newest(call);
@@ -116,7 +99,7 @@ static int delete_newest(struct call *call, const char *uid, int64_t grace_s)
 
 	if (!newest)
 		return call_missing(call);
-	options = make_options(uid, grace_s);
+	options = neap_client_delete_options(uid, grace_s);
 	return options ? call_delete_with(call, options, newest, 200) : call_nomem(call);
 }
 
@@ -132,8 +115,8 @@ static void local_delete(struct neap_client *client, const struct neap_client_as
 static void local_evict(struct neap_client *client, const struct neap_client_ask *ask,
 			const char *uid, int64_t grace_s)
 {
-	json_auto_t *eviction =
-		json_pack("{s:o}", "deleteOptions", make_options(uid, grace_s));
+	json_auto_t *eviction = json_pack("{s:o}", "deleteOptions",
+					  neap_client_delete_options(uid, grace_s));
 	struct call call;
 	int rc = begin(client, ask, "eviction", &call);
 
