@@ -81,10 +81,11 @@ static void missing(struct neap_reflector *reflector)
 	struct neap_error err;
 
 	if (!reflector->is_missing_said)
-		neap_log_line(reflector->config.log, NEAP_LOG_WARN,
-			      "api server: it serves no %s: there are none until its "
-			      "definition is installed (neapctl install-crds)",
-			      kind->resource);
+		neap_log_line(
+			reflector->config.log, NEAP_LOG_WARN,
+			"api server: it serves no %s: there are none until its "
+			"definition is installed (kubectl apply -f doc/deploy/crds)",
+			kind->resource);
 	reflector->is_missing_said = true;
 	reflector->version[0] = '\0';
 	reflector->step = REFLECTOR_FIND;
