@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whether a pod could run on a node, as the descheduler's node fit asks. It knows less
+ * than the scheduler: no ports, volumes, NUMA or other pods' affinities. */
+#ifndef NEAP_ENGINE_DESCHEDULE_FIT_H
+#define NEAP_ENGINE_DESCHEDULE_FIT_H
+
+#include "engine/deschedule/world.h"
+
+enum neap_fit_form {
+	/* Of sigs.k8s.io/descheduler: with the pod's own required anti-affinity against
+	 * pods of the node, and a free place for a pod; room is not asked of the node
+	 * that the pod is on. */
+	NEAP_FIT_FULL,
+	/* Of koordinator's own plugins: without these two, and room is asked everywhere. */
+	NEAP_FIT_PLAIN,
+};
+
+/* Does the pod tolerate all taints of the node with effects NoSchedule and NoExecute? */
+bool neap_fit_tolerates(const struct neap_world_pod *pod,
+			const struct neap_world_node *node);
+/* Do its nodeSelector and its required node affinity match? */
+bool neap_fit_matches(const struct neap_world_pod *pod,
+		      const struct neap_world_node *node);
+/* The sum of the weights of its preferred terms that match. */
+int64_t neap_fit_weight(const struct neap_world_pod *pod,
+			const struct neap_world_node *node);
+/* Is there room for its requests beside those of the live pods? */
+bool neap_fit_has_room(const struct neap_world_pod *pod,
+		       const struct neap_world_node *node, enum neap_fit_form form);
+/* Returns NULL when it fits, else why not, for people. */
+const char *neap_fit_why(const struct neap_world *world, const struct neap_world_pod *pod,
+			 const struct neap_world_node *node, enum neap_fit_form form);
+/* Does it fit a node of the list other than its own? */
+bool neap_fit_other(const struct neap_world *world, const struct neap_world_pod *pod,
+		    struct neap_world_node *const *nodes, size_t count,
+		    enum neap_fit_form form);
+/* Does the pod violate a required anti-affinity term of its own: another live pod (by
+ * other name) that the term selects is in the same domain? is_gone (may be NULL) takes
+ * pods out. Used with pods of one list; see anti-affinity of the round. */
+bool neap_fit_term_selects(const struct neap_world *world, const struct neap_world_pod *pod,
+			   const struct neap_pod_term *term,
+			   const struct neap_world_pod *other);
+
+#endif
