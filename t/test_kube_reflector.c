@@ -8,7 +8,6 @@
  * REFLECTOR_CHANGES (10000), REFLECTOR_SEED (1). */
 #include <inttypes.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -531,7 +530,6 @@ static void test_nothing_lost(void **state)
 	time_t end_at = time(NULL) + PATIENCE_S + setting("REFLECTOR_CHANGES", 0) / 50;
 
 	(void)state;
-	(void)signal(SIGPIPE, SIG_IGN); /* as neapd has it */
 	model_start(&model);
 	while (turn(&model))
 		assert_true(time(NULL) < end_at);

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ static int setup_with(void **state, enum neap_http_role bind_role, int64_t deadl
 	struct kube_rig *rig;
 	struct neap_error err;
 
+	(void)signal(SIGPIPE, SIG_IGN); /* as neapd has it */
 	assert_int_equal(schedule_setup(state), 0);
 	rig = *state;
 	server.tokens = rig->tokens;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +108,7 @@ struct kube_rig *kube_rig_start_with(const char *listen, const char *folder,
 									      : NULL};
 	struct neap_error err = {0};
 
+	(void)signal(SIGPIPE, SIG_IGN); /* as neapd has it: clients go at any time */
 	assert_non_null(rig);
 	neap_json_setup();
 	rig->fd = -1;
