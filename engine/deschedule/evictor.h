@@ -13,13 +13,13 @@ enum neap_stay_policy { NEAP_STAY_UNSAID, NEAP_STAY_PREFERRED, NEAP_STAY_MANDATO
 
 /* Protections; a set bit keeps such pods. */
 enum {
-	NEAP_KEEP_LOCAL = 1,      /* PodsWithLocalStorage */
-	NEAP_KEEP_CRITICAL = 2,   /* SystemCriticalPods, and the priority threshold */
+	NEAP_KEEP_LOCAL = 1,       /* PodsWithLocalStorage */
+	NEAP_KEEP_CRITICAL = 2,    /* SystemCriticalPods, and the priority threshold */
 	NEAP_KEEP_FAILED_BARE = 4, /* FailedBarePods */
-	NEAP_KEEP_DAEMON = 8,     /* DaemonSetPods */
-	NEAP_KEEP_CLAIMS = 16,    /* PodsWithPVC */
+	NEAP_KEEP_DAEMON = 8,      /* DaemonSetPods */
+	NEAP_KEEP_CLAIMS = 16,     /* PodsWithPVC */
 	NEAP_KEEP_UNBUDGETED = 32, /* PodsWithoutPDB */
-	NEAP_KEEP_RESOURCES = 64, /* PodsWithResourceClaims */
+	NEAP_KEEP_RESOURCES = 64,  /* PodsWithResourceClaims */
 };
 
 struct neap_evictor {

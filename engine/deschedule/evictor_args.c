@@ -9,7 +9,7 @@
 #include "engine/deschedule/evictor.h"
 #include "engine/json/json.h"
 
-#define LIST_MAX  64
+#define LIST_MAX 64
 #define KEEP_PLAIN                                                                       \
 	(NEAP_KEEP_LOCAL | NEAP_KEEP_CRITICAL | NEAP_KEEP_FAILED_BARE | NEAP_KEEP_DAEMON)
 
@@ -40,15 +40,15 @@ void neap_evictor_done(struct neap_evictor *evictor)
 	neap_selector_free(evictor->nodes);
 	neap_selector_free(evictor->labels);
 	neap_selector_free(evictor->namespaces);
-	for (char **class = evictor->storage_classes; class && *class; class++)
+	for (char **class = evictor->storage_classes; class && *class; class ++)
 		free(*class);
 	free(evictor->storage_classes);
 	free(evictor->threshold_name);
 	neap_evictor_init(evictor);
 }
 
-static int read_selector(struct neap_selector **ret, const json_t *args,
-			 const char *name, struct neap_error *err)
+static int read_selector(struct neap_selector **ret, const json_t *args, const char *name,
+			 struct neap_error *err)
 {
 	const json_t *json = json_object_get(args, name);
 	int rc;
@@ -87,8 +87,8 @@ static int read_threshold(struct neap_evictor *ret, const json_t *json,
 	return 0;
 }
 
-static int read_names(const json_t *list, const char *path, bool is_extra,
-		      unsigned *ret, struct neap_error *err)
+static int read_names(const json_t *list, const char *path, bool is_extra, unsigned *ret,
+		      struct neap_error *err)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *name = json_string_value(json_array_get(list, i));
@@ -102,8 +102,8 @@ static int read_names(const json_t *list, const char *path, bool is_extra,
 		if (at == NEAP_ARRAY_LEN(protections) ||
 		    ((protections[at].bit & KEEP_PLAIN) == 0) != is_extra)
 			return neap_error_field(
-				err, NEAP_EINVAL, field,
-				"%s; there are %s", name ? name : "it is no text",
+				err, NEAP_EINVAL, field, "%s; there are %s",
+				name ? name : "it is no text",
 				is_extra ? "PodsWithPVC, PodsWithoutPDB, "
 					   "PodsWithResourceClaims"
 					 : "PodsWithLocalStorage, SystemCriticalPods, "
@@ -120,8 +120,8 @@ static int read_classes(struct neap_evictor *ret, const json_t *config,
 			struct neap_error *err)
 {
 	const json_t *list = NULL, *claims = NULL;
-	const struct neap_member outer[] = {
-		{"PodsWithPVC", NEAP_MEMBER_OBJECT, &claims}, {NULL}};
+	const struct neap_member outer[] = {{"PodsWithPVC", NEAP_MEMBER_OBJECT, &claims},
+					    {NULL}};
 	const struct neap_member inner[] = {
 		{"protectedStorageClasses", NEAP_MEMBER_LIST, &list, .max = LIST_MAX},
 		{NULL}};
@@ -143,8 +143,7 @@ static int read_classes(struct neap_evictor *ret, const json_t *config,
 
 		if (!*name)
 			return neap_error_field(
-				err, NEAP_EINVAL,
-				"podProtections.config.PodsWithPVC",
+				err, NEAP_EINVAL, "podProtections.config.PodsWithPVC",
 				"protectedStorageClasses[%zu].name: it is empty", i);
 		ret->storage_classes[i] = neap_strdup(name);
 		if (!ret->storage_classes[i])

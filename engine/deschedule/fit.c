@@ -68,14 +68,16 @@ bool neap_fit_has_room(const struct neap_world_pod *pod,
 	return true;
 }
 
-bool neap_fit_term_selects(const struct neap_world *world, const struct neap_world_pod *pod,
+bool neap_fit_term_selects(const struct neap_world *world,
+			   const struct neap_world_pod *pod,
 			   const struct neap_pod_term *term,
 			   const struct neap_world_pod *other)
 {
 	if (other == pod || strcmp(other->pod->object->name, pod->pod->object->name) == 0)
 		return false;
 	return neap_pod_term_takes(
-		term, other->pod, neap_world_find_namespace(world, other->pod->object->ns));
+		term, other->pod,
+		neap_world_find_namespace(world, other->pod->object->ns));
 }
 
 static bool is_repelled(const struct neap_world *world, const struct neap_world_pod *pod,
@@ -116,8 +118,7 @@ bool neap_fit_other(const struct neap_world *world, const struct neap_world_pod 
 		    enum neap_fit_form form)
 {
 	for (size_t i = 0; i < count; i++)
-		if (nodes[i] != pod->node &&
-		    !neap_fit_why(world, pod, nodes[i], form))
+		if (nodes[i] != pod->node && !neap_fit_why(world, pod, nodes[i], form))
 			return true;
 	return false;
 }

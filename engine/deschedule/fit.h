@@ -38,7 +38,8 @@ bool neap_fit_other(const struct neap_world *world, const struct neap_world_pod 
 /* Does the pod violate a required anti-affinity term of its own: another live pod (by
  * other name) that the term selects is in the same domain? is_gone (may be NULL) takes
  * pods out. Used with pods of one list; see anti-affinity of the round. */
-bool neap_fit_term_selects(const struct neap_world *world, const struct neap_world_pod *pod,
+bool neap_fit_term_selects(const struct neap_world *world,
+			   const struct neap_world_pod *pod,
 			   const struct neap_pod_term *term,
 			   const struct neap_world_pod *other);
 

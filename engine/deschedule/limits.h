@@ -7,19 +7,19 @@
 
 #include "engine/deschedule/world.h"
 
-#define NEAP_UNLIMITED INT64_MAX
+#define NEAP_LIMITS_NONE INT64_MAX
 
 /* 0 lets none go. */
 struct neap_limits {
-	int64_t per_node, per_namespace, per_workload, total; /* NEAP_UNLIMITED */
+	int64_t per_node, per_namespace, per_workload, total; /* NEAP_LIMITS_NONE */
 	/* asks for the total first, as DeschedulerPolicy does; else for the node first */
 	bool is_total_first;
 };
 
 struct neap_limit_counts {
 	int64_t total;
-	uint32_t *nodes, *groups;      /* by index of the node, number of the group */
-	struct neap_map *namespaces;   /* uint32_t by name */
+	uint32_t *nodes, *groups;    /* by index of the node, number of the group */
+	struct neap_map *namespaces; /* uint32_t by name */
 	struct neap_arena arena;
 };
 

@@ -18,9 +18,9 @@ enum {
 };
 
 static const char *const names[NEAP_ROUND_OUTCOMES] = {
-	"evicted",        "already",	 "kept",        "not-now",
-	"budget",         "node-limit",     "namespace-limit", "workload-limit",
-	"total-limit",    "no-place",       "failed"};
+	"evicted",    "already",         "kept",           "not-now",     "budget",
+	"node-limit", "namespace-limit", "workload-limit", "total-limit", "no-place",
+	"failed"};
 
 const char *neap_round_outcome_name(enum neap_round_outcome outcome)
 {
@@ -236,8 +236,8 @@ static bool ask_rules(struct neap_round *round, const struct neap_world_pod *pod
 		ret->outcome = NEAP_ROUND_BUDGET;
 		ret->reason = "its disruption budget allows no more";
 	} else {
-		ret->outcome = limit_outcome(neap_limits_find(&round->args.limits,
-							      &round->counts, pod));
+		ret->outcome = limit_outcome(
+			neap_limits_find(&round->args.limits, &round->counts, pod));
 		ret->reason = limit_texts[ret->outcome];
 	}
 	return ret->outcome == NEAP_ROUND_EVICTED;

@@ -63,11 +63,11 @@ struct neap_round_args {
 	const struct neap_world *world; /* settled, and constant during the round */
 	int64_t now_usec;
 	bool is_dry; /* scripts can read it; the caller's evict does nothing then */
-	const struct neap_evictor *evictor; /* NULL: no such rules */
+	const struct neap_evictor *evictor;  /* NULL: no such rules */
 	const struct neap_round_rule *rules; /* asked after it, in order */
 	size_t rule_count;
 	struct neap_limits limits;
-	bool honors_budgets; /* refuses a pod whose budget has nothing left */
+	bool honors_budgets;        /* refuses a pod whose budget has nothing left */
 	neap_round_place_fn *place; /* NULL: not asked */
 	void *place_arg;
 	neap_round_evict_fn *evict; /* NULL: every eviction is accepted */
@@ -97,10 +97,10 @@ struct neap_round {
 	struct neap_round_said *said;
 	size_t said_count, said_size;
 	size_t evicted_count;
-	uint8_t *states;          /* of pods, by index; round.c */
-	const char **kept;        /* why, by index; NULL: it may leave, or not asked */
-	int64_t *budget_used;     /* by number of the budget */
-	struct neap_arena arena;  /* texts */
+	uint8_t *states;         /* of pods, by index; round.c */
+	const char **kept;       /* why, by index; NULL: it may leave, or not asked */
+	int64_t *budget_used;    /* by number of the budget */
+	struct neap_arena arena; /* texts */
 };
 
 int neap_round_new(const struct neap_round_args *args, struct neap_round **ret,

@@ -20,10 +20,9 @@ int neap_world_new(struct neap_resources *resources, struct neap_world **ret,
 	bool is_made = world && own;
 
 	if (is_made) {
-		struct neap_map **maps[] = {&own->nodes,      &own->pods,
-					    &own->namespaces, &own->budgets,
-					    &own->claims,     &own->groups,
-					    &own->measures[0], &own->measures[1]};
+		struct neap_map **maps[] = {
+			&own->nodes,  &own->pods,   &own->namespaces,  &own->budgets,
+			&own->claims, &own->groups, &own->measures[0], &own->measures[1]};
 
 		world->own = own;
 		for (size_t i = 0; i < NEAP_ARRAY_LEN(maps); i++) {
@@ -395,8 +394,8 @@ int neap_world_set_claim(struct neap_world *world, struct neap_object *object,
 			 struct neap_error *err)
 {
 	neap_auto_json json_t *tree = neap_object_tree(object);
-	const char *class = neap_json_text(json_object_get(tree, "spec"),
-					   "storageClassName");
+	const char *class =
+		neap_json_text(json_object_get(tree, "spec"), "storageClassName");
 	struct neap_world_claim *claim = neap_alloc(sizeof(*claim) + strlen(class) + 1);
 	struct neap_world_claim *old;
 	char key[NEAP_POD_KEY];
@@ -474,7 +473,8 @@ int neap_world_set_budget(struct neap_world *world, struct neap_object *object,
 
 void neap_world_remove_budget(struct neap_world *world, const char *ns, const char *name)
 {
-	struct neap_world_budget *first = neap_world_find_budgets(world, ns), **at = &first;
+	struct neap_world_budget *first = neap_world_find_budgets(world, ns),
+				 **at = &first;
 	struct neap_world_budget *gone;
 
 	while (*at && strcmp((*at)->object->name, name) != 0)

@@ -65,8 +65,8 @@ struct neap_world_pod {
 	uint32_t index;               /* in neap_world.pods */
 	uint32_t flags;               /* NEAP_WORLD_* */
 	enum neap_kube_qos kube_qos;
-	enum neap_qos qos; /* never NONE */
-	enum neap_band band; /* never NONE */
+	enum neap_qos qos;        /* never NONE */
+	enum neap_band band;      /* never NONE */
 	enum neap_band said_band; /* by label or priority alone; may be NONE */
 	int32_t deletion_cost, eviction_cost;
 	int64_t restarts; /* of main containers */
@@ -104,7 +104,9 @@ struct neap_world_node {
 	bool is_dirty;
 	struct neap_amounts requested; /* of live pods, each one of "pods" */
 	uint32_t live_count;
-	struct neap_world_metric *metric;    /* NodeMetric; NULL: none */
+	struct neap_world_metric *metric; /* NodeMetric; NULL: none */
+	/* By it: system and pods together; the pods of class prod that are on the node. */
+	struct neap_amounts used, prod_used;
 	const struct neap_amounts *measured; /* by the metrics API; NULL: not told */
 	double sample; /* a figure from 0 to 1 from elsewhere; negative: not told */
 	struct neap_arena arena;
@@ -113,7 +115,7 @@ struct neap_world_node {
 /* A NodeMetric. Usage is what the system uses and what the pods use, as LowNodeLoad counts
  * it; nodeUsage is read for metricsUtilization. */
 struct neap_world_metric {
-	bool has_usage; /* status.nodeMetric is there */
+	bool has_usage;      /* status.nodeMetric is there */
 	int64_t update_usec; /* 0: not told */
 	struct neap_amounts system, node;
 	bool has_node;

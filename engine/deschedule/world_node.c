@@ -197,7 +197,8 @@ static int read_pods(struct neap_world *world, struct neap_world_metric *metric,
 
 		if (rc < 0)
 			return rc;
-		size = offsetof(struct neap_amounts, of) + used.count * sizeof(used.of[0]);
+		size = offsetof(struct neap_amounts, of) +
+		       used.count * sizeof(used.of[0]);
 		kept = neap_arena_alloc(&metric->arena, size);
 		(void)neap_pod_key(neap_json_text(json, "namespace"),
 				   neap_json_text(json, "name"), key);

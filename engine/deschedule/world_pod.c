@@ -100,8 +100,7 @@ static void read_state(struct neap_world_pod *pod, struct neap_world_container *
 	to->waiting = copy(pod, json_object_get(state, "waiting"), "reason");
 	to->terminated = copy(pod, ended, "reason");
 	to->has_exit = json_is_object(ended);
-	to->exit_code =
-		(int32_t)json_integer_value(json_object_get(ended, "exitCode"));
+	to->exit_code = (int32_t)json_integer_value(json_object_get(ended, "exitCode"));
 }
 
 static void read_part(struct neap_world_pod *pod, const json_t *specs,
@@ -268,8 +267,7 @@ static void read_annotations(struct neap_world_pod *pod, const json_t *annotatio
 
 	if (json_object_get(annotations, MIRROR_ANNOTATION))
 		pod->flags |= NEAP_WORLD_IS_MIRROR;
-	if (json_object_get(annotations, SOURCE_ANNOTATION) &&
-	    strcmp(source, "api") != 0)
+	if (json_object_get(annotations, SOURCE_ANNOTATION) && strcmp(source, "api") != 0)
 		pod->flags |= NEAP_WORLD_IS_STATIC;
 	if (json_object_get(annotations, EVICT_ANNOTATION))
 		pod->flags |= NEAP_WORLD_IS_FORCED;

@@ -16,8 +16,8 @@ struct neap_world_own {
 	struct neap_map *nodes, *pods, *namespaces, *budgets, *claims, *groups;
 	struct neap_map *measures[2]; /* of nodes by name; of pods by "NAMESPACE/NAME" */
 	struct neap_resources *own_resources; /* NULL: they are borrowed */
-	uint32_t resources_seen;              /* how many there were at the last settling */
-	size_t node_size, pod_size;           /* of the lists */
+	uint32_t resources_seen;    /* how many there were at the last settling */
+	size_t node_size, pod_size; /* of the lists */
 };
 
 /* Reads the parts that neap_pod does not have; pod->pod is set. -NEAP_ENOMEM. */

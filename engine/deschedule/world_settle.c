@@ -42,6 +42,25 @@ static void resolve(struct neap_world *world)
 	}
 }
 
+/* Adds what the report says of a pod, as far as there is room for its names. */
+static void add_usage(struct neap_world_node *node, const struct neap_world_pod *pod)
+{
+	if (pod->usage && pod->band == NEAP_BAND_PROD)
+		(void)neap_amounts_add(&node->prod_used, pod->usage);
+}
+
+static void sum_usage(struct neap_world_node *node)
+{
+	const struct neap_world_metric *metric = node->metric;
+
+	node->used.count = node->prod_used.count = 0;
+	if (!metric)
+		return;
+	node->used = metric->system;
+	for (size_t i = neap_map_count(metric->pods); i-- > 0;)
+		(void)neap_amounts_add(&node->used, neap_map_at(metric->pods, i, NULL));
+}
+
 static void count_node(struct neap_world *world, struct neap_world_node *node)
 {
 	const struct neap_world_measure *measure =
@@ -49,11 +68,12 @@ static void count_node(struct neap_world *world, struct neap_world_node *node)
 	bool has_measures = neap_map_count(world->own->measures[1]) > 0;
 
 	qsort(node->pods, node->pod_count, sizeof(struct neap_world_pod *), compare_pods);
-	node->measured = measure                              ? &measure->used
+	node->measured = measure                                  ? &measure->used
 			 : node->metric && node->metric->has_node ? &node->metric->node
 								  : NULL;
 	node->requested.count = 0;
 	node->live_count = 0;
+	sum_usage(node);
 	for (size_t i = 0; i < node->pod_count; i++) {
 		struct neap_world_pod *pod = node->pods[i];
 		struct neap_amounts requests;
@@ -68,6 +88,7 @@ static void count_node(struct neap_world *world, struct neap_world_node *node)
 			measure = neap_map_find(world->own->measures[1], key);
 			pod->measured = measure ? &measure->used : pod->usage;
 		}
+		add_usage(node, pod);
 		if (!(pod->flags & NEAP_WORLD_IS_LIVE))
 			continue;
 		neap_pod_amounts(pod->pod, &requests);
@@ -90,7 +111,8 @@ static void number_groups(struct neap_world *world)
 	}
 	world->budget_end = 0;
 	for (size_t i = neap_map_count(own->budgets); i-- > 0;)
-		for (struct neap_world_budget *budget = neap_map_at(own->budgets, i, NULL);
+		for (struct neap_world_budget *budget =
+			     neap_map_at(own->budgets, i, NULL);
 		     budget; budget = budget->next)
 			budget->number = world->budget_end++;
 }
@@ -98,7 +120,8 @@ static void number_groups(struct neap_world *world)
 static bool grow_lists(struct neap_world *world)
 {
 	struct neap_world_own *own = world->own;
-	size_t nodes = neap_map_count(own->nodes) + 1, pods = neap_map_count(own->pods) + 1;
+	size_t nodes = neap_map_count(own->nodes) + 1,
+	       pods = neap_map_count(own->pods) + 1;
 
 	if (nodes > own->node_size) {
 		void *list = neap_realloc_array(world->nodes, nodes + nodes / 4,

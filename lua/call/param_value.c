@@ -39,6 +39,7 @@ const struct neap_param_type_info neap_param_types[NEAP_PARAM_TYPE_COUNT] = {
 				 .is_composite = true},
 	[NEAP_PARAM_LIST] = {"list", "a list", .is_composite = true},
 	[NEAP_PARAM_MAP] = {"map", "an object by label names", .is_composite = true},
+	[NEAP_PARAM_OBJECT] = {"object", "an object", .is_composite = true},
 };
 
 static void print_value(const struct neap_param *param,
@@ -79,6 +80,10 @@ static void print_form(const struct neap_param *param, struct neap_buf *buf)
 	neap_buf_adds(buf, neap_param_types[param->type].what);
 	for (int i = 0; i < NEAP_PARAM_VALUES && param->values[i][0]; i++)
 		neap_buf_addf(buf, "%s%s", i ? ", " : " ", param->values[i]);
+	for (size_t i = 0; param->type == NEAP_PARAM_OBJECT && i < param->kids->count;
+	     i++)
+		neap_buf_addf(buf, "%s%s", i ? ", " : " of ",
+			      param->kids->rows[i].name + param->kids->rows[i].key_at);
 	if (param->min.is_set) {
 		neap_buf_adds(buf, param->max.is_set ? " from " : ", at least ");
 		print_value(param, &param->min, buf);
@@ -96,10 +101,10 @@ int neap_param_refuse(const struct neap_param *param, const char *text,
 
 	neap_buf_init(&allowed, NEAP_BUF_LINE);
 	print_form(param, &allowed);
-	if (param->of) {
+	if (param->kids && param->type != NEAP_PARAM_OBJECT) {
 		neap_buf_addf(&allowed, " of at most %d elements, each ",
 			      param->max_items);
-		print_form(param->of, &allowed);
+		print_form(&param->kids->rows[0], &allowed);
 	}
 	if (neap_buf_failed(&allowed))
 		return neap_error_nomem(err);

@@ -27,13 +27,16 @@ static struct neap_param *find(const struct neap_params *params, const char *nam
 	return NULL;
 }
 
-static bool is_name(const char *text)
+bool neap_param_is_name(const char *text)
 {
-	return text[0] &&
-	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(text);
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+	size_t len = strlen(text);
+
+	return len && len < 48 && strspn(text, letters) == len;
 }
 
-static int compare_names(const void *a, const void *b)
+int neap_param_compare(const void *a, const void *b)
 {
 	return strcmp(((const struct neap_param *)a)->name,
 		      ((const struct neap_param *)b)->name);
@@ -66,11 +69,12 @@ int neap_params_read(lua_State *L, int index, struct neap_params *params,
 			return neap_error_set(err, NEAP_EINVAL,
 					      "field 'params': at most %d parameters",
 					      NEAP_PARAMS_MAX);
-		if (lua_type(L, -2) != LUA_TSTRING || !is_name(neap_lua_name(L, -2)) ||
+		if (lua_type(L, -2) != LUA_TSTRING ||
+		    !neap_param_is_name(neap_lua_name(L, -2)) ||
 		    !neap_strcopy(param->name, sizeof(param->name), neap_lua_name(L, -2)))
 			return neap_error_set(
 				err, NEAP_EINVAL,
-				"field 'params': a name has 1 to 47 of a-z, 0-9, _");
+				"field 'params': a name has 1 to 47 letters, digits and _");
 		params->count++; /* what it holds is dropped with the others */
 		rc = neap_param_read_schema(L, lua_gettop(L), param, err);
 		if (rc < 0)
@@ -84,7 +88,7 @@ int neap_params_read(lua_State *L, int index, struct neap_params *params,
 				     sizeof(*params->rows));
 	params->rows = fitting ? fitting : params->rows;
 	/* The order of lua_next differs from process to process. */
-	qsort(params->rows, params->count, sizeof(*params->rows), compare_names);
+	qsort(params->rows, params->count, sizeof(*params->rows), neap_param_compare);
 	return 0;
 }
 
@@ -116,20 +120,24 @@ int neap_params_dup(const struct neap_params *params, struct neap_params *ret,
 		struct neap_param *to = &copy.rows[copy.count];
 
 		*to = *from;
-		to->of = NULL;
+		to->kids = neap_param_kids_ref(from->kids);
 		neap_param_value_copy(&to->value, &from->value);
 		neap_param_value_copy(&to->default_value, &from->default_value);
-		if (from->of)
-			to->of = neap_alloc(sizeof(*to->of));
-		if (from->of && !to->of) {
-			copy.count++;
-			neap_params_done(&copy);
-			return neap_error_nomem(err);
-		}
-		if (from->of)
-			*to->of = *from->of; /* scalars: nothing behind them */
 	}
 	*ret = copy;
+	return 0;
+}
+
+int neap_params_check(const struct neap_params *params, struct neap_error *err)
+{
+	for (size_t i = 0; i < params->count; i++) {
+		const struct neap_param *param = &params->rows[i];
+
+		if (param->is_required && !param->value.is_set)
+			return neap_error_field(err, NEAP_EINVAL, param->name,
+						"parameter '%s' is required: %.100s",
+						param->name, param->doc);
+	}
 	return 0;
 }
 

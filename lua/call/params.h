@@ -12,7 +12,11 @@
 
 #define NEAP_PARAMS_MAX       64
 #define NEAP_PARAM_TEXT       128
-#define NEAP_PARAM_VALUES     16
+#define NEAP_PARAM_VALUES     32
+#define NEAP_PARAM_NAME       96          /* "nodePools.lowThresholds" */
+#define NEAP_PARAM_FIELDS_MAX 64          /* fields of an object */
+#define NEAP_PARAM_DEPTH      4           /* objects within objects */
+#define NEAP_PARAM_STRING_MAX 4096        /* of a string within a composite */
 #define NEAP_PARAM_LIST_MAX   1024        /* ceiling of max_items of a list */
 #define NEAP_PARAM_MAP_MAX    64          /* ... of a map */
 #define NEAP_PARAM_ITEMS      64          /* limit of a list's max_items */
@@ -32,8 +36,10 @@ enum neap_param_type {
 	/* "Europe/Berlin", of which the machine has a file; a text in Lua */
 	NEAP_PARAM_ZONE,
 	NEAP_PARAM_SELECTOR, /* a LabelSelector; an object with :matches(labels) in Lua */
-	NEAP_PARAM_LIST,     /* of scalars; read-only in Lua */
-	NEAP_PARAM_MAP,      /* the same, keyed by label keys */
+	/* of scalars, selectors or objects; read-only in Lua */
+	NEAP_PARAM_LIST,
+	NEAP_PARAM_MAP,    /* the same, keyed by label keys */
+	NEAP_PARAM_OBJECT, /* named fields, each with a schema; read-only in Lua */
 	NEAP_PARAM_TYPE_COUNT
 };
 
@@ -46,8 +52,14 @@ struct neap_param_value {
 	json_t *json;
 };
 
+struct neap_param_kids;
+
 struct neap_param {
-	char name[48];
+	/* Of a field of an object: its path, "namespaces.include". An element has the name
+	 * of its list or map. */
+	char name[NEAP_PARAM_NAME];
+	uint8_t key_at;   /* where the last part of name begins */
+	bool is_required; /* neap_policy_check_params refuses it unset */
 	enum neap_param_type type;
 	bool is_milli;
 	struct neap_param_value value,
@@ -55,8 +67,18 @@ struct neap_param {
 	struct neap_param_value min, max;
 	char values[NEAP_PARAM_VALUES][48]; /* for enum, ended by "" */
 	char doc[256];
-	struct neap_param *of; /* list, map: the element type, without default */
+	/* List, map: the element type, without default, as the only row. Object: its fields,
+	 * by name. NULL: another type. */
+	struct neap_param_kids *kids;
 	int max_items;
+	uint64_t at_most_one; /* object: of these fields, a bit each */
+};
+
+/* Immutable once they are read, and shared by copies of the parameters. */
+struct neap_param_kids {
+	_Atomic uint32_t refs;
+	size_t count;
+	struct neap_param rows[];
 };
 
 struct neap_params {
@@ -72,6 +94,8 @@ void neap_params_done(struct neap_params *params);
 int neap_params_read(lua_State *L, int index, struct neap_params *params,
 		     struct neap_error *err);
 
+/* Checks that required parameters are set. */
+int neap_params_check(const struct neap_params *params, struct neap_error *err);
 /* A copy of schema and values; *ret is written on success only. */
 int neap_params_dup(const struct neap_params *params, struct neap_params *ret,
 		    struct neap_error *err);

@@ -18,6 +18,13 @@ extern const struct neap_param_type_info neap_param_types[NEAP_PARAM_TYPE_COUNT]
 
 /* Frees what a row holds. */
 void neap_param_done(struct neap_param *param);
+/* New kids with room for count rows of zeros; NULL without memory. Both accept NULL. */
+struct neap_param_kids *neap_param_kids_new(size_t count);
+struct neap_param_kids *neap_param_kids_ref(struct neap_param_kids *kids);
+void neap_param_kids_unref(struct neap_param_kids *kids);
+/* Whether the text is a name of a parameter or field. */
+bool neap_param_is_name(const char *text);
+int neap_param_compare(const void *a, const void *b);
 
 /* Checks form and range; the error names the parameter and what is allowed. *ret is new;
  * pass it to neap_param_value_done or neap_param_value_take. */

@@ -29,7 +29,7 @@
 #define BYTECODE     '\x1b' /* first byte of what luac writes */
 
 static const char *const table_keys[] = {"api",   "kind",     "name",  "doc", "params",
-					 "needs", "examples", "rules", NULL};
+					 "needs", "examples", "rules", "valid", NULL};
 
 /* --- where something stands in the text --- */
 
@@ -202,6 +202,8 @@ static int read_head(lua_State *L, int table, struct neap_policy *policy,
 			 neap_kind_names());
 		return bad(policy, "kind", err, known);
 	}
+	if (policy->kind->memory_bytes)
+		neap_vm_set_memory(policy->vm, policy->kind->memory_bytes);
 	neap_lua_get(L, table, "name");
 	if (!neap_policy_is_name(neap_lua_name(L, -1)) ||
 	    !neap_strcopy(policy->name, sizeof(policy->name), neap_lua_name(L, -1)))
@@ -232,6 +234,12 @@ static int read_functions(lua_State *L, int table, struct neap_policy *policy,
 	neap_lua_get(L, table, policy->kind->functions[0]);
 	neap_policy_keep(L, policy, NEAP_REF_TICK);
 	neap_vm_set_entry(policy->vm, policy->kind->functions[0]);
+
+	if (neap_lua_get(L, table, "valid") != LUA_TNIL) {
+		if (!lua_isfunction(L, -1))
+			return bad(policy, "valid", err, "a function is wanted");
+		neap_policy_keep(L, policy, NEAP_REF_VALID);
+	}
 
 	if (neap_lua_get(L, table, "rules") == LUA_TNIL)
 		return 0;
@@ -303,10 +311,12 @@ static int check_table(lua_State *L, struct neap_policy *policy, struct neap_err
 	rc = neap_where_read(L, lua_gettop(L), policy, err);
 	if (rc < 0)
 		return at_key(policy, "where", err);
-	neap_lua_get(L, table, "triggers");
-	rc = neap_triggers_read(L, lua_gettop(L), policy, err);
-	if (rc < 0)
-		return at_key(policy, "triggers", err);
+	if (!policy->kind->is_round) { /* there they are events of the cluster */
+		neap_lua_get(L, table, "triggers");
+		rc = neap_triggers_read(L, lua_gettop(L), policy, err);
+		if (rc < 0)
+			return at_key(policy, "triggers", err);
+	}
 	rc = read_functions(L, table, policy, err);
 	if (rc == 0 && policy->kind->read)
 		rc = policy->kind->read(L, table, policy, err);
@@ -483,6 +493,7 @@ void neap_policy_free(struct neap_policy *policy)
 	free(policy->needs);
 	free(policy->place);
 	neap_reserve_free(policy->reserve);
+	neap_deschedule_free(policy->deschedule);
 	free(policy->text);
 	free(policy->doc);
 	free(policy);

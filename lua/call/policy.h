@@ -36,6 +36,9 @@ struct neap_kind {
 	bool has_shadow;      /* a shadow version may run beside it: lua/run/shadow.h */
 	/* called by scheduling decisions: lua/place/place.h, lua/reserve/reserve.h */
 	bool is_place;
+	/* called in descheduling rounds, on the thread of the round: lua/deschedule */
+	bool is_round;
+	size_t memory_bytes; /* ceiling of its state; 0: NEAP_VM_MEMORY_BYTES */
 	enum neap_kind_loader loader;
 	bool (*is_admins)(const struct neap_policy *policy); /* BY_TEXT */
 	const char *admins_field; /* the field that decides; for BY_ADMINS "kind" */
@@ -131,6 +134,9 @@ struct neap_param_text {
 };
 int neap_policy_put_params(struct neap_policy *policy, const struct neap_param_text *base,
 			   int base_count, const json_t *values, struct neap_error *err);
+/* Checks the parameters in force as a whole: those with required are there, and
+ * valid(params) has no objection. Errors name the field. */
+int neap_policy_check_params(struct neap_policy *policy, struct neap_error *err);
 json_t *neap_policy_params(struct neap_policy *policy);
 json_t *neap_policy_schema(struct neap_policy *policy);
 

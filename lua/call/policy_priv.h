@@ -41,11 +41,17 @@ enum neap_policy_ref {
 	NEAP_REF_PASSING, /* such a list, for the reservation of this call */
 	NEAP_REF_OWNERS,  /* list: the tables that show owners, see reserve_owners.c */
 	NEAP_REF_LOOP,    /* kind filter: the function that loops over nodes */
+	NEAP_REF_SEAT,    /* kinds of rounds: lua/deschedule/cursor.c; else false */
+	NEAP_REF_ROUND,
+	NEAP_REF_MAKE,
+	NEAP_REF_BEFORE, /* kind evict: the function; else false */
+	NEAP_REF_VALID,  /* valid(params); else false */
 	NEAP_REF_COUNT
 };
 
 struct neap_place_needs;
 struct neap_reserve_own;
+struct neap_deschedule_own;
 
 struct neap_policy {
 	struct neap_vm *vm;
@@ -59,6 +65,7 @@ struct neap_policy {
 	struct neap_place_needs
 		*place; /* needs of kinds with is_place; NULL: another kind */
 	struct neap_reserve_own *reserve; /* for kind reservation; else NULL */
+	struct neap_deschedule_own *deschedule; /* for kinds of rounds; else NULL */
 	struct neap_selector *where;      /* NULL: every node */
 	struct neap_policy_trigger triggers[NEAP_TRIGGERS_MAX];
 	size_t trigger_count;
@@ -122,7 +129,8 @@ int neap_triggers_read(lua_State *L, int index, struct neap_policy *policy,
 
 /* sample_input.c: pushes example row index, for 0 the kind's default row; raises. */
 void neap_policy_push_row(lua_State *L, const struct neap_policy *policy, int index);
-extern const char neap_made_qos[], neap_made_place[], neap_made_reservation[];
+extern const char neap_made_qos[], neap_made_place[], neap_made_reservation[],
+	neap_made_round[];
 
 /* wishes.c: reads a list of writes at index. ret_count is kept up to date, so that *ret
  * can be freed even if this raises. In examples a row may omit why. */
@@ -142,6 +150,15 @@ void neap_reserve_free(struct neap_reserve_own *own);
 /* reserve_example.c */
 int neap_reserve_run_example(struct neap_policy *policy, int index,
 			     struct neap_error *err);
+/* lua/deschedule: the kinds deschedule and evict; the readers raise. Free accepts NULL. */
+int neap_round_needs_read(lua_State *L, int index, struct neap_policy *policy,
+			  struct neap_error *err);
+int neap_deschedule_read(lua_State *L, int table, struct neap_policy *policy,
+			 struct neap_error *err);
+int neap_evict_read(lua_State *L, int table, struct neap_policy *policy,
+		    struct neap_error *err);
+void neap_deschedule_free(struct neap_deschedule_own *own);
+int neap_round_run_example(struct neap_policy *policy, int index, struct neap_error *err);
 /* place_example.c */
 int neap_place_run_example(struct neap_policy *policy, int index, struct neap_error *err);
 

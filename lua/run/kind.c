@@ -8,6 +8,9 @@
 #include "lua/place/place_priv.h"
 #include "lua/reserve/reserve.h"
 
+/* A round of 100,000 pods, all of which a script holds in a list: 20 MB. */
+#define ROUND_BYTES ((size_t)64 * 1024 * 1024)
+
 static const char *const qos_functions[] = {"tick", NULL};
 static const char *const score_functions[] = {"plan", NULL};
 static const char *const filter_functions[] = {"allow", NULL};
@@ -15,6 +18,10 @@ static const char *const reservation_functions[] = {"match", NULL};
 static const char *const node_fields[] = {"triggers", "where", NULL};
 static const char *const filter_fields[] = {"by_value", "where", NULL};
 static const char *const reservation_fields[] = {"rank", "index", "combine", NULL};
+static const char *const deschedule_functions[] = {"run", NULL};
+static const char *const deschedule_fields[] = {"point", "plugin", "triggers", NULL};
+static const char *const evict_functions[] = {"allow", NULL};
+static const char *const evict_fields[] = {"before", NULL};
 static const char *const none[] = {NULL};
 
 static const struct neap_kind kinds[] = {
@@ -90,6 +97,39 @@ static const struct neap_kind kinds[] = {
 		.made = neap_made_reservation,
 		.run_example = neap_reserve_run_example,
 	},
+	{
+		.name = "deschedule",
+		.functions = deschedule_functions,
+		.more = deschedule_fields,
+		.call_budget_usec = 5000000, /* one round; 5,000 nodes take a tenth */
+		.load_budget_usec = 100000,
+		.cycle_budget_usec = 20000000,
+		.upload_budget_usec = 5000000,
+		.memory_bytes = ROUND_BYTES,
+		.failsafe = "it evicts nothing",
+		.is_round = true,
+		.read_needs = neap_round_needs_read,
+		.read = neap_deschedule_read,
+		.loader = NEAP_BY_EDITORS,
+		.made = neap_made_round,
+		.run_example = neap_round_run_example,
+	},
+	{
+		.name = "evict",
+		.functions = evict_functions,
+		.more = evict_fields,
+		.call_budget_usec = 2000, /* one pod */
+		.load_budget_usec = 100000,
+		.cycle_budget_usec = 2000000,
+		.upload_budget_usec = 2000000,
+		.failsafe = "no pod is evicted",
+		.is_round = true,
+		.read_needs = neap_round_needs_read,
+		.read = neap_evict_read,
+		.loader = NEAP_BY_EDITORS,
+		.made = neap_made_round,
+		.run_example = neap_round_run_example,
+	},
 };
 
 const struct neap_kind *neap_kind_find(const char *name)
@@ -122,5 +162,5 @@ const char *neap_policy_admins_why(const struct neap_policy *policy)
 
 const char *neap_kind_names(void)
 {
-	return "qos, score, filter, reservation";
+	return "qos, score, filter, reservation, deschedule, evict";
 }

@@ -79,3 +79,21 @@ void neap_policy_push_row(lua_State *L, const struct neap_policy *policy, int in
 		(void)lua_error(L); /* without memory */
 	lua_call(L, 0, 1);
 }
+
+#define ROUND_POD(name, node)                                                            \
+	"{ metadata = { name = '" name "', namespace = 'default', uid = '" name          \
+	"', creationTimestamp = '2023-11-14T00:00:00Z', labels = { app = 'web' }, "      \
+	"ownerReferences = { { kind = 'ReplicaSet', name = 'web', uid = 'web' } } }, "   \
+	"spec = { nodeName = '" node                                                     \
+	"', containers = { { name = 'c', image = 'web:1', resources = { requests = { "   \
+	"cpu = '500m', memory = '256Mi' } } } } }, status = { phase = 'Running' } }"
+#define ROUND_NODE(name)                                                                 \
+	"{ metadata = { name = '" name "', labels = { ['kubernetes.io/hostname'] = '"    \
+	name "' } }, status = { allocatable = { cpu = '8', memory = '16Gi', pods = "     \
+	"'110' } } }"
+
+const char neap_made_round[] =
+	"return { name = 'a made input', want = 'any', pod = 'default/web-0', "
+	"cluster = { nodes = { " ROUND_NODE("busy") ", " ROUND_NODE(
+		"empty") " }, pods = { " ROUND_POD("web-0", "busy") ", " ROUND_POD("web-1",
+										   "busy") " } } }";

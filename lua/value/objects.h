@@ -53,6 +53,8 @@ struct neap_selector;
 /* Pushes an object without a selector and returns the slot for one, which is borrowed and
  * may change later; while NULL, using the object raises. */
 const struct neap_selector **neap_lua_new_selector(lua_State *L);
+/* Borrowed from the object at index; NULL when it is none. */
+const struct neap_selector *neap_lua_to_selector(lua_State *L, int index);
 /* Reads a table of labels, or a LabelSelector, as JSON; {} is an empty object. Bounded.
  * Does not raise. */
 int neap_lua_read_labels_json(lua_State *L, int index, json_t **ret,

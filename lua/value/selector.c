@@ -85,6 +85,13 @@ const struct neap_selector **neap_lua_new_selector(lua_State *L)
 	return &push_object(L, 0)->selector;
 }
 
+const struct neap_selector *neap_lua_to_selector(lua_State *L, int index)
+{
+	const struct object *object = luaL_testudata(L, index, SELECTOR_TYPE);
+
+	return object ? object->selector : NULL;
+}
+
 static void push_own(lua_State *L, const struct neap_selector *selector)
 {
 	size_t size = neap_selector_size(selector);

@@ -428,6 +428,65 @@ void neap_budget_end(struct neap_budget_end *ret)
 		ret->cpu_usec = b->sampled / 1000;
 }
 
+void neap_budget_pause(struct neap_budget_pause *ret)
+{
+	struct budget *b = &budget;
+
+	*ret = (struct neap_budget_pause){.L = b->L};
+	if (!ret->L)
+		return;
+	b->L = NULL;
+	/* No tick touches the state any more. */
+	atomic_signal_fence(memory_order_seq_cst);
+	if (!b->is_start_known)
+		begin_exactly(b);
+	ret->spent = b->spent;
+	ret->killed = b->killed;
+	ret->is_hooked = b->is_hooked;
+	ret->is_exact = b->is_exact;
+	ret->budget = b->budget;
+	ret->wish = b->wish;
+	ret->used_cpu = clock_nsec(CLOCK_THREAD_CPUTIME_ID) - b->start_cpu;
+	ret->used_wall = clock_nsec(CLOCK_MONOTONIC) - b->start_wall;
+	ret->sampled = b->sampled;
+	ret->label = b->label;
+	ret->where = b->where;
+}
+
+void neap_budget_resume(const struct neap_budget_pause *pause)
+{
+	struct budget *b = &budget;
+
+	if (!pause->L)
+		return;
+	b->spent = pause->spent;
+	b->killed = pause->killed;
+	b->is_hooked = pause->is_hooked;
+	b->is_exact = pause->is_exact;
+	b->budget = pause->budget;
+	b->wish = pause->wish;
+	b->start_cpu = clock_nsec(CLOCK_THREAD_CPUTIME_ID) - pause->used_cpu;
+	b->start_wall = clock_nsec(CLOCK_MONOTONIC) - pause->used_wall;
+	b->tick_cpu = b->start_cpu + pause->used_cpu;
+	b->is_start_known = true;
+	b->sampled = pause->sampled;
+	b->label = pause->label;
+	b->where = pause->where;
+	/* From here on a tick counts for this call again. */
+	atomic_signal_fence(memory_order_seq_cst);
+	b->L = pause->L;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (b->is_hooked || (b->is_armed && !b->is_far && b->interval <= b->wish))
+		return;
+	if (b->is_armed && b->is_far && pause->budget - pause->used_cpu >= TICK_FAR_NSEC)
+		return;
+	if (arm(b, false))
+		return;
+	b->is_hooked = true;
+	b->checks = 0;
+	lua_sethook(b->L, count_hook, LUA_MASKCOUNT, HOOK_COUNT);
+}
+
 bool neap_budget_is_spent(lua_State *L)
 {
 	struct budget *b = &budget;

@@ -43,6 +43,20 @@ int64_t neap_budget_clock_usec(void);
 bool neap_budget_begin(lua_State *L, int64_t budget_usec, const char *label);
 /* Ends it and removes the hook. */
 void neap_budget_end(struct neap_budget_end *ret);
+/* Puts the running call aside, so that C code that it called can run a script of another
+ * state on this thread; resume takes it up again. What passes between is not counted for
+ * it. Without a running call both do nothing. */
+struct neap_budget_pause {
+	lua_State *L; /* NULL: none ran */
+	int spent, killed;
+	bool is_hooked, is_exact;
+	int64_t budget, wish;
+	int64_t used_cpu, used_wall, sampled; /* nanoseconds so far */
+	const char *label;
+	struct neap_spot where;
+};
+void neap_budget_pause(struct neap_budget_pause *ret);
+void neap_budget_resume(const struct neap_budget_pause *pause);
 /* Stops the timer of this thread, which otherwise ticks once more after the last call.
  * Called where no call follows soon, so that nothing wakes the thread meanwhile. */
 void neap_budget_rest(void);

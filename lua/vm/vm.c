@@ -431,6 +431,11 @@ int neap_vm_spend_step(lua_State *L, struct neap_error *err)
 		       : 0;
 }
 
+void neap_vm_set_memory(struct neap_vm *vm, size_t memory_bytes)
+{
+	vm->ceiling = memory_bytes;
+}
+
 void neap_vm_set_label(struct neap_vm *vm, const char *label)
 {
 	vm->label = label;

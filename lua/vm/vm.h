@@ -77,6 +77,8 @@ void neap_vm_check(lua_State *L);
  * about 20 ms: NEAP_ELIMIT. Does not raise. */
 int neap_vm_spend_step(lua_State *L, struct neap_error *err);
 
+/* Sets the ceiling of the state's memory. */
+void neap_vm_set_memory(struct neap_vm *vm, size_t memory_bytes);
 /* Sets the name that the watchdog (lua/vm/budget.h) reports for scripts of this state;
  * borrowed for the life of the state. */
 void neap_vm_set_label(struct neap_vm *vm, const char *label);

@@ -42,6 +42,7 @@ static const struct vector_row *const tables[] = {
 	vector_reservation_match_rows,
 	vector_reservation_life_rows,
 	vector_reservation_room_rows,
+	vector_descheduler_rows,
 };
 
 /* What a case says of itself beside its inputs. */
@@ -144,6 +145,10 @@ static json_t *wanted_of(const json_t *vector)
 		json_decref(wanted);
 		return expect;
 	}
+	/* A sequence says at each step what is wanted. */
+	expect = json_object_get(vector, "steps");
+	if (json_object_size(wanted) == 0 && json_is_array(expect))
+		(void)json_object_set_new(wanted, "steps", json_deep_copy(expect));
 	if (json_object_size(wanted) > 0)
 		return wanted;
 	json_decref(wanted);
@@ -231,8 +236,11 @@ static void run_case(struct runner *runner, const char *area, const json_t *topo
 		(void)snprintf(why, sizeof(why), "nothing is wanted, or no memory");
 	else if (!vector_keys_are_known(row->keys, inputs, unknown, sizeof(unknown)))
 		(void)snprintf(why, sizeof(why), "unknown input '%s'", unknown);
-	else
+	else {
+		runner->context.area = area;
+		runner->context.wanted = wanted;
 		same = check(runner, row, inputs, wanted, why, sizeof(why));
+	}
 	report(runner, area, id == NULL ? "?" : id, same ? NULL : why);
 	json_decref(inputs);
 	json_decref(wanted);

@@ -14,6 +14,9 @@ struct neap_policy;
 
 struct vector_context {
 	const char *policies; /* folder of the shipped policies */
+	const char *area;     /* of the case */
+	/* What it wants, for an answer that is one of several right ones. */
+	const json_t *wanted;
 	/* Loaded at the first need, freed by vector_policies_free. */
 	struct neap_policy *suppress;
 };
@@ -27,8 +30,8 @@ typedef int vector_fn(struct vector_context *context, json_t *given, json_t **re
 
 struct vector_row {
 	const char *area, *op; /* NULL area ends a table */
-	/* Known inputs as paths: "pods", "pods[].uid", "used.*" for free names. Ended by
-	 * NULL. */
+	/* Known inputs as paths: "pods", "pods[].uid", "used.*" for free names, "pods:any"
+	 * for all that is below. Ended by NULL. */
 	const char *const *keys;
 	vector_fn *fn;
 	/* Fields that are CPU lists, compared as sets; NULL if none. */
@@ -52,6 +55,7 @@ extern const struct vector_row vector_load_rows[];
 extern const struct vector_row vector_reservation_match_rows[];
 extern const struct vector_row vector_reservation_life_rows[];
 extern const struct vector_row vector_reservation_room_rows[];
+extern const struct vector_row vector_descheduler_rows[];
 
 void vector_policies_free(struct vector_context *context);
 

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What scripts can ask of a round. */
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "lua/deschedule/deschedule_priv.h"
+#include "lua/value/objects.h"
+#include "lua/vm/budget.h"
+#include "lua/vm/vm_priv.h"
+
+/* round:evict(pod, why) -> true, nil, node | false, reason, text */
+static int round_evict(lua_State *L)
+{
+	struct neap_seat *seat = neap_seat_get(L);
+	const struct neap_world_pod *pod = neap_check_pod(L, 2);
+	const char *why = neap_lua_check_text(L, 3);
+	struct neap_budget_pause pause;
+	struct neap_round_answer answer;
+	struct neap_error err;
+	int rc;
+
+	luaL_argexpected(L, strlen(why) < NEAP_ROUND_WHY, 3, "text of at most 511 bytes");
+	/* Placing the pod, and rules that are scripts, have budgets of their own. */
+	neap_budget_pause(&pause);
+	rc = neap_round_evict(seat->round, pod, seat->strategy, why, &answer, &err);
+	neap_budget_resume(&pause);
+	neap_vm_check(L);
+	if (rc == -NEAP_ENOMEM)
+		neap_vm_raise_nomem(L);
+	if (rc < 0)
+		return luaL_error(L, "%s", err.msg);
+	lua_pushboolean(L, answer.outcome == NEAP_ROUND_EVICTED);
+	if (answer.outcome == NEAP_ROUND_EVICTED)
+		lua_pushnil(L);
+	else
+		lua_pushstring(L, neap_round_outcome_name(answer.outcome));
+	if (answer.outcome == NEAP_ROUND_EVICTED && !*answer.node)
+		lua_pushnil(L);
+	else
+		lua_pushstring(L, answer.outcome == NEAP_ROUND_EVICTED ? answer.node
+								       : answer.reason);
+	return 3;
+}
+
+typedef bool may_fn(struct neap_round *round, const struct neap_world_pod *pod,
+		    const char **ret_why);
+
+static int may(lua_State *L, may_fn *ask)
+{
+	struct neap_seat *seat = neap_seat_get(L);
+	const struct neap_world_pod *pod = neap_check_pod(L, 2);
+	struct neap_budget_pause pause;
+	const char *why = NULL;
+	bool is;
+
+	neap_budget_pause(&pause);
+	is = ask(seat->round, pod, &why);
+	neap_budget_resume(&pause);
+	neap_vm_check(L);
+	lua_pushboolean(L, is);
+	if (is)
+		return 1;
+	lua_pushstring(L, why ? why : "");
+	return 2;
+}
+
+/* round:may_leave(pod) -> boolean, reason */
+static int round_may_leave(lua_State *L)
+{
+	return may(L, neap_round_may_leave);
+}
+
+/* round:may_leave_now(pod) -> boolean, reason */
+static int round_may_leave_now(lua_State *L)
+{
+	return may(L, neap_round_may_leave_now);
+}
+
+/* round:nodes([selector]) -> nodes */
+static int round_nodes(lua_State *L)
+{
+	const struct neap_round *round = neap_seat_get(L)->round;
+	const struct neap_selector *selector = NULL;
+	lua_Integer count = 0;
+
+	if (!lua_isnoneornil(L, 2)) {
+		selector = neap_lua_to_selector(L, 2);
+		luaL_argexpected(L, selector != NULL, 2, "selector");
+	}
+	luaL_checkstack(L, 8, NULL);
+	lua_createtable(L, NEAP_VM_LIST(round->node_count), 0);
+	for (size_t i = 0; i < round->node_count; i++) {
+		neap_vm_check(L);
+		if (selector &&
+		    !neap_object_is_selected(round->nodes[i]->object, selector))
+			continue;
+		neap_push_node(L, round->nodes[i]);
+		lua_rawseti(L, -2, ++count);
+	}
+	return 1;
+}
+
+/* round:pods([query [, nodes]]) -> pods */
+static int round_pods(lua_State *L)
+{
+	const struct neap_round *round = neap_seat_get(L)->round;
+	struct neap_world_node **nodes = round->nodes;
+	size_t count = round->node_count;
+
+	lua_settop(L, 3);
+	if (!lua_isnil(L, 3))
+		nodes = neap_check_nodes(L, 3, &count);
+	neap_query_pods(L, 2, nodes, count);
+	return 1;
+}
+
+static const luaL_Reg methods[] = {
+	{"evict", round_evict},
+	{"may_leave", round_may_leave},
+	{"may_leave_now", round_may_leave_now},
+	{"nodes", round_nodes},
+	{"pods", round_pods},
+	{"sort", neap_round_sort},
+	{NULL, NULL},
+};
+
+int neap_round_index(lua_State *L)
+{
+	const struct neap_seat *seat = neap_seat_get(L);
+	const char *name = neap_lua_name(L, 2);
+
+	luaL_checkstack(L, 6, NULL);
+	lua_pushvalue(L, 2);
+	if (lua_rawget(L, lua_upvalueindex(NEAP_UP_NAMES)) == LUA_TFUNCTION)
+		return 1;
+	if (strcmp(name, "is_dry") == 0)
+		lua_pushboolean(L, seat->round->args.is_dry);
+	else if (strcmp(name, "now_unix") == 0)
+		lua_pushinteger(L, seat->round->args.now_usec / 1000000);
+	else if (strcmp(name, "node_count") == 0)
+		lua_pushinteger(L, (lua_Integer)seat->round->node_count);
+	else
+		return luaL_error(L, "a round has no field '%s'", name);
+	return 1;
+}
+
+void neap_round_names(lua_State *L, int index)
+{
+	neap_add_methods(L, index, methods);
+}
