@@ -22,6 +22,7 @@ engine/pod       : engine/base engine/json engine/machine engine/cpu engine/obje
 engine/cluster   : engine/base engine/json engine/machine engine/cpu engine/object engine/numa engine/pod engine/cluster :
 engine/reserve   : engine/base engine/json engine/object engine/numa engine/pod engine/cluster engine/reserve :
 engine/deschedule : engine/base engine/json engine/machine engine/object engine/numa engine/pod engine/deschedule :
+engine/migrate   : engine/base engine/json engine/object engine/numa engine/pod engine/cluster engine/reserve engine/migrate :
 engine/decide    : engine :
 hw               : engine hw : hwloc libcgroup libseccomp
 lua              : engine lua : lua

@@ -101,10 +101,11 @@ struct neap_pod_class neap_pod_class_read(const json_t *pod)
 		json_string_value(json_object_get(labels, "koordinator.sh/qosClass"));
 	int32_t priority = (int32_t)json_integer_value(said);
 	struct neap_pod_class ret = {.qos = qos_label ? neap_qos_parse(qos_label)
-						      : NEAP_QOS_NONE};
+						      : NEAP_QOS_NONE,
+				     .kube_qos = kube_qos_of(pod)};
 
 	if (ret.qos == NEAP_QOS_NONE)
-		ret.qos = qos_of(kube_qos_of(pod));
+		ret.qos = qos_of(ret.kube_qos);
 	ret.band = neap_band_of(json_string_value(json_object_get(
 					labels, "koordinator.sh/priority-class")),
 				json_is_integer(said) ? &priority : NULL, ret.qos,

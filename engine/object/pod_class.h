@@ -30,8 +30,9 @@ enum neap_band neap_band_of(const char *label, const int32_t *priority, enum nea
 struct neap_pod_class {
 	enum neap_band band;
 	enum neap_qos qos; /* default LSR, LS or BE by the Kubernetes class */
+	enum neap_kube_qos kube_qos;
 };
-/* Classifies a Pod object; neither result is NONE. */
+/* Classifies a Pod object; neither band nor qos is NONE. */
 struct neap_pod_class neap_pod_class_read(const json_t *pod);
 
 #endif

@@ -43,6 +43,8 @@ static const struct vector_row *const tables[] = {
 	vector_reservation_life_rows,
 	vector_reservation_room_rows,
 	vector_descheduler_rows,
+	vector_migrate_rows,
+	vector_migrate_job_rows,
 };
 
 /* What a case says of itself beside its inputs. */
@@ -128,7 +130,7 @@ static json_t *wanted_of(const json_t *vector)
 	json_t *expect = json_object_get(vector, "expect"), *wanted, *value;
 	const char *key;
 
-	if (json_is_object(expect))
+	if (json_is_object(expect) || json_is_number(expect))
 		return json_deep_copy(expect);
 	wanted = json_object();
 	json_object_foreach ((json_t *)vector, key, value) {

@@ -36,6 +36,9 @@ struct vector_row {
 	vector_fn *fn;
 	/* Fields that are CPU lists, compared as sets; NULL if none. */
 	const char *const *cpu_fields;
+	/* Fields of which only the members that are wanted are compared, and null is
+	 * anything; NULL if none. */
+	const char *const *part_fields;
 	bool null_is_any; /* a wanted null is not compared; else it wants none */
 	/* Brings an answer or what is wanted into one form; may be NULL. */
 	void (*settle)(json_t *given, json_t *answer);
@@ -56,6 +59,8 @@ extern const struct vector_row vector_reservation_match_rows[];
 extern const struct vector_row vector_reservation_life_rows[];
 extern const struct vector_row vector_reservation_room_rows[];
 extern const struct vector_row vector_descheduler_rows[];
+extern const struct vector_row vector_migrate_rows[];
+extern const struct vector_row vector_migrate_job_rows[];
 
 void vector_policies_free(struct vector_context *context);
 

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What migration has to know of the cluster: every pod with its node, its controller and
+ * whether it serves; workloads with their replicas; every PodMigrationJob. Fed object by
+ * object, in any order; made for 100,000 pods of some 300 bytes each and a few thousand
+ * jobs. */
+#ifndef NEAP_ENGINE_MIGRATE_CLUSTER_H
+#define NEAP_ENGINE_MIGRATE_CLUSTER_H
+
+#include <jansson.h>
+
+#include "engine/base/error.h"
+
+#define NEAP_KEY_ARBITRATED "descheduler.koordinator.sh/passed-arbitration"
+#define NEAP_KEY_FORCE      "descheduler.alpha.kubernetes.io/evict"
+
+struct neap_map;
+
+struct neap_migrate_pod {
+	const char *ns, *name, *uid, *node; /* node "": not assigned */
+	/* Its controller; "": none. */
+	const char *owner_uid, *owner_kind, *owner_name;
+	bool is_serving; /* neither finished nor deleting, and ready */
+	struct neap_migrate_pod *next, *previous; /* of the same controller */
+};
+
+/* A workload that the replicas of are known. A ReplicaSet of a Deployment has that as its
+ * owner. */
+struct neap_migrate_workload {
+	const char *kind, *ns, *name, *uid;
+	const char *owner_kind, *owner_name; /* "": none */
+	int64_t replicas;
+};
+
+enum neap_job_phase {
+	NEAP_JOB_PENDING, /* also without a phase */
+	NEAP_JOB_RUNNING,
+	NEAP_JOB_SUCCEEDED, /* also "Succeed", as older controllers wrote */
+	NEAP_JOB_FAILED,
+	NEAP_JOB_ABORTED, /* also a phase that nobody knows */
+};
+
+struct neap_migrate_job {
+	const char *name, *uid;
+	const char *pod_ns, *pod_name, *pod_uid; /* "": not given */
+	enum neap_job_phase phase;
+	bool is_arbitrated, is_paused, is_direct, has_mode, has_force, is_deleting;
+	int64_t created_usec;
+	int64_t ttl_usec; /* 0: none */
+};
+
+struct neap_migrate_cluster {
+	struct neap_map *pods;      /* by "NAMESPACE/NAME" */
+	struct neap_map *owned;     /* first of a controller's pods, by its uid */
+	struct neap_map *workloads; /* by "KIND/NAMESPACE/NAME" */
+	struct neap_map *jobs;      /* by name */
+};
+
+int neap_migrate_cluster_init(struct neap_migrate_cluster *cluster,
+			      struct neap_error *err);
+void neap_migrate_cluster_done(struct neap_migrate_cluster *cluster);
+/* Forgets everything. */
+void neap_migrate_cluster_clear(struct neap_migrate_cluster *cluster);
+
+/* Takes in a new or changed object; -NEAP_ENOMEM. A pointer to its facts is valid until
+ * the object is set or dropped again. */
+int neap_migrate_set_pod(struct neap_migrate_cluster *cluster, const json_t *pod,
+			 struct neap_error *err);
+int neap_migrate_set_workload(struct neap_migrate_cluster *cluster, const char *kind,
+			      const json_t *workload, struct neap_error *err);
+int neap_migrate_set_job(struct neap_migrate_cluster *cluster, const json_t *job,
+			 struct neap_error *err);
+void neap_migrate_drop_pod(struct neap_migrate_cluster *cluster, const char *ns,
+			   const char *name);
+void neap_migrate_drop_workload(struct neap_migrate_cluster *cluster, const char *kind,
+				const char *ns, const char *name);
+void neap_migrate_drop_job(struct neap_migrate_cluster *cluster, const char *name);
+
+/* NULL: there is none. */
+struct neap_migrate_pod *neap_migrate_find_pod(const struct neap_migrate_cluster *cluster,
+					       const char *ns, const char *name);
+struct neap_migrate_workload *
+neap_migrate_find_workload(const struct neap_migrate_cluster *cluster, const char *kind,
+			   const char *ns, const char *name);
+struct neap_migrate_job *neap_migrate_find_job(const struct neap_migrate_cluster *cluster,
+					       const char *name);
+/* The pod of a job: of its name, whatever its uid. */
+struct neap_migrate_pod *neap_migrate_pod_of(const struct neap_migrate_cluster *cluster,
+					     const struct neap_migrate_job *job);
+/* Whether the job has begun or waits, and has not ended. */
+bool neap_migrate_is_active(const struct neap_migrate_job *job);
+/* The replicas of a pod's workload: of its Deployment, where there is one. *ret is it;
+ * false: the pod has no controller. 0 replicas: nobody knows the workload. */
+bool neap_migrate_replicas(const struct neap_migrate_cluster *cluster,
+			   const struct neap_migrate_pod *pod,
+			   const struct neap_migrate_workload **ret, int64_t *ret_count);
+
+/* Reads a job by itself, as set does; texts point into it. */
+void neap_migrate_job_read(const json_t *job, struct neap_migrate_job *ret);
+/* The controller among a pod's owners; NULL. */
+const json_t *neap_migrate_controller(const json_t *pod);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a job says of itself. */
+#include <string.h>
+
+#include "engine/json/json.h"
+#include "engine/migrate/job_priv.h"
+
+#define MINUTE_USEC (INT64_C(60) * 1000000)
+
+const char *job_text_at(const json_t *object, const char *path)
+{
+	const char *text = json_string_value(neap_json_at(object, path));
+
+	return text ? text : "";
+}
+
+const char *job_note_of(const json_t *object, const char *key)
+{
+	return neap_json_text(neap_json_at(object, "metadata.annotations"), key);
+}
+
+const char *neap_migrate_reservation_name(const json_t *job)
+{
+	const char *name =
+		job_text_at(job, "spec.reservationOptions.reservationRef.name");
+
+	if (!*name)
+		name = job_text_at(job, "spec.reservationOptions.template.metadata.name");
+	return *name ? name : job_text_at(job, "metadata.uid");
+}
+
+bool job_names_reservation(const json_t *job)
+{
+	return *job_text_at(job, "spec.reservationOptions.reservationRef.name") != '\0';
+}
+
+/* One with the label and a name of the job's own choice was made for it. One that the job
+ * has had from the start, and is not marked as borrowed, was made by whoever carried the
+ * job on before. */
+bool neap_migrate_made(const json_t *job, const json_t *reservation)
+{
+	const json_t *condition =
+		neap_json_condition(json_object_get(job, "status"), "ReservationCreated");
+
+	if (!reservation || *job_note_of(job, NEAP_KEY_JOB_BORROWS))
+		return false;
+	return neap_json_is_text(neap_json_at(reservation, "metadata.labels"),
+				 NEAP_KEY_CREATED_BY, NEAP_MIGRATE_CREATOR) ||
+	       strcmp(job_text_at(reservation, "metadata.name"),
+		      job_text_at(job, "metadata.uid")) == 0 ||
+	       neap_json_is_text(condition, "status", "True");
+}
+
+enum neap_migrate_policy neap_migrate_policy_of(const struct neap_migrate_view *view)
+{
+	const json_t *objects[] = {view->pod, view->job};
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(objects); i++) {
+		const char *label =
+			neap_json_text(neap_json_at(objects[i], "metadata.labels"),
+				       NEAP_KEY_EVICT_POLICY);
+
+		for (int p = 0; p < NEAP_MIGRATE_POLICY_COUNT; p++)
+			if (strcmp(label, neap_migrate_policies[p]) == 0)
+				return (enum neap_migrate_policy)p;
+		if (*label)
+			break; /* one that nobody knows is as none */
+	}
+	return view->args->policy;
+}
+
+const char *neap_migrate_reason_of(const json_t *job)
+{
+	const char *reason = job_note_of(job, NEAP_KEY_EVICT_REASON);
+
+	if (!*reason)
+		reason = job_note_of(job, NEAP_KEY_EVICT_TRIGGER);
+	return *reason ? reason : "NotSet";
+}
+
+int64_t neap_migrate_scavenged_usec(const struct neap_migrate_job *job)
+{
+	return job->created_usec +
+	       (job->ttl_usec > 0 ? job->ttl_usec + 5 * MINUTE_USEC : 30 * MINUTE_USEC);
+}

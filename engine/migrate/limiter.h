@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Token buckets: one for all evictions, and one for each workload or namespace that pods
+ * are evicted of. Kept in memory only: after a restart all are full. */
+#ifndef NEAP_ENGINE_MIGRATE_LIMITER_H
+#define NEAP_ENGINE_MIGRATE_LIMITER_H
+
+#include "engine/base/error.h"
+
+struct neap_bucket {
+	double rate; /* tokens a second; 0: no limit */
+	double burst, tokens;
+	int64_t at_usec; /* when tokens were counted */
+};
+
+/* Full at first. Another rate or burst later keeps what is in it. */
+void neap_bucket_set(struct neap_bucket *bucket, double rate, double burst,
+		     int64_t now_usec);
+bool neap_bucket_has(struct neap_bucket *bucket, int64_t now_usec);
+/* Takes a token, below none if need be no further than 0. */
+void neap_bucket_take(struct neap_bucket *bucket, int64_t now_usec);
+
+struct neap_limiter;
+
+struct neap_limiter *neap_limiter_new(void); /* NULL without memory */
+void neap_limiter_free(struct neap_limiter *limiter);
+/* Whether the object of that uid has a token left, where max go in duration. Buckets that
+ * were not asked for one and a half durations are forgotten. max or duration 0: no
+ * limit. */
+bool neap_limiter_has(struct neap_limiter *limiter, const char *uid, int64_t max,
+		      int64_t duration_usec, int64_t burst, int64_t now_usec);
+void neap_limiter_take(struct neap_limiter *limiter, const char *uid, int64_t max,
+		       int64_t duration_usec, int64_t burst, int64_t now_usec);
+
+#endif

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * engine/migrate beside its vectors: arguments and their errors, token buckets, and the
+ * steps of a job that decisions of neap add. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/base.h"
+#include "engine/base/quantity.h"
+#include "engine/json/json.h"
+#include "engine/migrate/arbitrate.h"
+#include "engine/migrate/job.h"
+#include "engine/migrate/limiter.h"
+
+#define SECOND INT64_C(1000000)
+
+/* --- arguments --- */
+
+static void test_args_errors(void **state)
+{
+	static const struct {
+		const char *args, *field;
+	} rows[] = {
+		{"{\"defaultJobMode\":\"Now\"}", "defaultJobMode"},
+		{"{\"maxMigratingPerNode\":-1}", "maxMigratingPerNode"},
+		{"{\"maxMigratingPerWorkload\":\"10\"}", "maxMigratingPerWorkload"},
+		{"{\"maxUnavailablePerWorkload\":\"x%\"}", "maxUnavailablePerWorkload"},
+		{"{\"namespaces\":{\"include\":[\"a\"],\"exclude\":[\"b\"]}}",
+		 "namespaces"},
+		{"{\"namespaces\":{\"include\":[\"a\", 1]}}", "namespaces.include[1]"},
+		{"{\"skipEvictionGates\":[\"PVC\", \"Pvc\"]}", "skipEvictionGates[1]"},
+		{"{\"objectLimiters\":{\"workload\":{\"duration\":\"5x\"}}}",
+		 "objectLimiters.workload.duration"},
+		{"{\"objectLimiters\":{\"namespace\":{\"maxMigrating\":\"5%\"}}}",
+		 "objectLimiters.namespace.maxMigrating"},
+		{"{\"labelSelector\":{\"matchExpressions\":[{\"key\":\"a\","
+		 "\"operator\":\"On\"}]}}",
+		 "labelSelector.matchExpressions[0].operator"},
+		{"{\"evictQPS\":\"fast\"}", "evictQPS"},
+		{"{\"evictQPS\":0}", "evictQPS"},
+		{"{\"evictBurst\":0}", "evictBurst"},
+		{"{\"evictionPolicy\":\"Kill\"}", "evictionPolicy"},
+		{"{\"maxConcurrentReconciles\":0}", "maxConcurrentReconciles"},
+		{"{\"arbitrationArgs\":{\"interval\":\"0s\"}}",
+		 "arbitrationArgs.interval"},
+		{"{\"priorityThreshold\":{\"name\":\"a\",\"value\":1}}",
+		 "priorityThreshold"},
+		{"{\"defaultJobTtl\":\"5m\"}", "defaultJobTtl"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		json_t *json = json_loads(rows[i].args, 0, NULL);
+		struct neap_migrate_args args;
+		struct neap_error err = {0};
+
+		assert_non_null(json);
+		assert_int_equal(neap_migrate_args_init(&args, json, &err), -NEAP_EINVAL);
+		assert_string_equal(err.field, rows[i].field);
+		json_decref(json);
+	}
+}
+
+static void test_args_read(void **state)
+{
+	json_t *json = json_loads(
+		"{\"apiVersion\":\"descheduler/v1alpha2\","
+		"\"kind\":\"MigrationControllerArgs\",\"evictQPS\":\"2.5\","
+		"\"defaultJobTTL\":\"10m\",\"defaultJobMode\":\"EvictDirectly\","
+		"\"maxMigratingPerNode\":7,\"ignorePvcPods\":true,"
+		"\"skipEvictionGates\":[\"MaxMigratingPerNode\",\"PVC\"],"
+		"\"objectLimiters\":{\"namespace\":{\"duration\":\"1m\","
+		"\"maxMigrating\":3}},\"arbitrationArgs\":{\"interval\":\"2s\"}}",
+		0, NULL);
+	struct neap_migrate_args args;
+
+	(void)state;
+	assert_int_equal(neap_migrate_args_init(&args, json, NULL), 0);
+	json_decref(json);
+	assert_true(args.qps == 2.5 && args.is_direct && args.arbitrates);
+	assert_int_equal(args.ttl_usec, 600 * SECOND);
+	/* A gate beats its argument. */
+	assert_int_equal(args.per_node, 0);
+	assert_false(args.ignore_pvc);
+	/* The map of limiters is given, so its default is not. */
+	assert_int_equal(args.workload_limit.duration_usec, 0);
+	assert_int_equal(args.namespace_limit.max.value, 3);
+	assert_int_equal(args.interval_usec, 2 * SECOND);
+	neap_migrate_args_done(&args);
+
+	assert_int_equal(neap_migrate_args_init(&args, NULL, NULL), 0);
+	assert_int_equal(args.per_node, 2);
+	assert_int_equal(args.workload_limit.duration_usec, 300 * SECOND);
+	assert_int_equal(args.ttl_usec, 300 * SECOND);
+	assert_string_equal(json_string_value(json_array_get(args.schedulers, 0)),
+			    "koord-scheduler");
+	neap_migrate_args_done(&args);
+}
+
+/* --- buckets --- */
+
+static void test_limiter(void **state)
+{
+	struct neap_limiter *limiter = neap_limiter_new();
+	int64_t now = 1000 * SECOND, five = 300 * SECOND;
+
+	(void)state;
+	assert_non_null(limiter);
+	/* Two in five minutes, one at a time: one in 150 s. */
+	assert_true(neap_limiter_has(limiter, "a", 2, five, 1, now));
+	neap_limiter_take(limiter, "a", 2, five, 1, now);
+	assert_false(neap_limiter_has(limiter, "a", 2, five, 1, now + 149 * SECOND));
+	assert_true(neap_limiter_has(limiter, "a", 2, five, 1, now + 150 * SECOND));
+	assert_true(neap_limiter_has(limiter, "b", 2, five, 1, now));
+	assert_true(neap_limiter_has(limiter, "a", 0, five, 1, now));
+	neap_limiter_free(limiter);
+}
+
+static void test_bucket(void **state)
+{
+	struct neap_bucket bucket = {0};
+	int64_t now = 1000 * SECOND;
+
+	(void)state;
+	neap_bucket_set(&bucket, 2, 3, now);
+	for (int i = 0; i < 3; i++) {
+		assert_true(neap_bucket_has(&bucket, now));
+		neap_bucket_take(&bucket, now);
+	}
+	assert_false(neap_bucket_has(&bucket, now));
+	assert_true(neap_bucket_has(&bucket, now + SECOND / 2));
+}
+
+/* --- steps --- */
+
+#define POD_UID "11111111-0000-0000-0000-000000000000"
+
+static json_t *job_new(const char *more_spec, const char *notes, const char *status)
+{
+	char text[2000];
+
+	(void)snprintf(text, sizeof(text),
+		       "{\"metadata\":{\"name\":\"job\",\"uid\":\"u\","
+		       "\"creationTimestamp\":\"2026-11-20T09:58:00Z\",\"annotations\":{"
+		       "\"descheduler.koordinator.sh/passed-arbitration\":\"true\"%s}},"
+		       "\"spec\":{\"podRef\":{\"namespace\":\"default\",\"name\":\"p\","
+		       "\"uid\":\"" POD_UID "\"}%s},\"status\":{%s}}",
+		       notes, more_spec, status);
+	return json_loads(text, 0, NULL);
+}
+
+static json_t *pod_new(const char *uid)
+{
+	return json_pack("{s:{s:s, s:s, s:s}, s:{s:s}, s:{s:s}}", "metadata", "name", "p",
+			 "namespace", "default", "uid", uid, "spec", "nodeName", "n1",
+			 "status", "phase", "Running");
+}
+
+static json_t *reservation_new(const char *name, const char *phase, const char *node)
+{
+	return json_pack("{s:{s:s}, s:{s:[{s:{s:s}}]}, s:{s:s, s:s, s:[{s:s, s:s}]}}",
+			 "metadata", "name", name, "spec", "owners", "controller", "kind",
+			 "ReplicaSet", "status", "phase", phase, "nodeName", node,
+			 "conditions", "type", "Scheduled", "status", "True");
+}
+
+struct rig {
+	struct neap_migrate_args args;
+	struct neap_migrate_view view;
+	struct neap_migrate_step step;
+	json_t *job, *pod, *reservation;
+};
+
+static void step(struct rig *rig)
+{
+	neap_migrate_step_done(&rig->step);
+	rig->view.job = rig->job;
+	rig->view.pod = rig->pod;
+	rig->view.reservation = rig->reservation;
+	rig->view.args = &rig->args;
+	if (rig->view.now_usec == 0)
+		assert_int_equal(neap_time_parse("2026-11-20T10:00:00Z",
+						 &rig->view.now_usec, NULL),
+				 0);
+	assert_int_equal(neap_migrate_step(&rig->view, &rig->step, NULL), 0);
+}
+
+static void end(struct rig *rig)
+{
+	neap_migrate_step_done(&rig->step);
+	neap_migrate_args_done(&rig->args);
+	json_decref(rig->job);
+	json_decref(rig->pod);
+	json_decref(rig->reservation);
+}
+
+static const char *status_text(const struct rig *rig, const char *name)
+{
+	return neap_json_text(rig->step.status, name);
+}
+
+#define WITH_REF ",\"reservationOptions\":{\"reservationRef\":{\"name\":\"r\"}}"
+#define CREATED  "\"conditions\":[{\"type\":\"ReservationCreated\",\"status\":\"True\"}]"
+
+static void test_unmarked_is_left_alone(void **state)
+{
+	struct rig rig = {.job = job_new("", "", ""), .pod = pod_new(POD_UID)};
+
+	(void)state;
+	assert_int_equal(neap_migrate_args_init(&rig.args, NULL, NULL), 0);
+	(void)json_object_clear(neap_json_at(rig.job, "metadata.annotations"));
+	step(&rig);
+	assert_null(rig.step.status);
+	assert_int_equal(rig.step.act, NEAP_ACT_NONE);
+	rig.args.arbitrates = false;
+	step(&rig);
+	assert_string_equal(status_text(&rig, "phase"), "Running");
+	assert_int_equal(rig.step.act, NEAP_ACT_CREATE);
+	end(&rig);
+}
+
+static void test_other_uid_is_missing(void **state)
+{
+	struct rig rig = {.job = job_new("", "", ""), .pod = pod_new("other")};
+
+	(void)state;
+	assert_int_equal(neap_migrate_args_init(&rig.args, NULL, NULL), 0);
+	step(&rig);
+	assert_string_equal(status_text(&rig, "reason"), "MissingPod");
+	end(&rig);
+}
+
+/* What a user made is used and marked, and stays when the job fails. */
+static void test_borrowed_reservation(void **state)
+{
+	struct rig rig = {
+		.job = job_new(WITH_REF, "", "\"phase\":\"Running\""),
+		.pod = pod_new(POD_UID),
+		.reservation = reservation_new("r", "Failed", ""),
+	};
+
+	(void)state;
+	assert_int_equal(neap_migrate_args_init(&rig.args, NULL, NULL), 0);
+	step(&rig);
+	assert_string_equal(
+		neap_json_text(neap_json_at(rig.step.patch, "metadata.annotations"),
+			       NEAP_KEY_JOB_BORROWS),
+		"r");
+	assert_string_equal(status_text(&rig, "phase"), "Failed");
+	assert_false(rig.step.drops);
+
+	json_decref(rig.job);
+	rig.job = job_new(WITH_REF, ",\"" NEAP_KEY_JOB_BORROWS "\":\"r\"",
+			  "\"phase\":\"Running\"," CREATED);
+	step(&rig);
+	assert_string_equal(status_text(&rig, "phase"), "Failed");
+	assert_false(rig.step.drops);
+
+	json_decref(rig.job);
+	rig.job = job_new(WITH_REF, "", "\"phase\":\"Running\"," CREATED);
+	step(&rig);
+	assert_true(rig.step.drops);
+	end(&rig);
+}
+
+/* Before the pod is evicted that is written, so that its end is known after a crash. */
+static void test_intent_outlives_a_crash(void **state)
+{
+	struct rig rig = {
+		.job = job_new(WITH_REF, "", "\"phase\":\"Running\"," CREATED),
+		.pod = pod_new(POD_UID),
+		.reservation = reservation_new("r", "Available", "n2"),
+	};
+
+	(void)state;
+	assert_int_equal(neap_migrate_args_init(&rig.args, NULL, NULL), 0);
+	step(&rig);
+	assert_int_equal(rig.step.act, NEAP_ACT_EVICT);
+	assert_string_equal(
+		neap_json_text(neap_json_at(rig.step.patch, "metadata.annotations"),
+			       NEAP_KEY_JOB_EVICTING),
+		POD_UID);
+
+	/* A fresh process: the mark is there, the pod is not. */
+	json_decref(rig.job);
+	json_decref(rig.pod);
+	rig.pod = NULL;
+	rig.job = job_new(WITH_REF, ",\"" NEAP_KEY_JOB_EVICTING "\":\"" POD_UID "\"",
+			  "\"phase\":\"Running\"," CREATED);
+	step(&rig);
+	assert_string_equal(status_text(&rig, "reason"), "WaitForPodBindReservation");
+	/* It knows that the pod was not evicted: the pod went by itself. */
+	rig.view.is_refused = true;
+	step(&rig);
+	assert_string_equal(status_text(&rig, "reason"), "MissingPod");
+	end(&rig);
+}
+
+static void test_hopeless_ends_before_ttl(void **state)
+{
+	struct rig rig = {
+		.job = job_new(WITH_REF, "",
+			       "\"phase\":\"Running\",\"conditions\":["
+			       "{\"type\":\"ReservationCreated\",\"status\":\"True\"},"
+			       "{\"type\":\"ReservationScheduled\",\"status\":\"False\","
+			       "\"reason\":\"Unschedulable\",\"message\":\"no room\","
+			       "\"lastTransitionTime\":\"2026-11-20T09:58:30Z\"}]"),
+		.pod = pod_new(POD_UID),
+		.reservation =
+			json_pack("{s:{s:s}, s:{s:s, s:[{s:s, s:s, s:s, s:s}]}}",
+				  "metadata", "name", "r", "status", "phase", "Pending",
+				  "conditions", "type", "Scheduled", "status", "False",
+				  "reason", "Unschedulable", "message", "no room"),
+	};
+
+	(void)state;
+	assert_int_equal(neap_migrate_args_init(&rig.args, NULL, NULL), 0);
+	step(&rig);
+	assert_null(rig.step.status);
+	assert_int_equal(rig.step.again_usec, 3 * SECOND);
+	rig.view.now_usec += 30 * SECOND;
+	step(&rig);
+	assert_string_equal(status_text(&rig, "phase"), "Failed");
+	assert_string_equal(status_text(&rig, "reason"), "Unschedulable");
+	assert_string_equal(status_text(&rig, "message"), "no room");
+	assert_true(rig.step.drops);
+	end(&rig);
+}
+
+static void test_waiting_room_is_waited_for(void **state)
+{
+	struct rig rig = {
+		.job = job_new(WITH_REF, "", "\"phase\":\"Running\"," CREATED),
+		.pod = pod_new(POD_UID),
+		.reservation = reservation_new("r", "Waiting", "n2"),
+	};
+
+	(void)state;
+	assert_int_equal(neap_migrate_args_init(&rig.args, NULL, NULL), 0);
+	step(&rig);
+	assert_int_equal(rig.step.act, NEAP_ACT_NONE);
+	end(&rig);
+}
+
+/* A limit holds before the pod is on its way, and not after. */
+static void test_limit_ends_with_the_eviction(void **state)
+{
+	struct rig rig = {
+		.job = job_new(WITH_REF, "", "\"phase\":\"Running\"," CREATED),
+		.pod = pod_new(POD_UID),
+		.reservation = reservation_new("r", "Available", "n2"),
+		.view.is_limited = true,
+	};
+
+	(void)state;
+	assert_int_equal(neap_migrate_args_init(&rig.args, NULL, NULL), 0);
+	step(&rig);
+	assert_int_equal(rig.step.act, NEAP_ACT_NONE);
+	rig.view.is_asked = true;
+	json_decref(rig.pod);
+	rig.pod = pod_new("of the same name");
+	step(&rig);
+	assert_string_equal(status_text(&rig, "reason"), "WaitForPodBindReservation");
+	end(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_args_errors),
+		cmocka_unit_test(test_args_read),
+		cmocka_unit_test(test_limiter),
+		cmocka_unit_test(test_bucket),
+		cmocka_unit_test(test_unmarked_is_left_alone),
+		cmocka_unit_test(test_other_uid_is_missing),
+		cmocka_unit_test(test_borrowed_reservation),
+		cmocka_unit_test(test_intent_outlives_a_crash),
+		cmocka_unit_test(test_hopeless_ends_before_ttl),
+		cmocka_unit_test(test_waiting_room_is_waited_for),
+		cmocka_unit_test(test_limit_ends_with_the_eviction),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
