@@ -37,7 +37,8 @@ struct world {
 	struct neap_deployments *deployments;
 	struct neap_jobs *jobs;
 	struct neap_node_watch *nodes;
-	struct neap_unserved *unserved;
+	struct neap_statefulsets *statefulsets;
+	struct neap_daemonsets *daemonsets;
 	struct reservations_rig reservations;
 	bool is_played; /* somebody plays the nodes */
 };
@@ -320,26 +321,96 @@ static void act_reservations(struct world *world)
 	pass(world);
 }
 
-static void begin_unserved(struct world *world)
+static void begin_statefulsets(struct world *world)
 {
 	const struct neap_workload_config config = config_of(world);
 
-	assert_int_equal(neap_unserved_new(&config, &world->unserved, NULL), 0);
+	world->is_played = true;
+	assert_int_equal(neap_statefulsets_new(&config, &world->statefulsets, NULL), 0);
 }
 
-static void act_unserved(struct world *world)
+/* All pods are of the present template: each revision is there before the next is asked
+ * for. */
+static void await_sets(struct world *world, int count)
 {
+	int64_t limit = neap_clock_usec(CLOCK_MONOTONIC) + PATIENCE_MS * 1000LL;
+	bool is_so = false;
+
+	while (!is_so) {
+		json_t *list = workload_list(world->rig, "statefulsets.apps", NULL);
+		const json_t *set = json_array_get(list, 0);
+
+		is_so = json_equal(kube_at(set, "status.observedGeneration"),
+				   kube_at(set, "metadata.generation")) &&
+			json_integer_value(kube_at(set, "status.updatedReplicas")) ==
+				count &&
+			json_integer_value(kube_at(set, "status.readyReplicas")) == count;
+		json_decref(list);
+		turn(world);
+		kube_now += SECOND / 4;
+		if (neap_clock_usec(CLOCK_MONOTONIC) > limit)
+			fail_msg("the StatefulSet is not up to date");
+	}
+}
+
+static void act_statefulsets(struct world *world)
+{
+	static const char *const images[] = {"j", "i", "k"};
+	char body[256];
+
 	must(world, "POST " APPS "statefulsets",
-	     "{'metadata':{'name':'web'},'spec':{'serviceName':'w'," TEMPLATE("i") "}}",
+	     "{'metadata':{'name':'web'},'spec':{'replicas':3,'serviceName':'w',"
+	     "'volumeClaimTemplates':[{'metadata':{'name':'data'},'spec':{'accessModes':["
+	     "'ReadWriteOnce'],'resources':{'requests':{'storage':'1Gi'}}}}]," TEMPLATE(
+		     "i") "}}",
 	     201);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(images); i++) {
+		pass(world);
+		await_sets(world, 3);
+		(void)snprintf(body, sizeof(body),
+			       "{'spec':{'template':{'spec':{'containers':[{'name':'c',"
+			       "'image':'%s'}]}}}}",
+			       images[i]);
+		must(world, "MERGE " APPS "statefulsets/web", body, 200);
+	}
+	pass(world);
+	await_sets(world, 3);
+	must(world, "MERGE " APPS "statefulsets/web",
+	     "{'spec':{'replicas':2,'persistentVolumeClaimRetentionPolicy':{"
+	     "'whenScaled':'Delete'}}}",
+	     200);
+	pass(world);
+}
+
+static void begin_daemonsets(struct world *world)
+{
+	const struct neap_workload_config config = config_of(world);
+
+	world->is_played = true;
+	for (int i = 0; i < 4; i++) {
+		char body[64];
+
+		(void)snprintf(body, sizeof(body), "{'metadata':{'name':'m%d'}}", i);
+		must(world, "POST " NODES, body, 201);
+	}
+	assert_int_equal(neap_daemonsets_new(&config, &world->daemonsets, NULL), 0);
+}
+
+static void act_daemonsets(struct world *world)
+{
 	must(world, "POST " APPS "daemonsets",
 	     "{'metadata':{'name':'ds'},'spec':{" TEMPLATE("i") "}}", 201);
 	pass(world);
-	kube_now += 31 * SECOND;
-	must(world, "MERGE " APPS "statefulsets/web", "{'metadata':{'labels':{'x':'y'}}}",
+	while (neap_client_count(neap_kube_client(world->rig->kube),
+				 "controllerrevisions.apps") == 0)
+		turn(world);
+	must(world, "MERGE " APPS "daemonsets/ds",
+	     "{'spec':{'template':{'spec':{'containers':[{'name':'c','image':'j'}]}}}}",
 	     200);
-	must(world, "MERGE " APPS "daemonsets/ds", "{'metadata':{'labels':{'x':'y'}}}",
-	     200);
+	pass(world);
+	must(world, "MERGE " NODES "/m1",
+	     "{'spec':{'taints':[{'key':'k','effect':'NoExecute'}]}}", 200);
+	must(world, "POST " NODES, "{'metadata':{'name':'m4'}}", 201);
 	pass(world);
 }
 
@@ -415,11 +486,28 @@ static const struct scenario scenarios[] = {
 	 {{"reservations.scheduling.koordinator.sh", "metadata.name", "status.phase",
 	   "status.currentOwners.0.name", "status.currentOwners.1.name",
 	   "status.allocated", "status.conditions.1.reason"}}},
-	{"unserved",
-	 begin_unserved,
-	 act_unserved,
+	{"statefulsets",
+	 begin_statefulsets,
+	 act_statefulsets,
 	 SECOND / 2,
-	 {{"events", "involvedObject.kind", "involvedObject.name", "reason"}}},
+	 {{"statefulsets.apps", "status.replicas", "status.readyReplicas",
+	   "status.currentReplicas", "status.updatedReplicas", "status.currentRevision",
+	   "status.updateRevision", "="},
+	  {"pods", "metadata.name", "status.phase", "spec.containers.0.image",
+	   "?metadata.deletionTimestamp"},
+	  {"controllerrevisions.apps", "metadata.name", "revision"},
+	  {"persistentvolumeclaims", "metadata.name",
+	   "metadata.ownerReferences.0.name"}}},
+	{"daemonsets",
+	 begin_daemonsets,
+	 act_daemonsets,
+	 SECOND / 2,
+	 {{"daemonsets.apps", "status.desiredNumberScheduled",
+	   "status.currentNumberScheduled", "status.updatedNumberScheduled",
+	   "status.numberAvailable", "status.numberMisscheduled", "="},
+	  {"pods", "spec.nodeName", "status.phase", "spec.containers.0.image",
+	   "?metadata.deletionTimestamp"},
+	  {"controllerrevisions.apps", "metadata.name", "revision"}}},
 	{"scheduler",
 	 begin_scheduler,
 	 act_scheduler,
@@ -437,7 +525,8 @@ static void end(struct world *world)
 	neap_replicasets_free(world->sets);
 	neap_jobs_free(world->jobs);
 	neap_node_watch_free(world->nodes);
-	neap_unserved_free(world->unserved);
+	neap_statefulsets_free(world->statefulsets);
+	neap_daemonsets_free(world->daemonsets);
 	neap_reservations_free(world->reservations.reservations);
 	schedule_stop();
 }

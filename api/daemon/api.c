@@ -234,7 +234,8 @@ struct neap_daemon_controllers {
 	struct neap_replicasets *replicasets;
 	struct neap_deployments *deployments;
 	struct neap_jobs *jobs;
-	struct neap_unserved *unserved;
+	struct neap_statefulsets *statefulsets;
+	struct neap_daemonsets *daemonsets;
 	struct neap_node_watch *nodes;
 	struct neap_reservations *reservations;
 	struct neap_scheduler *scheduler;
@@ -255,7 +256,8 @@ static int workload_start(struct neap_daemon_controllers *controllers,
 	if (neap_replicasets_new(config, &controllers->replicasets, err) < 0 ||
 	    neap_deployments_new(config, &controllers->deployments, err) < 0 ||
 	    neap_jobs_new(config, &controllers->jobs, err) < 0 ||
-	    neap_unserved_new(config, &controllers->unserved, err) < 0)
+	    neap_statefulsets_new(config, &controllers->statefulsets, err) < 0 ||
+	    neap_daemonsets_new(config, &controllers->daemonsets, err) < 0)
 		return -(int)err->code;
 	return neap_node_watch_new(config, grace_usec, &controllers->nodes, err);
 }
@@ -314,7 +316,8 @@ void neap_daemon_controllers_free(struct neap_daemon_controllers *controllers)
 	neap_scheduler_free(controllers->scheduler);
 	neap_reservations_free(controllers->reservations);
 	neap_node_watch_free(controllers->nodes);
-	neap_unserved_free(controllers->unserved);
+	neap_daemonsets_free(controllers->daemonsets);
+	neap_statefulsets_free(controllers->statefulsets);
 	neap_jobs_free(controllers->jobs);
 	neap_deployments_free(controllers->deployments);
 	neap_replicasets_free(controllers->replicasets);

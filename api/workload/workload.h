@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The controllers: what turns ReplicaSets, Deployments and Jobs into pods and keeps their
- * status, what deals with nodes whose heartbeat stops, what keeps the status of
- * Reservations, and what tells of those that nobody works on. Each watches what it works
- * on and writes through api/client; each can be stopped and started at any moment, as
- * everything that it knows stands in the objects. */
+ * The controllers: what turns ReplicaSets, Deployments, StatefulSets, DaemonSets and Jobs
+ * into pods and keeps their status, what deals with nodes whose heartbeat stops, and what
+ * keeps the status of Reservations. Each watches what it works on and writes through
+ * api/client; each can be stopped and started at any moment, as everything that it knows
+ * stands in the objects. */
 #ifndef NEAP_API_WORKLOAD_WORKLOAD_H
 #define NEAP_API_WORKLOAD_WORKLOAD_H
 
@@ -13,10 +13,11 @@
 struct neap_replicasets;
 struct neap_deployments;
 struct neap_jobs;
+struct neap_statefulsets;
+struct neap_daemonsets;
 struct neap_node_watch;
 struct neap_reservations;
 struct neap_tasks;
-struct neap_unserved;
 
 struct neap_workload_config {
 	struct neap_tasks *tasks; /* the controllers have their turns from it */
@@ -44,10 +45,13 @@ int neap_node_watch_new(const struct neap_workload_config *config, int64_t grace
 			struct neap_node_watch **ret, struct neap_error *err);
 void neap_node_watch_free(struct neap_node_watch *watch);
 
-/* Tells by events which StatefulSets and DaemonSets no controller works on. */
-int neap_unserved_new(const struct neap_workload_config *config,
-		      struct neap_unserved **ret, struct neap_error *err);
-void neap_unserved_free(struct neap_unserved *unserved);
+int neap_statefulsets_new(const struct neap_workload_config *config,
+			  struct neap_statefulsets **ret, struct neap_error *err);
+void neap_statefulsets_free(struct neap_statefulsets *statefulsets);
+
+int neap_daemonsets_new(const struct neap_workload_config *config,
+			struct neap_daemonsets **ret, struct neap_error *err);
+void neap_daemonsets_free(struct neap_daemonsets *daemonsets);
 
 /* keep_usec: one that has ended, well or not, is deleted after so long; 0: never. Placing
  * them is the scheduler's. */

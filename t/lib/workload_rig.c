@@ -73,6 +73,14 @@ static bool is_newest(struct kube_rig *rig, const json_t *pod)
 	return strcmp(version, kube_text(pod, "metadata.resourceVersion")) == 0;
 }
 
+/* The node that its affinity names, as a DaemonSet has it; "". */
+static const char *wanted_node(const json_t *pod)
+{
+	return kube_text(pod, "spec.affinity.nodeAffinity."
+			      "requiredDuringSchedulingIgnoredDuringExecution."
+			      "nodeSelectorTerms.0.matchFields.0.values.0");
+}
+
 /* One step of one pod; 1 when there was one. */
 static int play_pod(struct kube_rig *rig, const json_t *pod, enum workload_fate fate,
 		    unsigned node)
@@ -98,8 +106,11 @@ static int play_pod(struct kube_rig *rig, const json_t *pod, enum workload_fate 
 		return 0;
 	if (*kube_text(pod, "spec.nodeName") == '\0') {
 		(void)snprintf(name, sizeof(name), "n%u", node);
-		neap_client_bind(client, &ask,
-				 &(struct neap_client_binding){.node = name, .uid = uid});
+		neap_client_bind(
+			client, &ask,
+			&(struct neap_client_binding){
+				.node = *wanted_node(pod) ? wanted_node(pod) : name,
+				.uid = uid});
 		return 1;
 	}
 	ready = fate == WORKLOAD_RUN ? "True" : "False";

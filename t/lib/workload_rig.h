@@ -19,9 +19,9 @@ enum workload_fate {
 	WORKLOAD_LEAVE,   /* nothing */
 };
 
-/* Plays the nodes n0, n1 and n2 once for each pod that there is; fate says what becomes
- * of it, NULL: it runs. Returns how much there was to do: what was asked for is there
- * some turns of the loop later. */
+/* Plays the nodes n0, n1 and n2, and those that affinities name, once for each pod that
+ * there is; fate says what becomes of it, NULL: it runs. Returns how much there was to
+ * do: what was asked for is there some turns of the loop later. */
 int workload_play(struct kube_rig *rig,
 		  enum workload_fate (*fate)(void *arg, const json_t *pod), void *arg);
 /* Plays and turns until the step is as wanted. */

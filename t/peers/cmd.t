@@ -59,7 +59,7 @@ tree()
 
 server()
 {
-	local port=$1 controllers=statefulset,daemonset,replicationcontroller config
+	local port=$1 controllers=replicationcontroller config
 	echo "$TOKEN,admin,admin,system:masters" >"$WORK/tokens"
 	if [ -n "$CMD_REAL" ]; then
 		echo 'real-admin,admin,admin,system:masters' >>"$WORK/tokens"

@@ -12,9 +12,6 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
-/* Higher percentages make no sense. */
-#define PERCENT_MAX 1000000
-
 void rollout_note(struct rollout *rollout, bool is_warning, const char *reason,
 		  const char *fmt, ...)
 {
@@ -86,23 +83,6 @@ static bool rest(void *arg)
 
 /* --- the spec --- */
 
-/* A number, or the value of a percentage of replicas. */
-static int64_t part_of(const json_t *value, int64_t replicas, bool rounds_up)
-{
-	const char *text = json_string_value(value);
-	int64_t percent, part;
-
-	if (json_is_integer(value))
-		return json_integer_value(value);
-	if (!text)
-		return 0;
-	percent = strtoll(text, NULL, 10); /* checked before: digits and a percent sign */
-	if (percent > PERCENT_MAX)
-		percent = PERCENT_MAX;
-	part = (percent * replicas + (rounds_up ? 99 : 0)) / 100;
-	return part < INT32_MAX ? part : INT32_MAX;
-}
-
 static void read_strategy(struct rollout *rollout)
 {
 	static const char path[] = "spec.strategy.rollingUpdate";
@@ -113,8 +93,8 @@ static void read_strategy(struct rollout *rollout)
 	if (!rollout->is_rolling)
 		return;
 	rollout->surge =
-		part_of(json_object_get(rolling, "maxSurge"), rollout->replicas, true);
-	rollout->unavailable = part_of(json_object_get(rolling, "maxUnavailable"),
+		neap_tree_part(json_object_get(rolling, "maxSurge"), rollout->replicas, true);
+	rollout->unavailable = neap_tree_part(json_object_get(rolling, "maxUnavailable"),
 				       rollout->replicas, false);
 	/* Otherwise no step would ever be possible. */
 	if (rollout->surge == 0 && rollout->unavailable == 0)

@@ -2,6 +2,7 @@
 #include "api/workload/loop/tree.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/quantity.h"
@@ -53,6 +54,25 @@ json_t *neap_tree_time_new(int64_t unix_usec)
 	char text[32];
 
 	return json_string(neap_time_format(unix_usec, 0, text, sizeof(text)));
+}
+
+/* Higher percentages make no sense. */
+#define PERCENT_MAX 1000000
+
+int64_t neap_tree_part(const json_t *value, int64_t whole, bool rounds_up)
+{
+	const char *text = json_string_value(value);
+	int64_t percent, part;
+
+	if (json_is_integer(value))
+		return json_integer_value(value);
+	if (!text)
+		return 0;
+	percent = strtoll(text, NULL, 10); /* checked before: digits and a percent sign */
+	if (percent > PERCENT_MAX)
+		percent = PERCENT_MAX;
+	part = (percent * whole + (rounds_up ? 99 : 0)) / 100;
+	return part < INT32_MAX ? part : INT32_MAX;
 }
 
 /* --- conditions --- */

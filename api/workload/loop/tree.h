@@ -25,6 +25,9 @@ int64_t neap_tree_time(const json_t *tree, const char *path);
 /* Returns such a text, to the second; NULL without memory. */
 json_t *neap_tree_time_new(int64_t unix_usec);
 
+/* Returns a number, or the value of a percentage of whole; 0 when it is neither. */
+int64_t neap_tree_part(const json_t *value, int64_t whole, bool rounds_up);
+
 /* Returns the item of that type in status.conditions; NULL when there is none. */
 json_t *neap_tree_condition(const json_t *tree, const char *type);
 

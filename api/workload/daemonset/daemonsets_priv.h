@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shared by the files of the DaemonSet controller. */
+#ifndef NEAP_API_WORKLOAD_DAEMONSET_DAEMONSETS_PRIV_H
+#define NEAP_API_WORKLOAD_DAEMONSET_DAEMONSETS_PRIV_H
+
+#include "api/client/events.h"
+#include "api/workload/daemonset/daemon_nodes.h"
+#include "api/workload/loop/claims.h"
+#include "api/workload/loop/pod_facts.h"
+#include "api/workload/loop/tree.h"
+#include "api/workload/revision/revisions.h"
+#include "engine/base/map.h"
+
+#define DAEMONSETS "daemonsets.apps"
+#define DS_API     "apps/v1"
+#define DS_KIND    "DaemonSet"
+
+/* Writes of one look; the rest follows when these are there. */
+#define DAEMON_PIECE 100
+
+/* What is asked for. */
+enum { ASK_OTHER, ASK_CREATE, ASK_DELETE };
+
+struct daemon_pod_facts {
+	struct neap_pod_facts pod;
+	char target[NEAP_OBJECT_NAME]; /* the node that it is on, or made for; "" */
+};
+
+struct neap_daemonsets {
+	struct neap_workload_config config;
+	struct neap_feed *feed;
+	struct neap_rounds *rounds;
+	struct neap_owners *owners;
+	struct neap_claims *pods, *revisions;
+	struct daemon_nodes *nodes;
+	struct neap_map *backoffs;    /* "UID/GENERATION/NODE": struct backoff */
+	struct neap_client_place due; /* where making all due goes on */
+};
+
+/* One of its pods. */
+struct daemon_pod {
+	const struct neap_object *object;
+	const struct daemon_pod_facts *facts;
+};
+
+/* One look at a DaemonSet. */
+struct daemon {
+	struct neap_daemonsets *sets;
+	const struct neap_owner *owner;
+	const struct neap_object *object;
+	const json_t *tree; /* of object */
+	int64_t now;
+	/* Of the spec. */
+	int64_t min_ready_s, surge, unavailable; /* of the nodes that should have one */
+	bool is_rolling, allows_surge;
+	/* By node; on one the assigned ones first, then the oldest. */
+	struct daemon_pod *pods;
+	size_t count;
+	char hash[NEAP_OBJECT_NAME]; /* of the present template */
+	struct neap_revision *revisions;
+	size_t revision_count;
+	int64_t collisions; /* NEAP_MISSING: not set */
+	int written;
+	bool is_short, is_failed, goes_on;
+	int64_t after_usec;
+};
+
+/* --- daemon_revisions.c --- */
+
+/* Finds the revision of the template, and asks for it. False: the look ends. */
+bool daemon_revisions_find(struct daemon *look);
+/* Asks for the deletion of those beyond revisionHistoryLimit that no pod is of. */
+void daemon_revisions_tidy(struct daemon *look);
+
+/* --- daemon_manage.c --- */
+
+/* Asks for pods on nodes that lack one, and for the end of those that should not be. */
+void daemon_manage(struct daemon *look);
+/* Asks for a pod on the node; for the end of one. */
+void daemon_create(struct daemon *look, const char *node);
+void daemon_delete(struct daemon *look, const struct daemon_pod *pod);
+bool daemon_is_new(const struct daemon *look, const struct daemon_pod *pod);
+bool daemon_is_available(struct daemon *look, const struct daemon_pod *pod);
+
+/* --- daemon_backoff.c --- */
+
+/* When a failed pod on that node may go; 0: now. */
+int64_t daemon_backoff_left(const struct daemon *look, const char *node);
+/* One goes. */
+void daemon_backoff_next(struct daemon *look, const char *node);
+void daemon_backoffs_free(struct neap_map *backoffs);
+
+/* --- daemon_update.c --- */
+
+/* Replaces pods of old templates as far as maxUnavailable and maxSurge allow. */
+void daemon_update(struct daemon *look);
+
+/* --- daemon_status.c --- */
+
+/* Asks for the status to be as it is. */
+void daemon_status(struct daemon *look);
+
+/* --- daemonsets.c --- */
+
+/* Whether this look may ask for one more write, of such an object; takes the steps. */
+bool daemon_may_write(struct daemon *look, const struct neap_object *object);
+/* Fills in an ask; false without memory. */
+bool daemon_ask(struct daemon *look, int what, const char *resource, const char *name,
+		struct neap_client_ask *ret);
+void daemon_again(struct daemon *look, int64_t after_usec);
+void daemon_note(struct daemon *look, bool is_warning, const char *reason,
+		 const char *fmt, ...) NEAP_PRINTF(4, 5);
+
+#endif

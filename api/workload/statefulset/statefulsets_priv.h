@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shared by the files of the StatefulSet controller. */
+#ifndef NEAP_API_WORKLOAD_STATEFULSET_STATEFULSETS_PRIV_H
+#define NEAP_API_WORKLOAD_STATEFULSET_STATEFULSETS_PRIV_H
+
+#include "api/client/events.h"
+#include "api/workload/loop/claims.h"
+#include "api/workload/loop/pod_facts.h"
+#include "api/workload/loop/tree.h"
+#include "api/workload/revision/revisions.h"
+
+#define STATEFULSETS "statefulsets.apps"
+#define CLAIMS       "persistentvolumeclaims"
+#define STS_API      "apps/v1"
+#define STS_KIND     "StatefulSet"
+
+#define POD_NAME_LABEL  "statefulset.kubernetes.io/pod-name"
+#define POD_INDEX_LABEL "apps.kubernetes.io/pod-index"
+
+/* Writes of each kind in one look; the rest follows when these are there. */
+#define STATEFUL_PIECE 100
+
+/* What is asked for. */
+enum { ASK_OTHER, ASK_CREATE, ASK_DELETE, ASK_UPDATE, ASK_CLAIM };
+
+struct neap_statefulsets {
+	struct neap_workload_config config;
+	struct neap_feed *feed;
+	struct neap_rounds *rounds;
+	struct neap_owners *owners;
+	struct neap_claims *pods, *revisions;
+};
+
+/* One of its pods. */
+struct stateful_pod {
+	struct neap_object *object;
+	const struct neap_pod_facts *facts;
+	int64_t ordinal;
+};
+
+/* One look at a StatefulSet. */
+struct stateful {
+	struct neap_statefulsets *sets;
+	const struct neap_owner *owner;
+	const struct neap_object *object;
+	const json_t *tree; /* of object */
+	int64_t now;
+	/* Of the spec. */
+	int64_t replicas, start, partition, min_ready_s, max_unavailable;
+	bool is_monotonic, is_rolling, is_deleting;
+	bool deletes_scaled, deletes_orphaned; /* its claims, see stateful_claims.c */
+	struct stateful_pod *pods;             /* by ordinal */
+	size_t count;
+	/* The names of the revisions; the template of the current one, NULL: that of the
+	 * update. */
+	char current[NEAP_OBJECT_NAME], update[NEAP_OBJECT_NAME];
+	json_t *current_template;
+	int64_t collisions;
+	struct neap_revision *revisions;
+	size_t revision_count;
+	int written; /* asks that cost steps */
+	bool is_short, is_failed;
+	bool goes_on;    /* continue in the next turn */
+	bool is_partial; /* not all of it was asked for */
+	int64_t after_usec;
+};
+
+/* --- stateful_pods.c --- */
+
+/* The number at the end of "SET-NUMBER"; -1: it is not such a name. */
+int64_t stateful_ordinal(const char *set, const char *pod);
+/* Writes the name of the pod of that number into buf and returns it. */
+const char *stateful_pod_name(const struct stateful *look, int64_t ordinal,
+			      char buf[NEAP_OBJECT_NAME]);
+/* The pod of that number, of the template that belongs there; NULL without memory. */
+json_t *stateful_pod_new(const struct stateful *look, int64_t ordinal);
+/* Has it the state that the next pods wait for? */
+bool stateful_is_ready(const struct stateful_pod *pod);
+bool stateful_is_healthy(const struct stateful_pod *pod);
+bool stateful_is_available(struct stateful *look, const struct stateful_pod *pod);
+/* Whether the pod is of that revision. */
+bool stateful_is_of(const struct stateful_pod *pod, const char *revision);
+
+/* --- stateful_claims.c --- */
+
+/* Asks for the claims that a pod lacks. True: they are all there. */
+bool stateful_claims_exist(struct stateful *look, int64_t ordinal);
+/* Whether a claim still is of a former pod of that number, and goes with it. */
+bool stateful_claims_are_stale(const struct stateful *look, int64_t ordinal);
+/* Asks for the owners that the claims of a pod should have. is_condemned: it goes for
+ * good. True: they have them. */
+bool stateful_claims_keep(struct stateful *look, const struct stateful_pod *pod,
+			  bool is_condemned);
+
+/* --- stateful_revisions.c --- */
+
+/* Finds the revisions of the set, and asks for the one of its template. False: the look
+ * ends. */
+bool stateful_revisions_find(struct stateful *look);
+/* Asks for the deletion of those beyond revisionHistoryLimit that no pod is of. */
+void stateful_revisions_tidy(struct stateful *look);
+
+/* --- stateful_act.c --- */
+
+/* Asks for what is next. */
+void stateful_act(struct stateful *look);
+
+/* --- stateful_status.c --- */
+
+/* Asks for the status to be as the pods are. */
+void stateful_status(struct stateful *look);
+
+/* --- statefulsets.c --- */
+
+/* Whether this look may ask for one more write, of such an object; takes the steps. */
+bool stateful_may_write(struct stateful *look, const struct neap_object *object);
+/* Fills in an ask; false without memory. */
+bool stateful_ask(struct stateful *look, int what, const char *resource, const char *name,
+		  struct neap_client_ask *ret);
+/* Makes the look come again after so long at most. */
+void stateful_again(struct stateful *look, int64_t after_usec);
+void stateful_note(struct stateful *look, bool is_warning, const char *reason,
+		   const char *fmt, ...) NEAP_PRINTF(4, 5);
+
+#endif
