@@ -23,7 +23,7 @@
 #define NEAP_DESCHEDULE_LINES_MAX    64
 
 /* Extension points, in the order in which a round comes to them. */
-enum neap_deschedule_point {
+enum neap_plugin_point {
 	NEAP_AT_DESCHEDULE,
 	NEAP_AT_BALANCE,
 	NEAP_AT_FILTER,
@@ -122,6 +122,6 @@ struct neap_deschedule_config *
 neap_deschedule_config_unref(struct neap_deschedule_config *config);
 
 /* "balance"; as koordinator and upstream spell it. */
-const char *neap_deschedule_point_name(enum neap_deschedule_point point);
+const char *neap_deschedule_point_name(enum neap_plugin_point point);
 
 #endif

@@ -24,7 +24,7 @@ static const struct {
 	[NEAP_AT_PRESORT] = {"presort", false, true},
 };
 
-const char *neap_deschedule_point_name(enum neap_deschedule_point point)
+const char *neap_deschedule_point_name(enum neap_plugin_point point)
 {
 	return points[point].name;
 }

@@ -89,6 +89,18 @@ int neap_round_set_nodes(struct neap_round *round, const struct neap_selector *s
 	return 0;
 }
 
+void neap_round_set_rules(struct neap_round *round, const struct neap_evictor *evictor,
+			  const struct neap_round_rule *rules, size_t count)
+{
+	round->args.evictor = evictor;
+	round->args.rules = rules;
+	round->args.rule_count = count;
+	for (size_t i = 0; i < round->args.world->pod_count; i++) {
+		round->states[i] &= STATE_EVICTED;
+		round->kept[i] = NULL;
+	}
+}
+
 const char *neap_round_keep_text(struct neap_round *round, const char *text)
 {
 	const char *copy = *text ? neap_arena_strdup(&round->arena, text) : "";

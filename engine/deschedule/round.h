@@ -111,6 +111,11 @@ void neap_round_free(struct neap_round *round);
 int neap_round_set_nodes(struct neap_round *round, const struct neap_selector *selector,
 			 bool only_ready, struct neap_error *err);
 
+/* Other rules from now on, as each profile has its own; what the ones before said is
+ * forgotten, what was evicted stays so. All is borrowed. */
+void neap_round_set_rules(struct neap_round *round, const struct neap_evictor *evictor,
+			  const struct neap_round_rule *rules, size_t count);
+
 /* Whether the rules let the pod go at all; *ret_why (may be NULL) says why not. Asked once
  * for a pod, then remembered. */
 bool neap_round_may_leave(struct neap_round *round, const struct neap_world_pod *pod,

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which configuration is in force: that of the file, else that of the ConfigMap. One that
+ * cannot be used changes nothing, and is told. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/client/events.h"
+#include "api/deschedule/descheduler_priv.h"
+#include "api/deschedule/strategies.h"
+#include "api/workload/loop/feed.h"
+#include "engine/base/mem.h"
+#include "engine/json/json.h"
+#include "engine/log/log.h"
+#include "lua/vm/zone.h"
+
+#define MAP NEAP_DESCHEDULE_MAP_NS "/" NEAP_DESCHEDULE_MAP_NAME
+
+bool deschedule_priority_of(void *arg, const char *name, int64_t *ret)
+{
+	struct neap_descheduler *descheduler = arg;
+	struct neap_object *object =
+		neap_client_find(descheduler->config.client,
+				 "priorityclasses.scheduling.k8s.io", "", name);
+	json_t *tree = object ? neap_object_tree(object) : NULL;
+	const json_t *value = json_object_get(tree, "value");
+	bool is_known = json_is_integer(value);
+
+	if (is_known)
+		*ret = json_integer_value(value);
+	json_decref(tree);
+	return is_known;
+}
+
+static void take(struct neap_descheduler *descheduler, struct neap_play_set *set)
+{
+	struct neap_error err;
+
+	neap_play_set_free(descheduler->set);
+	descheduler->set = set;
+	neap_zone_free(descheduler->zone);
+	descheduler->zone = NULL;
+	descheduler->has_run = false;
+	descheduler->next_usec = 0;
+	if (set && set->config->window.is_set)
+		(void)neap_zone_load(set->config->window.zone, &descheduler->zone, &err);
+}
+
+void deschedule_take_next(struct neap_descheduler *descheduler)
+{
+	struct neap_play_set *set = descheduler->next_set;
+
+	descheduler->has_next_set = false;
+	descheduler->next_set = NULL;
+	take(descheduler, set);
+}
+
+void deschedule_choose(struct neap_descheduler *descheduler)
+{
+	struct neap_deschedule_config *wanted =
+		descheduler->of_file ? descheduler->of_file : descheduler->of_map;
+	struct neap_play_set *set = NULL;
+	struct neap_error err = {0};
+
+	if (wanted &&
+	    neap_play_set_new(wanted, descheduler->config.strategies,
+			      deschedule_priority_of, descheduler, &set, &err) < 0) {
+		(void)snprintf(descheduler->trouble, sizeof(descheduler->trouble),
+			       "%s%s%s", err.msg, *err.field ? ": " : "", err.field);
+		neap_log_line(descheduler->config.log, NEAP_LOG_ERROR,
+			      "descheduler: the configuration is not used: %s",
+			      descheduler->trouble);
+		return;
+	}
+	descheduler->trouble[0] = '\0';
+	if (descheduler->running) {
+		neap_play_set_free(descheduler->next_set);
+		descheduler->next_set = set;
+		descheduler->has_next_set = true;
+		return;
+	}
+	take(descheduler, set);
+	deschedule_look(descheduler);
+}
+
+void neap_descheduler_set_file(struct neap_descheduler *descheduler,
+			       struct neap_deschedule_config *file, const char *name)
+{
+	(void)neap_deschedule_config_unref(descheduler->of_file);
+	descheduler->of_file = file ? neap_deschedule_config_ref(file) : NULL;
+	(void)snprintf(descheduler->file_name, sizeof(descheduler->file_name), "%s",
+		       name);
+	deschedule_choose(descheduler);
+}
+
+/* --- the ConfigMap --- */
+
+static void tell_lines(struct neap_descheduler *descheduler,
+		       const struct neap_deschedule_lines *lines)
+{
+	for (size_t i = 0; i < lines->count; i++)
+		neap_log_line(descheduler->config.log,
+			      lines->is_fault[i] ? NEAP_LOG_ERROR : NEAP_LOG_WARN,
+			      "descheduler: %s", lines->line[i]);
+}
+
+static void tell_map(struct neap_descheduler *descheduler,
+		     const struct neap_object *object)
+{
+	const struct neap_client_note note = {.api_version = "v1",
+					      .kind = "ConfigMap",
+					      .ns = object->ns,
+					      .name = object->name,
+					      .uid = object->uid,
+					      .is_warning = true,
+					      .reason = "InvalidConfiguration",
+					      .component = "koord-descheduler"};
+
+	neap_client_note(descheduler->config.client, &note,
+			 "what was in force before stays: %s", descheduler->map_trouble);
+}
+
+/* The object as a text of YAML would say it, so that lines are those of its data. */
+static void read_map(struct neap_descheduler *descheduler,
+		     const struct neap_object *object)
+{
+	struct neap_deschedule_lines lines = {0};
+	struct neap_deschedule_config *config = NULL;
+	json_t *tree = neap_object_tree(object);
+	const json_t *data = json_object_get(tree, "data");
+	const char *key, *text = NULL, *found = "";
+	struct neap_error err = {0};
+	char name[400];
+	json_t *value;
+	size_t count = 0;
+
+	json_object_foreach ((json_t *)data, key, value) {
+		if (!json_is_string(value) ||
+		    (!strstr(json_string_value(value), "DeschedulerConfiguration") &&
+		     !strstr(json_string_value(value), "DeschedulerPolicy")))
+			continue;
+		text = json_string_value(value);
+		found = key;
+		count++;
+	}
+	(void)snprintf(name, sizeof(name), "ConfigMap " MAP " %.200s", found);
+	if (count != 1)
+		(void)neap_error_set(
+			&err, NEAP_EINVAL,
+			"ConfigMap " MAP " has %zu keys with a "
+			"DeschedulerConfiguration or DeschedulerPolicy, must "
+			"have one",
+			count);
+	else
+		(void)neap_deschedule_config_parse(
+			text, strlen(text), name,
+			neap_strategies_plugins(descheduler->config.strategies), &config,
+			&lines, &err);
+	tell_lines(descheduler, &lines);
+	neap_deschedule_lines_done(&lines);
+	json_decref(tree);
+	(void)snprintf(descheduler->map_trouble, sizeof(descheduler->map_trouble), "%s",
+		       config ? "" : err.msg);
+	if (!config) {
+		tell_map(descheduler, object);
+		return;
+	}
+	(void)neap_deschedule_config_unref(descheduler->of_map);
+	descheduler->of_map = config;
+	if (descheduler->of_file)
+		neap_log_line(descheduler->config.log, NEAP_LOG_INFO,
+			      "descheduler: ConfigMap " MAP " does nothing: %s wins",
+			      descheduler->file_name);
+	deschedule_choose(descheduler);
+}
+
+static bool is_map(const char *ns, const char *name)
+{
+	return strcmp(ns, NEAP_DESCHEDULE_MAP_NS) == 0 &&
+	       strcmp(name, NEAP_DESCHEDULE_MAP_NAME) == 0;
+}
+
+static void heard(void *arg, const char *resource, const struct neap_client_event *event)
+{
+	struct neap_descheduler *descheduler = arg;
+
+	(void)resource;
+	if (is_map(event->object->ns, event->object->name))
+		neap_feed_due(descheduler->maps, event->object->ns, event->object->name,
+			      0);
+}
+
+static int64_t look(void *arg, const char *ns, const char *name)
+{
+	struct neap_descheduler *descheduler = arg;
+	struct neap_object *object;
+
+	if (!is_map(ns, name))
+		return 0;
+	object = neap_client_find(descheduler->config.client, "configmaps", ns, name);
+	if (object) {
+		read_map(descheduler, object);
+		return 0;
+	}
+	descheduler->map_trouble[0] = '\0';
+	if (descheduler->of_map) {
+		descheduler->of_map = neap_deschedule_config_unref(descheduler->of_map);
+		deschedule_choose(descheduler);
+	}
+	return 0;
+}
+
+int deschedule_watch_map(struct neap_descheduler *descheduler, struct neap_error *err)
+{
+	const struct neap_feed_config config = {.tasks = descheduler->config.tasks,
+						.client = descheduler->config.client,
+						.arg = descheduler,
+						.resources = {"configmaps"},
+						.heard = heard,
+						.look = look};
+
+	return neap_feed_new(&config, &descheduler->maps, err);
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * When rounds are, and what happens around one. */
+#include "api/deschedule/descheduler.h"
+
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/deschedule/descheduler_priv.h"
+#include "api/deschedule/snapshot.h"
+#include "api/deschedule/strategies.h"
+#include "api/policy/thread.h"
+#include "api/workload/loop/feed.h"
+#include "engine/base/clock.h"
+#include "engine/base/mem.h"
+#include "engine/json/json.h"
+#include "engine/log/log.h"
+#include "lua/run/registry.h"
+#include "lua/vm/zone.h"
+
+#define JOBS_MAX 8 /* that wait or run */
+
+int64_t deschedule_now(const struct neap_descheduler *descheduler)
+{
+	return descheduler->config.now ? descheduler->config.now()
+				       : neap_clock_usec(CLOCK_REALTIME);
+}
+
+static void wake(struct neap_descheduler *descheduler, int64_t usec)
+{
+	const int64_t wait = usec > 0 ? usec : 0;
+	const struct timeval when = {.tv_sec = wait / 1000000, .tv_usec = wait % 1000000};
+
+	(void)event_add(descheduler->timer, &when);
+}
+
+/* --- limits and times --- */
+
+static int64_t lower(int64_t limit, int64_t ceiling)
+{
+	if (limit < 0)
+		limit = NEAP_LIMITS_NONE;
+	return ceiling >= 0 && ceiling < limit ? ceiling : limit;
+}
+
+static struct neap_limits limits_of(const struct neap_descheduler *descheduler,
+				    const struct neap_deschedule_config *config)
+{
+	const struct neap_descheduler_config *ceilings = &descheduler->config;
+
+	return (struct neap_limits){
+		.per_node = lower(config->per_node, ceilings->per_node),
+		.per_namespace = lower(config->per_namespace, ceilings->per_namespace),
+		.per_workload = lower(config->per_workload, -1),
+		.total = lower(config->total, ceilings->total),
+		.is_total_first = config->form == NEAP_DESCHEDULE_UPSTREAM};
+}
+
+bool deschedule_is_open(const struct neap_descheduler *descheduler, int64_t now_usec,
+			int64_t *ret_usec)
+{
+	const struct neap_deschedule_window *window = &descheduler->set->config->window;
+	struct neap_zone_clock clock;
+	int second;
+	bool is_inside;
+
+	if (!window->is_set || !descheduler->zone)
+		return true;
+	neap_zone_read_clock(descheduler->zone, now_usec / 1000000, &clock);
+	second = clock.hour * 3600 + clock.minute * 60 + clock.second;
+	is_inside = window->begin_s < window->end_s
+			    ? second >= window->begin_s && second < window->end_s
+			    : second >= window->begin_s || second < window->end_s;
+	if (!is_inside)
+		*ret_usec = neap_zone_next(descheduler->zone, now_usec / 1000000,
+					   window->begin_s) *
+			    1000000;
+	return is_inside;
+}
+
+static int64_t interval_of(const struct neap_descheduler *descheduler)
+{
+	int64_t interval = descheduler->set->config->interval_usec;
+
+	return interval >= 0 ? interval : descheduler->config.interval_usec;
+}
+
+/* --- jobs on the thread --- */
+
+static void job_free(struct deschedule_job *job)
+{
+	neap_play_done(&job->play);
+	neap_play_set_free(job->set);
+	free(job);
+}
+
+static void refuse_simulation(struct deschedule_job *job, const struct neap_error *err)
+{
+	job->done(job->arg, NULL, err);
+	job_free(job);
+}
+
+static void note_figures(struct neap_descheduler *descheduler, struct neap_play_set *set,
+			 const struct neap_play *play)
+{
+	descheduler->figures.rounds++;
+	neap_figure_loop(&descheduler->figures, play->usec);
+	for (size_t i = 0; i < set->config->profile_count; i++)
+		for (size_t n = 0; n < set->profiles[i].of->plugin_count; n++) {
+			const struct neap_play_plugin *plugin =
+				&set->profiles[i].plugins[n];
+
+			if (!plugin->has_run)
+				continue;
+			neap_figure_strategy(&descheduler->figures, plugin->name,
+					     set->profiles[i].of->name, plugin->cpu_usec);
+			descheduler->figures.failed +=
+				plugin->verdict != NEAP_TICK_WISHES;
+		}
+}
+
+/* Faults count at the policy in service, which may end its service. */
+static void note_verdicts(struct neap_descheduler *descheduler, struct neap_play_set *set)
+{
+	int64_t now = deschedule_now(descheduler);
+
+	for (size_t i = 0; i < set->config->profile_count; i++)
+		for (size_t n = 0; n < set->profiles[i].of->plugin_count; n++) {
+			struct neap_play_plugin *plugin = &set->profiles[i].plugins[n];
+			struct neap_registry_slot *slot;
+
+			if (!plugin->has_run)
+				continue;
+			slot = neap_strategies_slot(descheduler->config.strategies,
+						    plugin->name);
+			if (slot)
+				(void)neap_registry_note(slot, plugin->verdict,
+							 &plugin->err, now);
+			if (plugin->verdict != NEAP_TICK_WISHES)
+				neap_log_from(descheduler->config.log, plugin->name,
+					      NEAP_LOG_WARN,
+					      "descheduler: %s in profile '%s': %s",
+					      plugin->name, set->profiles[i].of->name,
+					      plugin->err.msg);
+		}
+}
+
+static void end_round(struct neap_descheduler *descheduler, struct deschedule_job *job)
+{
+	struct neap_play *play = &job->play;
+
+	note_figures(descheduler, descheduler->set, play);
+	note_verdicts(descheduler, descheduler->set);
+	if (play->err.code)
+		neap_log_from(descheduler->config.log, "descheduler", NEAP_LOG_WARN,
+			      "descheduler: no round: %s", play->err.msg);
+	else if (play->evicted)
+		neap_log_line(descheduler->config.log, NEAP_LOG_INFO,
+			      "descheduler: %zu pods %s (%s)", play->evicted,
+			      play->is_dry ? "would leave" : "are to leave",
+			      job->because);
+	if (play->record) {
+		neap_json_set_text(play->record, "because", job->because);
+		neap_json_set_int(play->record, "round", (int64_t)descheduler->rounds);
+		json_decref(descheduler->last);
+		descheduler->last = json_incref(play->record);
+	}
+	deschedule_leave(descheduler, play);
+}
+
+static void job_work(void *arg)
+{
+	struct deschedule_job *job = arg;
+
+	neap_play_run(&job->play);
+}
+
+static void job_done(void *arg)
+{
+	struct deschedule_job *job = arg;
+	struct neap_descheduler *descheduler = job->descheduler;
+	struct neap_play *play = &job->play;
+	static const struct neap_error ending = {.code = NEAP_EUNAVAILABLE,
+						 .msg = "the descheduler is ending"};
+
+	descheduler->running = NULL;
+	if (descheduler->is_ending) {
+		if (job->done)
+			refuse_simulation(job, &ending);
+		else
+			job_free(job);
+		neap_snapshot_release(descheduler->snapshot);
+		return;
+	}
+	if (job->done) {
+		descheduler->figures.simulations++;
+		job->done(job->arg, play->err.code ? NULL : json_incref(play->record),
+			  play->err.code ? &play->err : NULL);
+	} else {
+		end_round(descheduler, job);
+	}
+	job_free(job);
+	neap_snapshot_release(descheduler->snapshot);
+	if (descheduler->has_next_set)
+		deschedule_take_next(descheduler);
+	deschedule_look(descheduler);
+}
+
+/* The set's policies must not be used elsewhere meanwhile. */
+static int start(struct neap_descheduler *descheduler, struct deschedule_job *job,
+		 struct neap_play_set *set, struct neap_error *err)
+{
+	int rc = neap_snapshot_hold(descheduler->snapshot, err);
+
+	if (rc < 0)
+		return rc;
+	job->play.set = set;
+	job->play.world = neap_snapshot_world(descheduler->snapshot);
+	job->play.cluster = neap_snapshot_cluster(descheduler->snapshot);
+	job->play.decide = neap_snapshot_decide(descheduler->snapshot);
+	job->play.migrating = neap_snapshot_migrating(descheduler->snapshot);
+	job->play.now_usec = deschedule_now(descheduler);
+	job->play.limits = limits_of(descheduler, set->config);
+	rc = neap_thread_give(descheduler->thread, job_work, job_done, job, err);
+	if (rc < 0)
+		neap_snapshot_release(descheduler->snapshot);
+	else
+		descheduler->running = job;
+	return rc;
+}
+
+static bool start_round(struct neap_descheduler *descheduler, const char *because)
+{
+	struct deschedule_job *job = neap_alloc(sizeof(*job));
+	struct neap_play_set *set = descheduler->set;
+	struct neap_error err = {0};
+
+	if (!job)
+		return false;
+	job->descheduler = descheduler;
+	(void)snprintf(job->because, sizeof(job->because), "%s", because);
+	neap_play_set_refresh(set, descheduler->config.strategies);
+	job->play.is_dry = set->config->dry_run || descheduler->config.dry_run;
+	if (start(descheduler, job, set, &err) < 0) {
+		job_free(job);
+		return false;
+	}
+	descheduler->rounds++;
+	descheduler->has_run = true;
+	return true;
+}
+
+static bool start_simulation(struct neap_descheduler *descheduler)
+{
+	struct deschedule_job *job = descheduler->waiting;
+	struct neap_error err = {0};
+
+	if (!neap_snapshot_is_read(descheduler->snapshot))
+		return false;
+	descheduler->waiting = job->next;
+	job->play.is_dry = true;
+	job->play.only = *job->only ? job->only : NULL;
+	if (start(descheduler, job, job->set, &err) == 0)
+		return true;
+	refuse_simulation(job, &err);
+	return false;
+}
+
+/* --- what is due --- */
+
+/* Starts a round if one is due; else *ret_usec is when to look again, or unchanged. */
+static void look_for_round(struct neap_descheduler *descheduler, int64_t now,
+			   int64_t *ret_usec)
+{
+	int64_t interval = interval_of(descheduler), open_usec = now;
+	bool is_asked = descheduler->is_asked, is_due, is_event;
+	char because[160] = "interval";
+
+	if (!is_asked && (*descheduler->paused_by ||
+			  !deschedule_is_open(descheduler, now, &open_usec))) {
+		if (!*descheduler->paused_by && open_usec < *ret_usec)
+			*ret_usec = open_usec;
+		return;
+	}
+	is_due = interval ? now >= descheduler->next_usec : !descheduler->has_run;
+	is_event = deschedule_event_is_due(descheduler, now, ret_usec);
+	if (is_asked)
+		(void)snprintf(because, sizeof(because), "asked for by %s",
+			       descheduler->asked_by);
+	else if (!is_due && is_event)
+		(void)snprintf(because, sizeof(because), "event: %s",
+			       descheduler->triggers.what);
+	if (is_asked || is_due || is_event) {
+		if (!start_round(descheduler, because)) {
+			*ret_usec = now + AGAIN_USEC;
+			return;
+		}
+		descheduler->is_asked = false;
+		if (is_event || *descheduler->triggers.what)
+			deschedule_event_begins(descheduler, now);
+		/* From start to start; one that was late is followed at once. */
+		if (interval && is_due)
+			descheduler->next_usec = now + interval;
+		return;
+	}
+	if (interval && descheduler->next_usec < *ret_usec)
+		*ret_usec = descheduler->next_usec;
+}
+
+void deschedule_look(struct neap_descheduler *descheduler)
+{
+	int64_t now = deschedule_now(descheduler), next = INT64_MAX;
+
+	if (descheduler->running)
+		return; /* its end looks again */
+	if (descheduler->waiting && start_simulation(descheduler))
+		return;
+	if (descheduler->waiting)
+		next = now + AGAIN_USEC;
+	if (descheduler->set && neap_snapshot_is_read(descheduler->snapshot))
+		look_for_round(descheduler, now, &next);
+	if (descheduler->running)
+		return;
+	/* Not longer, as the clock may be set. */
+	if (descheduler->set && next > now + 10 * AGAIN_USEC)
+		next = now + 10 * AGAIN_USEC;
+	if (next != INT64_MAX)
+		wake(descheduler, next - now);
+}
+
+static void timer(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	deschedule_look(arg);
+}
+
+static void settled(void *arg)
+{
+	struct neap_descheduler *descheduler = arg;
+
+	if (descheduler->set || descheduler->waiting)
+		deschedule_look(descheduler);
+}
+
+/* --- life --- */
+
+int neap_descheduler_new(const struct neap_descheduler_config *config,
+			 struct neap_descheduler **ret, struct neap_error *err)
+{
+	struct neap_descheduler *descheduler = neap_alloc(sizeof(*descheduler));
+	struct neap_snapshot_config snapshot = {.tasks = config->tasks,
+						.client = config->client,
+						.log = config->log,
+						.heard = deschedule_hear,
+						.settled = settled,
+						.arg = descheduler};
+	int rc;
+
+	if (!descheduler)
+		return neap_error_nomem(err);
+	descheduler->config = *config;
+	descheduler->timer = event_new(config->base, -1, 0, timer, descheduler);
+	rc = descheduler->timer ? 0 : neap_error_nomem(err);
+	if (rc == 0)
+		rc = deschedule_triggers_init(descheduler, err);
+	if (rc == 0)
+		rc = neap_thread_new(config->base, 1, &descheduler->thread, err);
+	if (rc == 0)
+		rc = neap_snapshot_new(&snapshot, &descheduler->snapshot, err);
+	if (rc == 0)
+		rc = deschedule_watch_map(descheduler, err);
+	if (rc < 0)
+		neap_descheduler_free(descheduler);
+	else
+		*ret = descheduler;
+	return rc;
+}
+
+void neap_descheduler_free(struct neap_descheduler *descheduler)
+{
+	struct neap_error err = {.code = NEAP_EUNAVAILABLE,
+				 .msg = "the descheduler is ending"};
+
+	if (!descheduler)
+		return;
+	descheduler->is_ending = true;
+	neap_thread_free(descheduler->thread); /* calls job_done */
+	while (descheduler->waiting) {
+		struct deschedule_job *job = descheduler->waiting;
+
+		descheduler->waiting = job->next;
+		refuse_simulation(job, &err);
+	}
+	deschedule_forget_leaves(descheduler);
+	neap_feed_free(descheduler->maps);
+	neap_snapshot_free(descheduler->snapshot);
+	deschedule_triggers_done(descheduler);
+	if (descheduler->timer)
+		event_free(descheduler->timer);
+	neap_play_set_free(descheduler->set);
+	neap_play_set_free(descheduler->next_set);
+	(void)neap_deschedule_config_unref(descheduler->of_file);
+	(void)neap_deschedule_config_unref(descheduler->of_map);
+	neap_zone_free(descheduler->zone);
+	json_decref(descheduler->last);
+	neap_deschedule_figures_done(&descheduler->figures);
+	free(descheduler);
+}
+
+/* --- what people ask --- */
+
+void neap_descheduler_policies_changed(struct neap_descheduler *descheduler)
+{
+	/* A configuration may name a policy that is there only now. */
+	if (*descheduler->trouble || *descheduler->map_trouble)
+		deschedule_choose(descheduler);
+}
+
+void neap_descheduler_pause(struct neap_descheduler *descheduler, const char *by)
+{
+	(void)snprintf(descheduler->paused_by, sizeof(descheduler->paused_by), "%s", by);
+	descheduler->paused_usec = deschedule_now(descheduler);
+}
+
+void neap_descheduler_resume(struct neap_descheduler *descheduler)
+{
+	descheduler->paused_by[0] = '\0';
+	deschedule_look(descheduler);
+}
+
+int neap_descheduler_run(struct neap_descheduler *descheduler, const char *by,
+			 struct neap_error *err)
+{
+	if (!descheduler->set)
+		return neap_error_set(
+			err, NEAP_ECONFLICT,
+			"the descheduler has no configuration: give "
+			"--descheduler-config FILE or ConfigMap " NEAP_DESCHEDULE_MAP_NS
+			"/" NEAP_DESCHEDULE_MAP_NAME);
+	descheduler->is_asked = true;
+	(void)snprintf(descheduler->asked_by, sizeof(descheduler->asked_by), "%s", by);
+	deschedule_look(descheduler);
+	return 0;
+}
+
+void neap_descheduler_add_metrics(const struct neap_descheduler *descheduler,
+				  struct neap_buf *out)
+{
+	neap_deschedule_figures_write(&descheduler->figures, out);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shared by the files of the descheduler's loop. */
+#ifndef NEAP_API_DESCHEDULE_DESCHEDULER_PRIV_H
+#define NEAP_API_DESCHEDULE_DESCHEDULER_PRIV_H
+
+#include "api/deschedule/descheduler.h"
+#include "api/deschedule/figures.h"
+#include "api/deschedule/play.h"
+
+struct event;
+struct neap_feed;
+struct neap_map;
+struct neap_snapshot;
+struct neap_thread;
+struct neap_zone;
+
+/* Events within this time make one round. */
+#define EVENTS_USEC INT64_C(2000000)
+/* The least time between two rounds by event: it doubles while events keep coming, and
+ * falls back after as long a time without. */
+#define EVENT_GAP_USEC     INT64_C(5000000)
+#define EVENT_GAP_MAX_USEC INT64_C(600000000)
+/* How often it is looked whether a pod is pending for too long. */
+#define PENDING_USEC INT64_C(5000000)
+#define AGAIN_USEC   INT64_C(1000000)
+
+/* A round or simulation that waits or runs. */
+struct deschedule_job {
+	struct neap_descheduler *descheduler;
+	struct deschedule_job *next;
+	struct neap_play play;
+	char because[160];
+	/* For a simulation: its own policies and plugin. done NULL: a round. */
+	struct neap_play_set *set;
+	char only[128];
+	void (*done)(void *arg, json_t *record, const struct neap_error *err);
+	void *arg;
+};
+
+struct deschedule_triggers {
+	int64_t gap_usec;   /* between rounds by event */
+	int64_t last_usec;  /* when such a round began last */
+	int64_t fired_usec; /* when an event came last; 0: never */
+	uint64_t fired, rounds;
+	char what[160]; /* the first event that a round waits for; "": none */
+	/* Pending pods, when a strategy asks: time of creation by "NAMESPACE/NAME", and
+	 * negative once it was told. */
+	struct neap_map *pending;
+	struct event *look;
+};
+
+struct neap_descheduler {
+	struct neap_descheduler_config config;
+	struct neap_thread *thread;
+	struct neap_snapshot *snapshot;
+	struct neap_feed *maps;                          /* the ConfigMap */
+	struct neap_deschedule_config *of_file, *of_map; /* NULL: none */
+	char file_name[256];
+	char map_trouble[NEAP_ERROR_MSG]; /* why the ConfigMap is not used; "" */
+	char trouble[NEAP_ERROR_MSG];     /* why the configuration cannot be used; "" */
+	struct neap_play_set *set;        /* in force; NULL: none */
+	struct neap_play_set *next_set;   /* after the round that runs */
+	bool has_next_set;
+	struct neap_zone *zone; /* of the window; NULL: none */
+	struct event *timer;
+	int64_t next_usec; /* of the next round by interval; 0: none */
+	bool is_ending;
+	bool is_asked; /* somebody asked for a round */
+	char asked_by[80];
+	bool has_run;       /* with this configuration; for the interval 0 */
+	char paused_by[80]; /* "": it is not */
+	int64_t paused_usec;
+	struct deschedule_job *running, *waiting; /* waiting: simulations */
+	struct deschedule_triggers triggers;
+	struct deschedule_leaves *leaves; /* unanswered writes */
+	json_t *last;                     /* record of the last round */
+	uint64_t rounds;
+	struct neap_deschedule_figures figures;
+};
+
+int64_t deschedule_now(const struct neap_descheduler *descheduler);
+/* Looks what is to be done now, and when the next time. */
+void deschedule_look(struct neap_descheduler *descheduler);
+/* Whether rounds may act at that time; else *ret_usec is when they may again. */
+bool deschedule_is_open(const struct neap_descheduler *descheduler, int64_t now_usec,
+			int64_t *ret_usec);
+
+/* --- choose.c: which configuration --- */
+
+int deschedule_watch_map(struct neap_descheduler *descheduler, struct neap_error *err);
+/* Uses the file, else the ConfigMap. */
+void deschedule_choose(struct neap_descheduler *descheduler);
+/* After a round: what was chosen meanwhile. */
+void deschedule_take_next(struct neap_descheduler *descheduler);
+bool deschedule_priority_of(void *arg, const char *name, int64_t *ret);
+
+/* --- leave.c: what becomes of decisions --- */
+
+void deschedule_leave(struct neap_descheduler *descheduler, struct neap_play *play);
+/* Answers that come later are nobody's. */
+void deschedule_forget_leaves(struct neap_descheduler *descheduler);
+
+/* --- triggers.c --- */
+
+int deschedule_triggers_init(struct neap_descheduler *descheduler,
+			     struct neap_error *err);
+void deschedule_triggers_done(struct neap_descheduler *descheduler);
+/* An event of the snapshot. */
+void deschedule_hear(void *arg, const char *resource,
+		     const struct neap_client_event *event);
+/* Whether a round by event is due; else *ret_usec is when, or unchanged. */
+bool deschedule_event_is_due(const struct neap_descheduler *descheduler, int64_t now_usec,
+			     int64_t *ret_usec);
+void deschedule_event_begins(struct neap_descheduler *descheduler, int64_t now_usec);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What becomes of a round's decisions: an eviction through the eviction subresource, with
+ * an event on the pod, or a wish for a PodMigrationJob. The answers go into the record. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/client/events.h"
+#include "api/deschedule/descheduler_priv.h"
+#include "engine/base/mem.h"
+#include "engine/json/json.h"
+#include "engine/log/log.h"
+
+#define REFERENCE "sigs.k8s.io/descheduler"
+
+/* A write that is not answered yet. */
+struct leaf {
+	struct neap_descheduler *descheduler; /* NULL: it was freed */
+	struct leaf *next, **prev;
+	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID];
+	char node[NEAP_OBJECT_NAME];
+	char strategy[128], profile[128], why[NEAP_ROUND_WHY];
+	bool migrates, tells_failures, is_upstream;
+	json_t *row; /* of the record; NULL: it is cut */
+};
+
+struct deschedule_leaves {
+	struct leaf *first;
+};
+
+static void leaf_free(struct leaf *leaf)
+{
+	*leaf->prev = leaf->next;
+	if (leaf->next)
+		leaf->next->prev = leaf->prev;
+	json_decref(leaf->row);
+	free(leaf);
+}
+
+static struct leaf *leaf_new(struct neap_descheduler *descheduler,
+			     const struct neap_play_evict *evict)
+{
+	struct leaf *leaf = neap_alloc(sizeof(*leaf));
+	const struct neap_deschedule_config *config = descheduler->set->config;
+
+	if (!descheduler->leaves)
+		descheduler->leaves = neap_alloc(sizeof(*descheduler->leaves));
+	if (!leaf || !descheduler->leaves) {
+		free(leaf);
+		return NULL;
+	}
+	leaf->descheduler = descheduler;
+	(void)snprintf(leaf->ns, sizeof(leaf->ns), "%s", evict->ns);
+	(void)snprintf(leaf->name, sizeof(leaf->name), "%s", evict->name);
+	(void)snprintf(leaf->uid, sizeof(leaf->uid), "%s", evict->uid);
+	(void)snprintf(leaf->node, sizeof(leaf->node), "%s", evict->node);
+	(void)snprintf(leaf->strategy, sizeof(leaf->strategy), "%s", evict->strategy);
+	(void)snprintf(leaf->profile, sizeof(leaf->profile), "%s", evict->profile->name);
+	(void)snprintf(leaf->why, sizeof(leaf->why), "%s", evict->why);
+	leaf->migrates = evict->migrates;
+	leaf->tells_failures = config->tells_failures;
+	leaf->is_upstream = config->form == NEAP_DESCHEDULE_UPSTREAM;
+	leaf->row = json_incref(evict->row);
+	leaf->next = descheduler->leaves->first;
+	leaf->prev = &descheduler->leaves->first;
+	if (leaf->next)
+		leaf->next->prev = &leaf->next;
+	descheduler->leaves->first = leaf;
+	return leaf;
+}
+
+/* --- answers --- */
+
+static void note_event(const struct leaf *leaf, const char *trouble)
+{
+	const struct neap_client_note note = {
+		.api_version = "v1",
+		.kind = "Pod",
+		.ns = leaf->ns,
+		.name = leaf->name,
+		.uid = leaf->uid,
+		.is_warning = trouble != NULL,
+		.reason = trouble             ? "EvictionFailed"
+			  : leaf->is_upstream ? leaf->strategy
+					      : "Descheduled",
+		.component = leaf->is_upstream ? REFERENCE : "koord-descheduler"};
+	struct neap_client *client = leaf->descheduler->config.client;
+
+	if (trouble)
+		neap_client_note(client, &note,
+				 "pod eviction from %s node by " REFERENCE " failed: %s",
+				 leaf->node, trouble);
+	else if (leaf->is_upstream)
+		neap_client_note(client, &note, "pod eviction from %s node by " REFERENCE,
+				 leaf->node);
+	else
+		neap_client_note(client, &note, "Pod evicted from node %s by %s: %s",
+				 leaf->node, leaf->strategy, leaf->why);
+}
+
+static void end_leaf(struct leaf *leaf, const char *trouble)
+{
+	struct neap_descheduler *descheduler = leaf->descheduler;
+
+	if (!descheduler) {
+		json_decref(leaf->row);
+		free(leaf);
+		return;
+	}
+	neap_figure_evicted(&descheduler->figures, trouble ? "error" : "success",
+			    leaf->strategy, leaf->profile, leaf->ns, leaf->node);
+	neap_json_set_text(leaf->row, "result",
+			   trouble          ? "failed"
+			   : leaf->migrates ? "migrating"
+					    : "evicted");
+	neap_json_set_text(leaf->row, "error", trouble);
+	if (!leaf->migrates && (!trouble || leaf->tells_failures))
+		note_event(leaf, trouble);
+	if (trouble)
+		neap_log_from(descheduler->config.log, "evict", NEAP_LOG_WARN,
+			      "descheduler: %s/%s stays: %s", leaf->ns, leaf->name,
+			      trouble);
+	leaf_free(leaf);
+}
+
+static void evicted(void *arg, struct neap_object *object,
+		    const struct neap_client_failure *failure)
+{
+	(void)object;
+	/* It is gone already. */
+	if (failure && failure->reason == NEAP_CLIENT_NOT_FOUND)
+		failure = NULL;
+	end_leaf(arg, failure ? failure->message : NULL);
+}
+
+static void asked(void *arg, const char *trouble)
+{
+	end_leaf(arg, trouble);
+}
+
+/* --- writes --- */
+
+static const struct neap_migrate_args *args_of(const struct neap_descheduler *descheduler,
+					       const struct neap_play_evict *evict)
+{
+	const struct neap_play_set *set = descheduler->set;
+
+	for (size_t i = 0; i < set->config->profile_count; i++)
+		if (set->profiles[i].of == evict->profile)
+			return &set->profiles[i].migrate;
+	return NULL;
+}
+
+static void leave(struct neap_descheduler *descheduler,
+		  const struct neap_play_evict *evict)
+{
+	const struct neap_descheduler_config *config = &descheduler->config;
+	struct leaf *leaf = leaf_new(descheduler, evict);
+	const struct neap_client_ask ask = {.resource = "pods",
+					    .ns = evict->ns,
+					    .name = evict->name,
+					    .told = evicted,
+					    .arg = leaf};
+	const struct neap_deschedule_wish wish = {.ns = evict->ns,
+						  .name = evict->name,
+						  .uid = evict->uid,
+						  .strategy = evict->strategy,
+						  .why = evict->why,
+						  .args = args_of(descheduler, evict)};
+
+	if (!leaf)
+		return; /* without memory: the next round finds it */
+	if (!evict->migrates)
+		neap_client_evict(config->client, &ask, evict->uid,
+				  descheduler->set->config->grace_s);
+	else if (config->migrate)
+		config->migrate(config->migrate_arg, &wish, asked, leaf);
+	else
+		asked(leaf, "nobody migrates pods here");
+}
+
+void deschedule_leave(struct neap_descheduler *descheduler, struct neap_play *play)
+{
+	neap_client_hold(descheduler->config.client);
+	for (size_t i = 0; i < play->evict_count; i++)
+		leave(descheduler, &play->evicts[i]);
+	neap_client_release(descheduler->config.client);
+}
+
+void deschedule_forget_leaves(struct neap_descheduler *descheduler)
+{
+	struct leaf *leaf = descheduler->leaves ? descheduler->leaves->first : NULL;
+
+	while (leaf) {
+		struct leaf *next = leaf->next;
+
+		leaf->descheduler = NULL;
+		leaf = next;
+	}
+	free(descheduler->leaves);
+	descheduler->leaves = NULL;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The order of a round: for each profile the plugins of deschedule, then for each profile
+ * those of balance. One that fails does not stop the others. */
+#include "api/deschedule/play.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/deschedule/place.h"
+#include "api/deschedule/play_priv.h"
+#include "api/deschedule/strategies.h"
+#include "engine/base/clock.h"
+#include "engine/base/mem.h"
+#include "engine/cluster/cluster.h"
+#include "engine/decide/decide.h"
+#include "engine/json/json.h"
+#include "engine/migrate/filter.h"
+
+#define NODES_MIN 2
+
+/* --- rules of a profile --- */
+
+struct rule {
+	const struct play_run *run;
+	struct neap_play_profile *profile;
+	struct neap_play_plugin *plugin;
+};
+
+struct rules {
+	struct neap_round_rule list[NEAP_ROUND_RULES_MAX];
+	struct rule args[NEAP_ROUND_RULES_MAX];
+	size_t count;
+};
+
+static bool fits_elsewhere(void *arg, const json_t *json)
+{
+	const struct rule *rule = arg;
+	const struct neap_round *round = rule->run->round;
+	const struct neap_selector *selector = rule->profile->migrate.node_selector;
+	const json_t *meta = json_object_get(json, "metadata");
+	const struct neap_world_pod *pod = neap_world_find_pod(
+		rule->run->play->world, neap_json_text(meta, "namespace"),
+		neap_json_text(meta, "name"));
+
+	for (size_t i = 0; pod && i < round->node_count; i++) {
+		struct neap_world_node *node = round->nodes[i];
+
+		if ((!selector || neap_object_is_selected(node->object, selector)) &&
+		    neap_fit_other(rule->run->play->world, pod, &node, 1, NEAP_FIT_PLAIN))
+			return true;
+	}
+	return false;
+}
+
+/* The filter of MigrationController. */
+static const char *allow_migration(void *arg, struct neap_round *round,
+				   const struct neap_world_pod *pod)
+{
+	struct rule *rule = arg;
+	json_t *json = neap_object_tree(pod->pod->object);
+	const struct neap_migrate_question ask = {
+		.args = &rule->profile->migrate,
+		.cluster = rule->run->play->migrating,
+		.pod = json,
+		.arbitrates = rule->profile->migrate.arbitrates,
+		.fits_elsewhere = rule->profile->migrate.node_fit ? fits_elsewhere : NULL,
+		.arg = rule};
+	enum neap_migrate_check check = NEAP_CHECK_NONE;
+	char why[128];
+
+	if (!json)
+		return "there is no memory to ask";
+	if (ask.cluster)
+		check = neap_migrate_refuses(&ask);
+	json_decref(json);
+	if (check == NEAP_CHECK_NONE)
+		return NULL;
+	(void)snprintf(why, sizeof(why), NEAP_PLUGIN_MIGRATION ": %s",
+		       neap_migrate_check_name(check));
+	return neap_round_keep_text(round, why);
+}
+
+/* A rule that fails keeps the pod: nobody said that it may leave. */
+static const char *ask_policy(struct rule *rule, struct neap_round *round,
+			      const struct neap_world_pod *pod, bool is_last)
+{
+	const char *why = NULL;
+	struct neap_error err = {0};
+	char text[NEAP_ERROR_MSG];
+
+	rule->plugin->has_run = true;
+	rule->plugin->verdict = neap_policy_ask_evict(rule->plugin->policy, round, pod,
+						      is_last, &why, &err);
+	if (rule->plugin->verdict == NEAP_TICK_WISHES)
+		return why;
+	rule->plugin->err = err;
+	(void)snprintf(text, sizeof(text), "%s failed: %.200s", rule->plugin->name,
+		       err.msg);
+	return neap_round_keep_text(round, text);
+}
+
+static const char *allow_policy(void *arg, struct neap_round *round,
+				const struct neap_world_pod *pod)
+{
+	return ask_policy(arg, round, pod, false);
+}
+
+static const char *before_policy(void *arg, struct neap_round *round,
+				 const struct neap_world_pod *pod)
+{
+	return ask_policy(arg, round, pod, true);
+}
+
+static bool is_at(const struct neap_deschedule_profile *of, int point, size_t index)
+{
+	for (size_t i = 0; i < of->at_count[point]; i++)
+		if (of->at[point][i] == index)
+			return true;
+	return false;
+}
+
+static const char *refuse_broken(void *arg, struct neap_round *round,
+				 const struct neap_world_pod *pod)
+{
+	const struct rule *rule = arg;
+
+	(void)round;
+	(void)pod;
+	return rule->plugin->broken;
+}
+
+static void set_rules(struct play_run *run, struct neap_play_profile *profile,
+		      struct rules *rules)
+{
+	const struct neap_deschedule_profile *of = profile->of;
+	const struct neap_evictor *evictor = NULL;
+
+	rules->count = 0;
+	for (size_t i = 0; i < of->plugin_count; i++) {
+		struct neap_play_plugin *plugin = &profile->plugins[i];
+		bool is_filter = is_at(of, NEAP_AT_FILTER, i);
+		bool is_before = is_at(of, NEAP_AT_BEFORE, i);
+		struct neap_round_rule rule = {0};
+
+		if (!is_filter && !is_before)
+			continue;
+		if (strcmp(plugin->name, NEAP_PLUGIN_EVICTOR) == 0) {
+			evictor = &profile->evictor;
+			continue;
+		}
+		if (rules->count == NEAP_ROUND_RULES_MAX)
+			break;
+		if (strcmp(plugin->name, NEAP_PLUGIN_MIGRATION) == 0) {
+			rule.allow = allow_migration;
+		} else if (plugin->policy) {
+			rule.allow = is_filter ? allow_policy : NULL;
+			rule.before = is_before ? before_policy : NULL;
+		} else {
+			rule.allow = refuse_broken;
+		}
+		rules->args[rules->count] = (struct rule){run, profile, plugin};
+		rule.arg = &rules->args[rules->count];
+		rules->list[rules->count++] = rule;
+	}
+	neap_round_set_rules(run->round, evictor, rules->list, rules->count);
+}
+
+/* --- nodes --- */
+
+/* Ready nodes that both selectors take. */
+static int set_nodes(struct play_run *run, const struct neap_selector *selector)
+{
+	struct neap_round *round = run->round;
+	size_t count = 0;
+	int rc = neap_round_set_nodes(round, run->play->set->config->nodes, true,
+				      &run->play->err);
+
+	for (size_t i = 0; rc == 0 && selector && i < round->node_count; i++)
+		if (neap_object_is_selected(round->nodes[i]->object, selector))
+			round->nodes[count++] = round->nodes[i];
+	if (rc == 0 && selector)
+		round->node_count = count;
+	return rc;
+}
+
+/* --- strategies --- */
+
+static void note_evict(struct play_run *run, const struct neap_play_profile *profile,
+		       const struct neap_play_plugin *plugin,
+		       const struct neap_round_said *said, json_t *row)
+{
+	struct neap_play *play = run->play;
+	const struct neap_object *object = said->pod->pod->object;
+	struct neap_play_evict *evict;
+
+	if (!neap_grow(&play->evicts, play->evict_count, &play->evict_size,
+		       sizeof(*play->evicts)))
+		return; /* it is told as evicted by nobody, and the next round finds it */
+	evict = &play->evicts[play->evict_count++];
+	*evict = (struct neap_play_evict){
+		.profile = profile->of, .strategy = plugin->name, .row = row};
+	for (size_t i = 0; i < profile->of->at_count[NEAP_AT_EVICT]; i++)
+		evict->migrates =
+			strcmp(profile->plugins[profile->of->at[NEAP_AT_EVICT][i]].name,
+			       NEAP_PLUGIN_MIGRATION) == 0;
+	(void)snprintf(evict->ns, sizeof(evict->ns), "%s", object->ns);
+	(void)snprintf(evict->name, sizeof(evict->name), "%s", object->name);
+	(void)snprintf(evict->uid, sizeof(evict->uid), "%s", object->uid);
+	(void)snprintf(evict->node, sizeof(evict->node), "%s",
+		       said->pod->node ? said->pod->node->name : "");
+	(void)snprintf(evict->to, sizeof(evict->to), "%s", said->answer.node);
+	(void)snprintf(evict->why, sizeof(evict->why), "%s", said->why);
+}
+
+static void note_said(struct play_run *run, struct neap_play_profile *profile,
+		      struct neap_play_plugin *plugin, size_t from)
+{
+	const struct neap_round *round = run->round;
+
+	for (size_t i = from; i < round->said_count; i++) {
+		const struct neap_round_said *said = &round->said[i];
+		bool is_dry = run->play->is_dry || plugin->dry_run;
+		json_t *row = play_record_said(run, profile, plugin, said, is_dry);
+
+		plugin->asked++;
+		if (said->answer.outcome != NEAP_ROUND_EVICTED) {
+			run->play->stayed++;
+			continue;
+		}
+		plugin->evicted++;
+		run->play->evicted++;
+		if (!is_dry)
+			note_evict(run, profile, plugin, said, row);
+	}
+}
+
+static void run_strategy(struct play_run *run, struct neap_play_profile *profile,
+			 struct neap_play_plugin *plugin)
+{
+	size_t from = run->round->said_count;
+	int64_t begin = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID);
+
+	if (run->play->only && strcmp(run->play->only, plugin->name) != 0)
+		return;
+	plugin->has_run = true;
+	plugin->asked = plugin->evicted = 0;
+	memset(&plugin->err, 0, sizeof(plugin->err));
+	if (!plugin->policy || plugin->broken[0]) {
+		plugin->verdict = NEAP_TICK_ERROR;
+		(void)neap_error_set(&plugin->err, NEAP_EINVAL, "%s", plugin->broken);
+	} else {
+		run->round->args.is_dry = run->play->is_dry || plugin->dry_run;
+		plugin->verdict = neap_policy_run_round(plugin->policy, run->round,
+							plugin->name, &plugin->err);
+	}
+	plugin->cpu_usec = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID) - begin;
+	note_said(run, profile, plugin, from);
+}
+
+static int run_point(struct play_run *run, int point)
+{
+	struct neap_play_set *set = run->play->set;
+	neap_auto_free struct rules *rules = neap_alloc(sizeof(*rules));
+
+	if (!rules)
+		return neap_error_nomem(&run->play->err);
+	run->placer.own_is_right = point == NEAP_AT_DESCHEDULE;
+	for (size_t i = 0; i < set->config->profile_count; i++) {
+		struct neap_play_profile *profile = &set->profiles[i];
+		const struct neap_deschedule_profile *of = profile->of;
+
+		if (!of->at_count[point])
+			continue;
+		if (set_nodes(run, of->nodes) < 0)
+			return -(int)run->play->err.code;
+		set_rules(run, profile, rules);
+		for (size_t n = 0; n < of->at_count[point]; n++)
+			run_strategy(run, profile, &profile->plugins[of->at[point][n]]);
+		play_record_kept(run, profile);
+	}
+	return 0;
+}
+
+static void forget_last(struct neap_play_set *set)
+{
+	for (size_t i = 0; i < set->config->profile_count; i++)
+		for (size_t n = 0; n < set->profiles[i].of->plugin_count; n++) {
+			struct neap_play_plugin *plugin = &set->profiles[i].plugins[n];
+
+			plugin->has_run = false;
+			plugin->asked = plugin->evicted = 0;
+			plugin->cpu_usec = 0;
+		}
+}
+
+static int run_all(struct play_run *run)
+{
+	struct neap_play *play = run->play;
+	int rc;
+
+	if (set_nodes(run, NULL) < 0)
+		return -(int)play->err.code;
+	run->nodes = run->round->node_count;
+	if (run->nodes < NODES_MIN)
+		return neap_error_set(&play->err, NEAP_ENOFIT,
+				      "%zu of the nodes are ready and selected, and a "
+				      "round needs %d",
+				      run->nodes, NODES_MIN);
+	rc = run_point(run, NEAP_AT_DESCHEDULE);
+	return rc < 0 ? rc : run_point(run, NEAP_AT_BALANCE);
+}
+
+void neap_play_run(struct neap_play *play)
+{
+	struct play_run run = {.play = play};
+	struct neap_round_args args = {
+		.world = play->world,
+		.now_usec = play->now_usec,
+		.is_dry = play->is_dry,
+		.limits = play->limits,
+		.honors_budgets = true,
+	};
+	int64_t begin = neap_clock_usec(CLOCK_MONOTONIC);
+	int rc = neap_world_settle(play->world, &play->err);
+
+	run.placer.cluster = play->cluster;
+	run.placer.decide = play->decide;
+	if (play->decide) {
+		neap_decide_set_now(play->decide, play->now_usec);
+		args.place = neap_placer_place;
+		args.place_arg = &run.placer;
+	}
+	forget_last(play->set);
+	if (rc == 0)
+		rc = neap_round_new(&args, &run.round, &play->err);
+	if (rc == 0)
+		rc = play_record_begin(&run);
+	if (rc == 0)
+		rc = run_all(&run);
+	play->usec = neap_clock_usec(CLOCK_MONOTONIC) - begin;
+	if (run.round)
+		play_record_end(&run);
+	if (run.placer.cluster)
+		neap_placer_undo(&run.placer);
+	neap_round_free(run.round);
+	if (rc == 0)
+		play->err.code = NEAP_OK;
+}
+
+void neap_play_done(struct neap_play *play)
+{
+	json_decref(play->record);
+	play->record = NULL;
+	free(play->evicts);
+	play->evicts = NULL;
+	play->evict_count = play->evict_size = 0;
+}

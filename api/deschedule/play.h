@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One descheduling round, or a simulation of one: which pods would leave, why, and where
+ * their successors would land. It runs on the policy thread over a held snapshot, and
+ * writes nothing: what is to leave is a list for the loop. */
+#ifndef NEAP_API_DESCHEDULE_PLAY_H
+#define NEAP_API_DESCHEDULE_PLAY_H
+
+#include "api/deschedule/config.h"
+#include "engine/deschedule/round.h"
+#include "engine/migrate/args.h"
+#include "lua/call/policy.h"
+
+struct neap_cluster;
+struct neap_decide;
+struct neap_migrate_cluster;
+struct neap_strategies;
+
+/* Items of a list in a record; what is beyond is counted. */
+#define NEAP_PLAY_LIST_MAX 2000
+
+/* A plugin of a profile, ready to run. */
+struct neap_play_plugin {
+	const char *name;           /* of the configuration */
+	const json_t *args;         /* likewise */
+	struct neap_policy *policy; /* NULL: one in C */
+	char label[80];             /* of the policy */
+	bool dry_run;
+	char broken[NEAP_ERROR_MSG]; /* why it cannot run; "" */
+	/* What came of it. */
+	bool has_run;
+	enum neap_tick_verdict verdict;
+	struct neap_error err;
+	int64_t cpu_usec;
+	size_t asked, evicted;
+};
+
+struct neap_play_profile {
+	const struct neap_deschedule_profile *of;
+	struct neap_play_plugin *plugins; /* as in of */
+	struct neap_evictor evictor;      /* when has_evictor */
+	struct neap_migrate_args migrate; /* when has_migrate */
+	bool has_evictor, has_migrate;
+};
+
+/* What the plugins of a configuration have between rounds: their policies with the
+ * arguments set, and what these remember. */
+struct neap_play_set {
+	struct neap_deschedule_config *config; /* counted */
+	struct neap_play_profile profiles[NEAP_DESCHEDULE_PROFILES_MAX];
+};
+
+/* Opens the policies of a configuration. priority_of returns the value of a
+ * PriorityClass, or false. A policy that cannot be opened is broken, and the rest is used;
+ * -NEAP_ENOMEM; -NEAP_EINVAL: a PriorityClass is missing. */
+int neap_play_set_new(struct neap_deschedule_config *config,
+		      const struct neap_strategies *strategies,
+		      bool (*priority_of)(void *arg, const char *name, int64_t *ret),
+		      void *arg, struct neap_play_set **ret, struct neap_error *err);
+void neap_play_set_free(struct neap_play_set *set);
+/* Takes new versions of policies that changed since. */
+void neap_play_set_refresh(struct neap_play_set *set,
+			   const struct neap_strategies *strategies);
+
+/* Something that is to leave. */
+struct neap_play_evict {
+	const struct neap_deschedule_profile *profile;
+	const char *strategy; /* of the configuration */
+	bool migrates;        /* by a PodMigrationJob, else by an eviction */
+	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID];
+	char node[NEAP_OBJECT_NAME], to[NEAP_OBJECT_NAME];
+	char why[NEAP_ROUND_WHY];
+	json_t *row; /* of the record; borrowed */
+};
+
+struct neap_play {
+	/* What it is given; borrowed. */
+	struct neap_play_set *set;
+	struct neap_world *world;
+	struct neap_cluster *cluster;
+	struct neap_decide *decide;                   /* NULL: no place is asked for */
+	const struct neap_migrate_cluster *migrating; /* NULL: it is not asked */
+	int64_t now_usec;
+	struct neap_limits limits;
+	bool is_dry;
+	const char *only; /* the plugin that runs alone; NULL: all */
+	/* What came of it. */
+	struct neap_play_evict *evicts; /* not those of a dry run */
+	size_t evict_count, evict_size;
+	size_t evicted, stayed; /* dry ones too */
+	int64_t usec;
+	json_t *record;
+	struct neap_error err; /* code 0, or why there was no round */
+};
+
+/* On any thread that has the snapshot. */
+void neap_play_run(struct neap_play *play);
+/* Frees what came of it. */
+void neap_play_done(struct neap_play *play);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The policies of a configuration, opened with their arguments. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/deschedule/play.h"
+#include "api/deschedule/strategies.h"
+#include "engine/base/mem.h"
+
+struct priorities {
+	bool (*of)(void *arg, const char *name, int64_t *ret);
+	void *arg;
+};
+
+static const char *label_of(const struct neap_policy *policy, char *buf, size_t size)
+{
+	struct neap_policy_info info;
+
+	neap_policy_get_info(policy, &info);
+	(void)snprintf(buf, size, "%s", info.label);
+	return buf;
+}
+
+static void open_policy(struct neap_play_plugin *plugin,
+			const struct neap_strategies *strategies)
+{
+	struct neap_policy *policy = NULL;
+	struct neap_error err = {0};
+
+	if (neap_strategies_open(strategies, plugin->name, plugin->args, &policy, &err) <
+	    0) {
+		(void)snprintf(plugin->broken, sizeof(plugin->broken), "%s%s%s",
+			       err.field, *err.field ? ": " : "", err.msg);
+		return;
+	}
+	plugin->broken[0] = '\0';
+	neap_policy_free(plugin->policy);
+	plugin->policy = policy;
+	(void)label_of(policy, plugin->label, sizeof(plugin->label));
+}
+
+static int resolve(const struct priorities *priorities, const char *name, int64_t *ret,
+		   struct neap_error *err)
+{
+	if (!name)
+		return 0;
+	if (priorities->of && priorities->of(priorities->arg, name, ret))
+		return 1;
+	return neap_error_field(err, NEAP_EINVAL, "priorityThreshold.name",
+				"there is no PriorityClass '%s'", name);
+}
+
+static int open_evictor(struct neap_play_profile *profile, const json_t *args,
+			const struct priorities *priorities, struct neap_error *err)
+{
+	int rc;
+
+	neap_evictor_init(&profile->evictor);
+	profile->has_evictor = true;
+	rc = neap_evictor_read(&profile->evictor, args, err);
+	if (rc == 0)
+		rc = resolve(priorities, profile->evictor.threshold_name,
+			     &profile->evictor.threshold, err);
+	if (rc > 0)
+		profile->evictor.has_threshold = true;
+	return rc < 0 ? neap_error_wrap(err, NEAP_PLUGIN_EVICTOR) : 0;
+}
+
+static int open_migrate(struct neap_play_profile *profile, const json_t *args,
+			const struct priorities *priorities, struct neap_error *err)
+{
+	int rc = neap_migrate_args_init(&profile->migrate, args, err);
+
+	profile->has_migrate = rc == 0;
+	if (rc == 0)
+		rc = resolve(priorities, profile->migrate.threshold_name,
+			     &profile->migrate.threshold, err);
+	if (rc > 0)
+		profile->migrate.has_threshold = true;
+	return rc < 0 ? neap_error_wrap(err, NEAP_PLUGIN_MIGRATION) : 0;
+}
+
+static int open_profile(struct neap_play_profile *profile,
+			const struct neap_strategies *strategies,
+			const struct priorities *priorities, struct neap_error *err)
+{
+	const struct neap_deschedule_profile *of = profile->of;
+	int rc = 0;
+
+	profile->plugins =
+		neap_alloc_array(of->plugin_count + 1, sizeof(*profile->plugins));
+	if (!profile->plugins)
+		return neap_error_nomem(err);
+	for (size_t i = 0; rc == 0 && i < of->plugin_count; i++) {
+		struct neap_play_plugin *plugin = &profile->plugins[i];
+
+		plugin->name = of->plugins[i].name;
+		plugin->args = of->plugins[i].args;
+		plugin->dry_run = of->plugins[i].dry_run;
+		if (strcmp(plugin->name, NEAP_PLUGIN_EVICTOR) == 0)
+			rc = open_evictor(profile, plugin->args, priorities, err);
+		else if (strcmp(plugin->name, NEAP_PLUGIN_MIGRATION) == 0)
+			rc = open_migrate(profile, plugin->args, priorities, err);
+		else
+			open_policy(plugin, strategies);
+	}
+	return rc;
+}
+
+int neap_play_set_new(struct neap_deschedule_config *config,
+		      const struct neap_strategies *strategies,
+		      bool (*priority_of)(void *arg, const char *name, int64_t *ret),
+		      void *arg, struct neap_play_set **ret, struct neap_error *err)
+{
+	const struct priorities priorities = {priority_of, arg};
+	struct neap_play_set *set = neap_alloc(sizeof(*set));
+	int rc = 0;
+
+	if (!set)
+		return neap_error_nomem(err);
+	set->config = neap_deschedule_config_ref(config);
+	for (size_t i = 0; rc == 0 && i < config->profile_count; i++) {
+		set->profiles[i].of = &config->profiles[i];
+		rc = open_profile(&set->profiles[i], strategies, &priorities, err);
+		if (rc < 0)
+			(void)neap_error_wrap(err, "profile '%s'",
+					      config->profiles[i].name);
+	}
+	if (rc < 0) {
+		neap_play_set_free(set);
+		return rc;
+	}
+	*ret = set;
+	return 0;
+}
+
+void neap_play_set_free(struct neap_play_set *set)
+{
+	if (!set)
+		return;
+	for (size_t i = 0; i < set->config->profile_count; i++) {
+		struct neap_play_profile *profile = &set->profiles[i];
+
+		for (size_t n = 0; profile->plugins && n < profile->of->plugin_count; n++)
+			neap_policy_free(profile->plugins[n].policy);
+		free(profile->plugins);
+		if (profile->has_evictor)
+			neap_evictor_done(&profile->evictor);
+		if (profile->has_migrate)
+			neap_migrate_args_done(&profile->migrate);
+	}
+	(void)neap_deschedule_config_unref(set->config);
+	free(set);
+}
+
+void neap_play_set_refresh(struct neap_play_set *set,
+			   const struct neap_strategies *strategies)
+{
+	for (size_t i = 0; i < set->config->profile_count; i++) {
+		struct neap_play_profile *profile = &set->profiles[i];
+
+		for (size_t n = 0; n < profile->of->plugin_count; n++) {
+			struct neap_play_plugin *plugin = &profile->plugins[n];
+			const struct neap_policy *now =
+				neap_strategies_find(strategies, plugin->name);
+			char label[sizeof(plugin->label)];
+
+			if (now && strcmp(label_of(now, label, sizeof(label)),
+					  plugin->label) != 0)
+				open_policy(plugin, strategies);
+		}
+	}
+}

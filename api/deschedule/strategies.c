@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/deschedule/strategies.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/deschedule/evictor.h"
+#include "engine/migrate/args.h"
+#include "lua/run/registry.h"
+
+#define SHIPPED_MAX 64
+
+struct neap_strategies {
+	struct neap_registry *registry;
+	struct neap_policy *shipped[SHIPPED_MAX];
+	size_t shipped_count;
+	struct neap_deschedule_plugins plugins;
+};
+
+static const char *const kinds[] = {"deschedule", "evict", NULL};
+
+static const struct {
+	const char *name;
+	unsigned points;
+} own[] = {
+	{NEAP_PLUGIN_EVICTOR,
+	 NEAP_AT(NEAP_AT_FILTER) | NEAP_AT(NEAP_AT_BEFORE) | NEAP_AT(NEAP_AT_EVICT)},
+	{NEAP_PLUGIN_MIGRATION, NEAP_AT(NEAP_AT_FILTER) | NEAP_AT(NEAP_AT_EVICT)},
+};
+
+/* --- reading --- */
+
+static int add_file(struct neap_strategies *strategies, const char *file,
+		    struct neap_error *err)
+{
+	if (strategies->shipped_count == SHIPPED_MAX)
+		return neap_error_set(err, NEAP_ETOOLARGE, "%s: over %d shipped policies",
+				      file, SHIPPED_MAX);
+	if (neap_policy_load_file(file, &strategies->shipped[strategies->shipped_count],
+				  err) < 0)
+		return -(int)err->code;
+	strategies->shipped_count++;
+	return 0;
+}
+
+static int by_name(const struct dirent *entry)
+{
+	size_t len = strlen(entry->d_name);
+
+	return len > 4 && strcmp(entry->d_name + len - 4, ".lua") == 0;
+}
+
+/* A folder that is not there has no policies. */
+static int read_folder(struct neap_strategies *strategies, const char *dir,
+		       const char *kind, struct neap_error *err)
+{
+	char path[1024], file[1280];
+	struct dirent **list = NULL;
+	int count, rc = 0;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, kind);
+	count = scandir(path, &list, by_name, alphasort);
+	for (int i = 0; i < count; i++) {
+		(void)snprintf(file, sizeof(file), "%s/%s", path, list[i]->d_name);
+		if (rc == 0)
+			rc = add_file(strategies, file, err);
+		free(list[i]);
+	}
+	free(list);
+	return rc;
+}
+
+/* --- finding --- */
+
+static bool is_kind(const struct neap_policy *policy, const char *kind)
+{
+	return strcmp(neap_policy_kind(policy)->name, kind) == 0;
+}
+
+static bool is_plugin(const struct neap_policy *policy)
+{
+	return is_kind(policy, kinds[0]) || is_kind(policy, kinds[1]);
+}
+
+static const char *name_of(const struct neap_policy *policy)
+{
+	struct neap_policy_info info;
+
+	if (is_kind(policy, "deschedule"))
+		return neap_policy_plugin(policy);
+	neap_policy_get_info(policy, &info);
+	return info.name;
+}
+
+struct neap_registry_slot *neap_strategies_slot(const struct neap_strategies *strategies,
+						const char *plugin)
+{
+	size_t count =
+		strategies->registry ? neap_registry_count(strategies->registry) : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct neap_registry_slot *slot =
+			neap_registry_get(strategies->registry, i);
+
+		if (is_plugin(slot->policy) && strcmp(name_of(slot->policy), plugin) == 0)
+			return slot;
+	}
+	return NULL;
+}
+
+/* Whether a policy in service has taken the place of the shipped one. */
+static bool is_replaced(const struct neap_strategies *strategies,
+			const struct neap_policy *policy)
+{
+	struct neap_policy_info info;
+
+	neap_policy_get_info(policy, &info);
+	return strategies->registry &&
+	       neap_registry_find(strategies->registry, info.kind, info.name);
+}
+
+const struct neap_policy *neap_strategies_find(const struct neap_strategies *strategies,
+					       const char *plugin)
+{
+	const struct neap_registry_slot *slot = neap_strategies_slot(strategies, plugin);
+
+	if (slot)
+		return slot->policy;
+	for (size_t i = 0; i < strategies->shipped_count; i++)
+		if (strcmp(name_of(strategies->shipped[i]), plugin) == 0 &&
+		    !is_replaced(strategies, strategies->shipped[i]))
+			return strategies->shipped[i];
+	return NULL;
+}
+
+static unsigned points(void *arg, const char *name)
+{
+	const struct neap_policy *policy;
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(own); i++)
+		if (strcmp(own[i].name, name) == 0)
+			return own[i].points;
+	policy = neap_strategies_find(arg, name);
+	if (!policy)
+		return 0;
+	if (!is_kind(policy, "deschedule"))
+		return NEAP_AT(NEAP_AT_FILTER) | NEAP_AT(NEAP_AT_BEFORE);
+	return neap_policy_point(policy) == NEAP_POINT_BALANCE
+		       ? NEAP_AT(NEAP_AT_BALANCE)
+		       : NEAP_AT(NEAP_AT_DESCHEDULE);
+}
+
+static const char *name_at(void *arg, size_t index)
+{
+	const struct neap_strategies *strategies = arg;
+	size_t count =
+		strategies->registry ? neap_registry_count(strategies->registry) : 0;
+
+	if (index < NEAP_ARRAY_LEN(own))
+		return own[index].name;
+	index -= NEAP_ARRAY_LEN(own);
+	if (index < strategies->shipped_count)
+		return name_of(strategies->shipped[index]);
+	index -= strategies->shipped_count;
+	for (size_t i = 0; i < count; i++) {
+		const struct neap_policy *policy =
+			neap_registry_get(strategies->registry, i)->policy;
+
+		if (is_plugin(policy) && index-- == 0)
+			return name_of(policy);
+	}
+	return NULL;
+}
+
+/* --- arguments --- */
+
+int neap_strategy_set_args(struct neap_policy *policy, const json_t *args,
+			   struct neap_error *err)
+{
+	int rc = neap_policy_reset_params(policy, err);
+
+	if (rc == 0)
+		rc = neap_policy_set_params(policy, args, err);
+	return rc < 0 ? rc : neap_policy_check_params(policy, err);
+}
+
+int neap_strategies_open(const struct neap_strategies *strategies, const char *plugin,
+			 const json_t *args, struct neap_policy **ret,
+			 struct neap_error *err)
+{
+	const struct neap_policy *policy = neap_strategies_find(strategies, plugin);
+	struct neap_policy *made = NULL;
+	int rc;
+
+	if (!policy)
+		return neap_error_set(err, NEAP_ENOTFOUND, "there is no policy of %s",
+				      plugin);
+	rc = neap_policy_load_again(policy, &made, err);
+	if (rc < 0)
+		return rc;
+	rc = neap_strategy_set_args(made, args, err);
+	if (rc < 0)
+		neap_policy_free(made);
+	else
+		*ret = made;
+	return rc;
+}
+
+typedef void warn_fn(void *arg, const char *field, const char *text);
+
+static int check_evictor(const json_t *args, warn_fn *warn, void *warn_arg,
+			 struct neap_error *err)
+{
+	struct neap_evictor evictor;
+	int rc;
+
+	neap_evictor_init(&evictor);
+	rc = neap_evictor_read(&evictor, args, err);
+	if (rc == 0 && evictor.warning[0])
+		warn(warn_arg, "", evictor.warning);
+	neap_evictor_done(&evictor);
+	return rc;
+}
+
+static int check_migration(const json_t *args, struct neap_error *err)
+{
+	struct neap_migrate_args migrate;
+
+	if (neap_migrate_args_init(&migrate, args, err) < 0)
+		return -(int)err->code;
+	neap_migrate_args_done(&migrate);
+	return 0;
+}
+
+static bool has_some(const json_t *args, const char *name)
+{
+	return json_object_size(json_object_get(args, name)) > 0 ||
+	       json_array_size(json_object_get(args, name)) > 0;
+}
+
+static void warn_of(const char *name, const json_t *args, warn_fn *warn, void *warn_arg)
+{
+	const json_t *taints = json_object_get(args, "includedTaints");
+
+	if (strcmp(name, "LowNodeLoad") == 0 && !has_some(args, "highThresholds") &&
+	    !has_some(args, "lowThresholds") && !has_some(args, "nodePools"))
+		warn(warn_arg, "", "has no thresholds: it does nothing");
+	if (json_is_array(taints) && json_array_size(taints) == 0)
+		warn(warn_arg, "includedTaints",
+		     "an empty list means all taints, as without it");
+}
+
+static int check(void *arg, const char *name, const json_t *args, warn_fn *warn,
+		 void *warn_arg, struct neap_error *err)
+{
+	struct neap_policy *policy = NULL;
+	int rc;
+
+	if (strcmp(name, NEAP_PLUGIN_EVICTOR) == 0)
+		return check_evictor(args, warn, warn_arg, err);
+	if (strcmp(name, NEAP_PLUGIN_MIGRATION) == 0)
+		return check_migration(args, err);
+	rc = neap_strategies_open(arg, name, args, &policy, err);
+	neap_policy_free(policy);
+	if (rc == 0)
+		warn_of(name, args, warn, warn_arg);
+	return rc;
+}
+
+/* --- outside --- */
+
+int neap_strategies_new(const char *dir, struct neap_registry *registry,
+			struct neap_strategies **ret, struct neap_error *err)
+{
+	struct neap_strategies *strategies = neap_alloc(sizeof(*strategies));
+	int rc = 0;
+
+	if (!strategies)
+		return neap_error_nomem(err);
+	strategies->registry = registry;
+	strategies->plugins = (struct neap_deschedule_plugins){
+		.points = points, .name = name_at, .check = check, .arg = strategies};
+	for (size_t i = 0; rc == 0 && kinds[i]; i++)
+		rc = read_folder(strategies, dir, kinds[i], err);
+	if (rc < 0)
+		neap_strategies_free(strategies);
+	else
+		*ret = strategies;
+	return rc;
+}
+
+void neap_strategies_free(struct neap_strategies *strategies)
+{
+	if (!strategies)
+		return;
+	for (size_t i = 0; i < strategies->shipped_count; i++)
+		neap_policy_free(strategies->shipped[i]);
+	free(strategies);
+}
+
+const struct neap_deschedule_plugins *
+neap_strategies_plugins(const struct neap_strategies *strategies)
+{
+	return &strategies->plugins;
+}

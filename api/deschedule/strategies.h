@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The plugins that configurations may name: policies of the kinds deschedule and evict,
+ * by their field plugin, and the two that are written in C. A policy in service (uploaded,
+ * or of --policy-dir) beats the shipped file of its name. Rounds run instances of their
+ * own, each with the arguments of one profile. */
+#ifndef NEAP_API_DESCHEDULE_STRATEGIES_H
+#define NEAP_API_DESCHEDULE_STRATEGIES_H
+
+#include "api/deschedule/config.h"
+#include "lua/deschedule/deschedule.h"
+
+#define NEAP_PLUGIN_EVICTOR   "DefaultEvictor"
+#define NEAP_PLUGIN_MIGRATION "MigrationController"
+
+struct neap_registry;
+struct neap_registry_slot;
+struct neap_strategies;
+
+/* dir: the shipped policies, with folders deschedule and evict, which are read here; one
+ * that cannot be read is an error. registry: policies in service, borrowed; NULL: none. */
+int neap_strategies_new(const char *dir, struct neap_registry *registry,
+			struct neap_strategies **ret, struct neap_error *err);
+void neap_strategies_free(struct neap_strategies *strategies);
+/* For neap_deschedule_config_parse; lives as long as strategies. */
+const struct neap_deschedule_plugins *
+neap_strategies_plugins(const struct neap_strategies *strategies);
+
+/* The policy of a plugin as it is now; NULL: there is none, or it is one in C. Borrowed
+ * until a policy changes. */
+const struct neap_policy *neap_strategies_find(const struct neap_strategies *strategies,
+					       const char *plugin);
+/* Its slot in the registry; NULL: it is a shipped one. */
+struct neap_registry_slot *neap_strategies_slot(const struct neap_strategies *strategies,
+						const char *plugin);
+/* A new instance with these arguments. */
+int neap_strategies_open(const struct neap_strategies *strategies, const char *plugin,
+			 const json_t *args, struct neap_policy **ret,
+			 struct neap_error *err);
+/* Sets the arguments of a policy over its defaults. */
+int neap_strategy_set_args(struct neap_policy *policy, const json_t *args,
+			   struct neap_error *err);
+
+#endif
