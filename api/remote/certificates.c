@@ -21,7 +21,7 @@ static int no_password(char *to, int size, int is_writing, void *arg)
 	return -1;
 }
 
-const char *remote_certs_check(const char *pem, size_t len)
+const char *neap_remote_certs_check(const char *pem, size_t len)
 {
 	BIO *bio = BIO_new_mem_buf(pem, (int)len);
 	const char *why = NULL;
@@ -44,8 +44,8 @@ const char *remote_certs_check(const char *pem, size_t len)
 	return why;
 }
 
-const char *remote_pair_check(const char *cert, size_t cert_len, const char *key,
-			      size_t key_len)
+const char *neap_remote_pair_check(const char *cert, size_t cert_len, const char *key,
+				   size_t key_len)
 {
 	BIO *cert_bio = BIO_new_mem_buf(cert, (int)cert_len);
 	BIO *key_bio = BIO_new_mem_buf(key, (int)key_len);

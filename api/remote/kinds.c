@@ -124,7 +124,7 @@ const char *neap_remote_why(const struct neap_transport_answer *answer, char *bu
 	}
 	if (neap_remote_parse(answer->body, answer->len, &status, &err) == 0)
 		message = neap_json_text(status, "message");
-	if (message != NULL)
+	if (message != NULL && *message != '\0')
 		(void)snprintf(
 			buf, size, "%s%s", message,
 			answer->status == 403

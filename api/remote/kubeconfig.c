@@ -395,7 +395,7 @@ static int cluster_authority(const struct reading *reading, struct neap_remote_t
 		return neap_error_nomem(reading->err);
 	if (neap_file_load(to->ca_file, &pem, reading->err) < 0)
 		return neap_error_wrap(reading->err, "CA of the service account");
-	why = remote_certs_check(pem.data, pem.len);
+	why = neap_remote_certs_check(pem.data, pem.len);
 	if (why)
 		return neap_error_set(reading->err, NEAP_EINVAL, "%s %s", to->ca_file,
 				      why);

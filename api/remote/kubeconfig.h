@@ -54,5 +54,17 @@ struct neap_remote_source {
 int neap_remote_target_load(const struct neap_remote_source *source,
 			    struct neap_remote_target **ret, struct neap_error *err);
 void neap_remote_target_free(struct neap_remote_target *target);
+/* Headers of each request that say for whom it is: "Impersonate-User: name".
+ * NULL-terminated, empty without impersonation; NULL without memory. */
+char **neap_remote_target_headers(const struct neap_remote_target *target);
+/* NULL is fine. */
+void neap_remote_target_headers_free(char **headers);
+
+/* Whether there is at least one certificate, and nothing broken among them. NULL when
+ * all is well, else what is wrong. */
+const char *neap_remote_certs_check(const char *pem, size_t len);
+/* Whether both parse, and the key is that of the first certificate. */
+const char *neap_remote_pair_check(const char *cert, size_t cert_len, const char *key,
+				   size_t key_len);
 
 #endif

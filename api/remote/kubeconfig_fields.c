@@ -147,7 +147,7 @@ static int authority_read(const struct remote_entry *entry, struct neap_remote_t
 					  "one of them",
 					  pem.field);
 		else
-			why = remote_certs_check(pem.text.data, pem.text.len);
+			why = neap_remote_certs_check(pem.text.data, pem.text.len);
 	}
 	if (why)
 		rc = pem_wrong(entry, &pem, to->ca_file, why, err);
@@ -171,6 +171,8 @@ int remote_cluster_read(const struct remote_entry *entry, struct neap_remote_tar
 				    "must be the URL of the server, as "
 				    "https://host:6443");
 	why = remote_url_check(to->server, NEAP_REMOTE_SERVER_SCHEMES, NULL);
+	if (why && strchr(to->server, '@')) /* it may have a password */
+		return remote_wrong(entry, "server", NEAP_EINVAL, err, "%s", why);
 	if (why)
 		return remote_wrong(entry, "server", NEAP_EINVAL, err, "'%s' %s",
 				    to->server, why);
@@ -221,11 +223,11 @@ static int pair_check(const struct remote_entry *entry,
 				    "client-certificate-data beside it");
 	if (!has_cert)
 		return 0;
-	why = remote_certs_check(cert->text.data, cert->text.len);
+	why = neap_remote_certs_check(cert->text.data, cert->text.len);
 	if (why)
 		return pem_wrong(entry, cert, to->cert_file, why, err);
-	why = remote_pair_check(cert->text.data, cert->text.len, key->text.data,
-				key->text.len);
+	why = neap_remote_pair_check(cert->text.data, cert->text.len, key->text.data,
+				     key->text.len);
 	return why ? pem_wrong(entry, key, to->key_file, why, err) : 0;
 }
 
@@ -382,4 +384,51 @@ int remote_user_read(const struct remote_entry *entry, struct neap_remote_target
 		return remote_wrong(entry, "username", NEAP_EINVAL, err,
 				    "must have no colon");
 	return 0;
+}
+
+/* --- headers --- */
+
+char **neap_remote_target_headers(const struct neap_remote_target *target)
+{
+	size_t size = 3, count = 0;
+	char **headers;
+	const json_t *values;
+	const char *key;
+	size_t i;
+
+	for (char **group = target->as_groups; group && *group; group++)
+		size++;
+	json_object_foreach (target->as_extra, key, values)
+		size += json_array_size(values);
+	headers = neap_alloc_array(size, sizeof(*headers));
+	if (!headers)
+		return NULL;
+	if (target->as)
+		headers[count++] = neap_asprintf("Impersonate-User: %s", target->as);
+	if (target->as_uid)
+		headers[count++] = neap_asprintf("Impersonate-Uid: %s", target->as_uid);
+	for (char **group = target->as_groups; group && *group; group++)
+		headers[count++] = neap_asprintf("Impersonate-Group: %s", *group);
+	json_object_foreach (target->as_extra, key, values)
+		for (i = 0; i < json_array_size(values); i++)
+			headers[count++] = neap_asprintf(
+				"Impersonate-Extra-%s: %s", key,
+				json_string_value(json_array_get(values, i)));
+	/* A request that lost one of them would be somebody else's. */
+	for (i = 0; i < count; i++) {
+		if (headers[i])
+			continue;
+		for (i = 0; i < count; i++)
+			free(headers[i]);
+		free(headers);
+		return NULL;
+	}
+	return headers;
+}
+
+void neap_remote_target_headers_free(char **headers)
+{
+	for (char **header = headers; header && *header; header++)
+		free(*header);
+	free(headers);
 }

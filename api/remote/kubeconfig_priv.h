@@ -45,12 +45,6 @@ int remote_user_read(const struct remote_entry *entry, struct neap_remote_target
 
 /* --- certificates and keys --- */
 
-/* Whether there is at least one certificate, and nothing broken among them. NULL when
- * all is well, else what is wrong. */
-const char *remote_certs_check(const char *pem, size_t len);
-/* Whether both parse, and the key is that of the first certificate. */
-const char *remote_pair_check(const char *cert, size_t cert_len, const char *key,
-			      size_t key_len);
 /* Base64 of the standard alphabet with padding; line ends are skipped. The caller frees
  * the text, which ends with NUL. NEAP_EINVAL, NEAP_ENOMEM. */
 int remote_base64(const char *text, char **ret, size_t *ret_len, struct neap_error *err);

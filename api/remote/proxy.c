@@ -58,6 +58,7 @@ static const char *parts_check(CURLU *url, const char *schemes, struct remote_ur
 	char *query = part_of(url, CURLUPART_QUERY);
 	char *fragment = part_of(url, CURLUPART_FRAGMENT);
 	char *user = part_of(url, CURLUPART_USER);
+	char *password = part_of(url, CURLUPART_PASSWORD);
 	const bool is_server = strcmp(schemes, NEAP_REMOTE_SERVER_SCHEMES) == 0;
 	char *port = NULL;
 	const char *why = NULL;
@@ -71,7 +72,7 @@ static const char *parts_check(CURLU *url, const char *schemes, struct remote_ur
 		why = "has no host";
 	else if (query || fragment)
 		why = "must end with its path: no ? and no #";
-	else if (user && is_server)
+	else if ((user || password) && is_server)
 		why = "must name no user: that is users[].user.username";
 	else if (port && (neap_int_parse(port, &number, NULL) < 0 || number == 0))
 		why = "must have a port above 0";
@@ -86,6 +87,7 @@ static const char *parts_check(CURLU *url, const char *schemes, struct remote_ur
 	curl_free(query);
 	curl_free(fragment);
 	curl_free(user);
+	curl_free(password);
 	curl_free(port);
 	return why;
 }
