@@ -91,8 +91,9 @@ MAINS   := api/neapd.c api/neapctl.c
 LIB_SRC := $(filter-out $(MAINS),$(wildcard engine/*/*.c engine/*/*/*.c hw/*.c hw/*/*.c lua/*/*.c api/*.c api/*/*.c api/*/*/*.c))
 # The tables of the built-in kinds are made of text.
 TYPES   := $(wildcard api/kube/types/*.types)
-# Texts that neapctl prints or writes.
+# Texts that neapctl prints, writes or sends.
 TEXTS   := $(filter-out %.awk,$(wildcard api/ctl/texts/*))
+TEXTS   += $(if $(TEXTS),$(sort $(wildcard doc/deploy/crds/*.yaml)))
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(if $(TYPES),$(O)/api/kube/types/tables.o) $(if $(TEXTS),$(O)/api/ctl/texts/texts.o)
 # What tests can make fail: compiled a second time for them, as no program that is
 # installed has these hooks.

@@ -86,6 +86,7 @@ static const struct neap_command *const commands[] = {
 	&neap_command_policy_params,
 	&neap_command_backup,
 	&neap_command_restore,
+	&neap_command_install_crds,
 	&neap_command_token_rotate,
 	&neap_command_completion,
 	&command_version,

@@ -84,7 +84,7 @@ static void missing(struct neap_reflector *reflector)
 		neap_log_line(
 			reflector->config.log, NEAP_LOG_WARN,
 			"api server: it serves no %s: there are none until its "
-			"definition is installed (kubectl apply -f doc/deploy/crds)",
+			"definition is installed (neapctl install-crds --kubeconfig FILE)",
 			kind->resource);
 	reflector->is_missing_said = true;
 	reflector->version[0] = '\0';

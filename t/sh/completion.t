@@ -22,7 +22,7 @@ gives()
 }
 
 # --- from the tables ---
-all_commands() { "$BUILD/neapctl" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\).*/\1/p' | sort -u; }
+all_commands() { "$BUILD/neapctl" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\).*/\1/p' | sort -u; }
 offered() { "$BUILD/neapctl" __complete -- "$@" | cut -f 1; }
 check "every command of the help, and no other" is "$(offered '' | sort | xargs)" "$(all_commands | xargs)"
 check "the group" gives policy d = delete diff
@@ -40,7 +40,7 @@ options_agree()
 			echo "$name: $got, wanted: $wanted"
 			return 1
 		fi
-	done < <(sed -nE 's/^\t\.name = "([a-z ]+)",.*/\1/p' api/neapctl.c api/ctl/*.c api/ctl/*/*.c)
+	done < <(sed -nE 's/^\t\.name = "([a-z -]+)",.*/\1/p' api/neapctl.c api/ctl/*.c api/ctl/*/*.c)
 }
 check "every option of every command" options_agree
 check "values of an option" gives run --qos '' = LS BE

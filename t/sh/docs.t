@@ -52,7 +52,7 @@ check "so are the keys that only the file has" \
 # --- neapctl(1) ---
 
 if [ -x "$BUILD/neapctl" ]; then
-	commands=$(sed -nE 's/^\t\.name = "([a-z ]+)",.*/\1/p' api/neapctl.c api/ctl/*.c api/ctl/*/*.c)
+	commands=$(sed -nE 's/^\t\.name = "([a-z -]+)",.*/\1/p' api/neapctl.c api/ctl/*.c api/ctl/*/*.c)
 	global=$("$BUILD/neapctl" --help | grep -E '^ +-' | options)
 	check "the commands of neapctl are found" test "$(echo "$commands" | wc -l)" -ge 10
 	check "every global option of neapctl is in neapctl(1)" \

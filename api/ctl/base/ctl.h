@@ -65,8 +65,8 @@ extern const struct neap_command neap_command_run, neap_command_ps, neap_command
 	neap_command_policy_rollback, neap_command_policy_delete,
 	neap_command_policy_params, neap_command_token_rotate, neap_command_doctor,
 	neap_command_cpus, neap_command_explain_pod, neap_command_explain_reservation,
-	neap_command_backup, neap_command_restore, neap_command_completion,
-	neap_command_complete;
+	neap_command_backup, neap_command_restore, neap_command_install_crds,
+	neap_command_completion, neap_command_complete;
 
 /* Makes the row of the command's -o, a table of one: empty without. */
 void neap_ctl_output_option(const struct neap_command *command,
@@ -108,8 +108,10 @@ bool neap_ctl_use_color(void);
 /* Returns the program's name for commands shown to users: the path neapctl was called by,
  * or "neapctl". Borrowed. */
 const char *neap_ctl_name(void);
-/* Returns the text of a file in api/ctl/texts; NULL: there is none. */
+/* Returns the text of a file in api/ctl/texts or doc/deploy/crds; NULL: there is none. */
 const char *neap_ctl_text(const char *name);
+/* Returns the text number at and its name; NULL behind the last one. */
+const char *neap_ctl_text_at(size_t at, const char **ret_name);
 /* Returns the columns of the terminal, 0 when stdout is not one. */
 int neap_ctl_columns(void);
 
