@@ -228,18 +228,18 @@ static void test_bounds(void **state)
 	assert_int_equal(strlen(kube_text(rig->body, "items.0.message")), 1024);
 	note = pod;
 	note.name = name;
-	for (int i = 0; i < 1100; i++) {
+	for (int i = 0; i < 4200; i++) {
 		(void)snprintf(name, sizeof(name), "pod-%d", i);
 		neap_client_note(rig->client, &note, "x");
 	}
-	assert_int_equal(count_events(rig), 1102);
+	assert_int_equal(count_events(rig), 4202);
 	/* The first ones are forgotten, and told as new. */
 	(void)snprintf(name, sizeof(name), "pod-0");
 	neap_client_note(rig->client, &note, "x");
-	assert_int_equal(count_events(rig), 1103);
-	(void)snprintf(name, sizeof(name), "pod-1099");
+	assert_int_equal(count_events(rig), 4203);
+	(void)snprintf(name, sizeof(name), "pod-4199");
 	neap_client_note(rig->client, &note, "x");
-	assert_int_equal(count_events(rig), 1103);
+	assert_int_equal(count_events(rig), 4203);
 	note.reason = NULL;
 	note.uid = NULL;
 	note.component = NULL;

@@ -108,6 +108,8 @@ struct neap_client_failure {
 	/* The answer is missing, and the write may have been done. The caller must not
 	 * give what the write takes to another object before reads show the result. */
 	bool is_unknown;
+	/* There was no answer at all: no connection, or one that broke. */
+	bool is_unanswered;
 	int code; /* HTTP status */
 	/* the subresource that refused it, like "binding"; NULL: the object */
 	const char *part;

@@ -13,13 +13,14 @@
 #include <string.h>
 
 #include "api/client/client_ops.h"
+#include "api/client/events_send.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/base/sha256.h"
 #include "engine/base/utf8.h"
 
 #define MESSAGE_MAX  1024
-#define KEPT_MAX     1024
+#define KEPT_MAX     4096
 #define SIMILAR_MAX  10
 #define SIMILAR_USEC (600 * 1000000LL)
 #define BURST        25
@@ -33,7 +34,7 @@ struct key {
 };
 
 /* Number of chains, a power of two. */
-#define SLOTS 2048
+#define SLOTS 8192
 #define NONE  UINT16_MAX
 
 /* The index of a table: finds entries by key, and reuses the least recently used one. */
@@ -60,7 +61,7 @@ struct group {
 	struct key messages[SIMILAR_MAX];
 };
 
-/* How many events one component may still write about one object. */
+/* How many events of one type one component may still write about one object. */
 struct allowance {
 	struct key key;
 	int64_t at;
@@ -68,6 +69,7 @@ struct allowance {
 };
 
 struct neap_client_notes {
+	struct event_outbox *outbox;
 	uint64_t stamp; /* the newest one */
 	struct shelf told_shelf, group_shelf, allowance_shelf;
 	struct told told[KEPT_MAX];
@@ -276,54 +278,19 @@ static json_t *make_event(const struct telling *telling, const struct told *told
 		(json_int_t)told->count);
 }
 
-/* An event that is counted on, and what it is made of where it is gone. */
-struct repeated {
-	struct neap_client *client;
-	json_t *event;
-	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME];
-};
-
-static void counted(void *arg, struct neap_object *object,
-		    const struct neap_client_failure *failure)
-{
-	struct repeated *repeated = arg;
-	const struct neap_client_ask ask = {
-		.resource = "events", .ns = repeated->ns, .name = repeated->name};
-
-	(void)object;
-	if (failure && failure->reason == NEAP_CLIENT_NOT_FOUND)
-		neap_client_create_take(repeated->client, &ask,
-					neap_steal(repeated->event));
-	json_decref(repeated->event);
-	free(repeated);
-}
-
+/* Event objects expire after a while, and users delete them. */
 static void write_event(struct telling *telling, const struct told *told)
 {
-	struct repeated *repeated;
 	char name[NEAP_OBJECT_NAME], last[32];
-	struct neap_client_ask ask = {
-		.resource = "events", .ns = space_of(telling->note), .name = name};
+	json_t *changes = NULL;
 
 	name_of(telling->note, told->stamp, name);
-	/* Event objects expire after a while, and users delete them. */
-	repeated = told->count == 1 ? NULL : neap_alloc(sizeof(*repeated));
-	if (!repeated) {
-		neap_client_create_take(telling->client, &ask,
-					make_event(telling, told, name));
-		return;
-	}
-	repeated->client = telling->client;
-	repeated->event = make_event(telling, told, name);
-	(void)neap_strcopy(repeated->ns, sizeof(repeated->ns), ask.ns);
-	(void)neap_strcopy(repeated->name, sizeof(repeated->name), name);
-	ask.told = counted;
-	ask.arg = repeated;
 	(void)neap_time_format(telling->now, 0, last, sizeof(last));
-	neap_client_patch_take(telling->client, &ask, false,
-			       json_pack("{s:I, s:s, s:s}", "count",
-					 (json_int_t)told->count, "lastTimestamp", last,
-					 "message", telling->message));
+	if (told->count > 1)
+		changes = json_pack("{s:I, s:s, s:s}", "count", (json_int_t)told->count,
+				    "lastTimestamp", last, "message", telling->message);
+	event_outbox_send_take(telling->client->notes->outbox, space_of(telling->note),
+			       name, make_event(telling, told, name), changes);
 }
 
 /* False without memory. */
@@ -334,14 +301,14 @@ static bool correlate(struct telling *telling)
 		neap_asprintf("%s\n%s\n%s\n%s\n%s\n%s\n%s", text(note->component),
 			      text(note->host), text(note->api_version), text(note->kind),
 			      text(note->ns), text(note->name), text(note->uid));
-	char *alike = about ? neap_asprintf("%s\n%d\n%s", about, note->is_warning,
-					    text(note->reason))
-			    : NULL;
+	char *source = about ? neap_asprintf("%s\n%d", about, note->is_warning) : NULL;
+	char *alike = source ? neap_asprintf("%s\n%s", source, text(note->reason)) : NULL;
 	bool ok = alike && make_key(&telling->key, neap_asprintf("%s\n%s\n\n%s", alike,
 								 text(note->field_path),
 								 telling->message));
 
-	ok = make_key(&telling->source, about) && ok;
+	free(about);
+	ok = make_key(&telling->source, source) && ok;
 	ok = make_key(&telling->group, alike) && ok;
 	return ok;
 }
@@ -371,6 +338,19 @@ static void tell(struct telling *telling)
 		write_event(telling, told);
 }
 
+static struct neap_client_notes *make_notes(struct neap_client *client)
+{
+	struct neap_client_notes *notes = neap_alloc(sizeof(*notes));
+
+	if (!notes)
+		return NULL;
+	notes->outbox = event_outbox_new(client);
+	if (notes->outbox)
+		return notes;
+	free(notes);
+	return NULL;
+}
+
 void neap_client_note(struct neap_client *client, const struct neap_client_note *note,
 		      const char *fmt, ...)
 {
@@ -391,13 +371,21 @@ void neap_client_note(struct neap_client *client, const struct neap_client_note 
 		at += len ? len : 1;
 	}
 	if (!client->notes)
-		client->notes = neap_alloc(sizeof(*client->notes));
+		client->notes = make_notes(client);
 	if (client->notes && correlate(&telling))
 		tell(&telling);
 }
 
+void neap_client_notes_due(struct neap_client *client)
+{
+	if (client->notes)
+		event_outbox_due(client->notes->outbox);
+}
+
 void neap_client_done(struct neap_client *client)
 {
+	if (client->notes)
+		event_outbox_end(client->notes->outbox);
 	free(client->notes);
 	client->notes = NULL;
 }

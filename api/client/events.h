@@ -2,8 +2,9 @@
  *
  * Events that neapd itself creates; "kubectl describe" shows them at its end. The same
  * event about the same object raises the count of the first one, as in client-go. Events
- * of one source about one object are limited, as there: 25 at once, then one in 5
- * minutes. */
+ * of one source and type about one object are limited, as there: 25 at once, then one in
+ * 5 minutes. An event without an answer of another server is sent again, as there: 12
+ * times in all, 10 s apart; at most 1000 are under way there, and more are dropped. */
 #ifndef NEAP_API_CLIENT_EVENTS_H
 #define NEAP_API_CLIENT_EVENTS_H
 

@@ -78,6 +78,24 @@ static void hold(struct neap_client *client, int step)
 	(void)step;
 }
 
+static void notes_due(evutil_socket_t fd, short what, void *arg)
+{
+	struct neap_remote *remote = arg;
+
+	(void)fd;
+	(void)what;
+	neap_client_notes_due(&remote->of.client);
+}
+
+static void wake_after(struct neap_client *client, int64_t usec)
+{
+	struct neap_remote *remote = (struct neap_remote *)client;
+	const struct timeval after = {.tv_sec = usec / 1000000,
+				      .tv_usec = usec % 1000000};
+
+	(void)event_add(remote->notes, &after);
+}
+
 /* --- the server --- */
 
 static int reflect(struct neap_remote *remote, bool has_watch_list,
@@ -212,8 +230,10 @@ int neap_remote_new(const struct neap_remote_config *config, struct neap_remote 
 		return neap_error_nomem(err);
 	TAILQ_INIT(&remote->writes);
 	remote->config = *config;
-	remote->of.client = (struct neap_client){
-		.ops = &ops, .now = config->now ? config->now : neap_clock_unix};
+	remote->of.client =
+		(struct neap_client){.ops = &ops,
+				     .now = config->now ? config->now : neap_clock_unix,
+				     .wake_after = wake_after};
 	if (check(config, err) < 0 ||
 	    neap_mirror_new(HISTORY_USEC, HISTORY_BYTES, &remote->of.store, err) < 0) {
 		free(remote);
@@ -224,7 +244,8 @@ int neap_remote_new(const struct neap_remote_config *config, struct neap_remote 
 	remote->config.resources = remote->resources;
 	remote->call = event_new(config->base, -1, 0, call, remote);
 	remote->again = event_new(config->base, -1, 0, due, remote);
-	if (remote->call == NULL || remote->again == NULL) {
+	remote->notes = event_new(config->base, -1, 0, notes_due, remote);
+	if (remote->call == NULL || remote->again == NULL || remote->notes == NULL) {
 		neap_remote_free(remote);
 		return neap_error_nomem(err);
 	}
@@ -245,6 +266,8 @@ void neap_remote_free(struct neap_remote *remote)
 		event_free(remote->call);
 	if (remote->again != NULL)
 		event_free(remote->again);
+	if (remote->notes != NULL)
+		event_free(remote->notes);
 	neap_client_done(&remote->of.client);
 	neap_store_free(remote->of.store);
 	free(remote);

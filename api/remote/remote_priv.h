@@ -20,6 +20,7 @@ struct neap_remote {
 	struct neap_remote_config config;
 	struct event *call; /* of the mirror's watches */
 	struct event *again;
+	struct event *notes;          /* events that are sent again */
 	struct neap_transfer *asking; /* for the server's version */
 	char server[64];              /* "v1.20.2" */
 	struct neap_remote_resource resources[REMOTE_RESOURCES_MAX];

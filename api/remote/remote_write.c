@@ -29,6 +29,7 @@ struct remote_write {
 	char *body;       /* of a patch, to repeat it */
 	const char *sub;  /* "/status"; "" */
 	bool has_version; /* the change holds for one version alone */
+	bool is_broken;   /* nothing was heard of the server */
 	int tries;
 	uint64_t reign;              /* in which it was made */
 	json_t *binding;             /* after a patch: the request that follows it */
@@ -68,6 +69,7 @@ static void tell_failure(struct remote_write *write, enum neap_client_reason rea
 	const struct neap_client_failure failure = {.reason = reason,
 						    .code = code,
 						    .is_unknown = is_unknown,
+						    .is_unanswered = write->is_broken,
 						    .message = message};
 
 	tell(write, NULL, &failure);
@@ -88,7 +90,7 @@ static void tell_status(struct remote_write *write,
 		.retry_after_s = answer->has_retry_after ? answer->retry_after_s : 0};
 
 	(void)neap_strcopy(text, sizeof(text),
-			   message != NULL ? message : "the server gave no reason");
+			   *message != '\0' ? message : "the server gave no reason");
 	/* Whoever asks to come again later has done nothing. */
 	failure.is_unknown = answer->status >= 500 && !answer->has_retry_after;
 	if (kind != NULL && strchr(kind, '/') != NULL)
@@ -102,6 +104,7 @@ static void tell_broken(struct remote_write *write,
 	char text[MESSAGE];
 
 	(void)neap_strcopy(text, sizeof(text), answer->why);
+	write->is_broken = true;
 	tell_failure(write,
 		     answer->is_unknown ? NEAP_CLIENT_TIMEOUT : NEAP_CLIENT_UNAVAILABLE,
 		     answer->is_unknown ? 504 : 503, answer->is_unknown, text);
