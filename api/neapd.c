@@ -109,6 +109,11 @@ static void dialer_lost(void *arg)
 	fail(arg, &err);
 }
 
+static void kubelet_failed(void *arg, const struct neap_error *err)
+{
+	fail(arg, err);
+}
+
 static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 {
 	const struct neap_process *process = &daemon->process;
@@ -207,6 +212,7 @@ static int open_as_root(struct neap_daemon *daemon, struct neap_error *err)
 	    neap_role_node_find(&daemon->node, process, err) < 0 ||
 	    neap_role_pods_fork(&daemon->pods, process, err) < 0 ||
 	    neap_role_remote_open(&daemon->remote, process, err) < 0 ||
+	    neap_role_kubelet_open(&daemon->kubelet, process, err) < 0 ||
 	    neap_role_server_open(&daemon->server, err) < 0)
 		return -(int)err->code;
 	if (neap_daemon_extender_open(config, &daemon->extender, err) < 0)
@@ -259,7 +265,9 @@ static int daemon_start(struct neap_daemon *daemon, struct neap_error *err)
 	    neap_role_pods_start(&daemon->pods, process,
 				 neap_daemon_api_client(daemon->api), daemon->api,
 				 daemon->node.node, daemon->policies.labels, err) < 0 ||
-	    neap_role_remote_start(&daemon->remote, &remote_events, daemon, err) < 0)
+	    neap_role_remote_start(&daemon->remote, &remote_events, daemon, err) < 0 ||
+	    neap_role_kubelet_start(&daemon->kubelet, daemon->node.node, kubelet_failed,
+				    daemon, err) < 0)
 		return -(int)err->code;
 	return neap_daemon_events_start(daemon, err);
 }
@@ -269,6 +277,7 @@ static void clients_end(struct neap_daemon *daemon)
 {
 	neap_kube_declared_folder_close(&daemon->crds);
 	neap_role_pods_stop(&daemon->pods);
+	neap_role_kubelet_free(&daemon->kubelet);
 	loops_end(daemon);
 	neap_role_remote_free(&daemon->remote);
 	neap_daemon_extender_free(daemon->extender);

@@ -33,6 +33,7 @@ api/client       : engine api/client :
 api/kube         : engine api/client api/kube api/http api/store api/task api/yaml : libevent openssl
 api/store        : engine api/client api/store : sqlite3 libcurl
 api/remote       : engine api/client api/remote api/store api/yaml : libevent libcurl openssl
+api/remote/link  : engine hw api/remote : libevent
 api/control      : engine lua api/client api/control api/http api/policy api/store api/task :
 api/extender     : engine lua api/client api/extender api/http api/schedule :
 api/policy       : engine lua api/policy : libevent

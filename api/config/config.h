@@ -102,6 +102,11 @@ struct neap_config {
 	char lease_ns[64], lease_name[254]; /* --leader-elect-resource-... */
 	/* --leader-elect-lease-duration, -renew-deadline, -retry-period */
 	int64_t lease_usec, lease_renew_usec, lease_retry_usec;
+	/* --kubelet, and what goes with it; "" none */
+	char kubelet[256], kubelet_ca[256], kubelet_cert[256], kubelet_key[256],
+		kubelet_token[256];
+	bool kubelet_insecure;      /* --kubelet-insecure-tls */
+	int64_t kubelet_sync_usec;  /* --kubelet-sync-interval, 10s */
 	char scheduler_config[256]; /* --scheduler-config; "" none */
 	struct neap_node_label node_labels[NEAP_NODE_LABELS_MAX]; /* --node-label */
 	int node_label_count;

@@ -117,6 +117,12 @@ static int check_roles(const struct neap_config *config, struct neap_error *err)
 			err, NEAP_EINVAL,
 			"--roles: the scheduler works on objects: name api, too, for "
 			"those of this neapd, or --kubeconfig FILE for a cluster's");
+	if (*config->kubelet && (has_api || *config->kubeconfig))
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"--kubelet: the pods of this node come from %s: name --roles "
+			"node without it",
+			has_api ? "the role api" : "--kubeconfig");
 	if (!has_api && (config->roles & NEAP_ROLE_MANAGER) != 0)
 		return neap_error_set(err, NEAP_EINVAL,
 				      "--roles: the manager works on the objects of this "

@@ -18,6 +18,7 @@
 #include "api/daemon/neapd.h"
 #include "api/daemon/roles.h"
 #include "api/daemon/start.h"
+#include "api/remote/link/link.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
@@ -305,6 +306,8 @@ static void reload(evutil_socket_t number, short what, void *arg)
 	neap_service_reload_start(&daemon->service);
 	reload_settings(&daemon->process, daemon->policies.live);
 	neap_role_server_reload(&daemon->server);
+	neap_link_reread(daemon->remote.link);
+	neap_link_reread(daemon->kubelet.link);
 	neap_role_scheduler_reload(&daemon->scheduler, neap_daemon_controllers_scheduler(
 							       daemon->controllers));
 	neap_service_reload_end(&daemon->service);

@@ -30,6 +30,7 @@ struct neap_daemon {
 	struct neap_role_control control;
 	struct neap_role_scheduler scheduler;
 	struct neap_role_remote remote;
+	struct neap_role_kubelet kubelet;
 	struct neap_role_pods pods;
 	struct neap_kube_declared_folder crds;       /* until the API has started */
 	struct neap_daemon_api *api;                 /* NULL without the role */

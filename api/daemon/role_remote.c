@@ -10,13 +10,8 @@
 #include "api/remote/kubeconfig.h"
 #include "api/remote/metrics.h"
 #include "engine/base/clock.h"
-#include "engine/base/file.h"
 #include "engine/base/mem.h"
-#include "engine/json/json.h"
-#include "hw/dialer/dialer.h"
 
-#define TOKEN_SEC    50 /* a token is read again, as client-go does */
-#define KEYS_USEC    (300 * (int64_t)1000000)
 #define RELEASE_USEC 1000000
 
 /* What the scheduler reads, and the Reservation controller. The largest last. */
@@ -33,184 +28,38 @@ static const struct neap_remote_resource resources[] = {
 	{.resource = "pods"},
 };
 
+static struct neap_transport *transport_of(const struct neap_role_remote *role)
+{
+	return role->link != NULL ? neap_link_transport(role->link) : NULL;
+}
+
 static const struct neap_log *log_of(const struct neap_role_remote *role)
 {
 	return &role->process->log;
 }
 
-/* --- who connects --- */
-
-static int fork_dialer(struct neap_role_remote *role, struct neap_error *err)
-{
-	const struct neap_remote_target *target = role->target;
-	const char *const names[NEAP_REMOTE_FILES] = {
-		[NEAP_REMOTE_CA] = target->ca_file,
-		[NEAP_REMOTE_CERT] = target->cert_file,
-		[NEAP_REMOTE_KEY] = target->key_file,
-		[NEAP_REMOTE_TOKEN] = target->token_file};
-	const char *files[NEAP_REMOTE_FILES];
-	const struct neap_dialer_server server = {.host = target->dial_host,
-						  .port = target->dial_port};
-	struct neap_dialer_config config = {.servers = &server,
-					    .server_count = 1,
-					    .files = files,
-					    .file_count = 0,
-					    .uid = role->process->account.uid,
-					    .gid = role->process->account.gid,
-					    .jail = role->process->config.seccomp,
-					    .log = log_of(role)};
-
-	for (int i = 0; i < NEAP_REMOTE_FILES; i++) {
-		role->numbers[i] = names[i] != NULL ? (int)config.file_count : -1;
-		if (names[i] != NULL)
-			files[config.file_count++] = names[i];
-	}
-	return neap_dialer_start(&config, &role->dialer, err);
-}
-
 int neap_role_remote_open(struct neap_role_remote *role,
 			  const struct neap_process *process, struct neap_error *err)
 {
-	const char *file = process->config.kubeconfig;
+	const struct neap_config *config = &process->config;
+	const char *file = config->kubeconfig;
 	const struct neap_remote_source source = {
 		.file = strcmp(file, "auto") == 0 ? NULL : file};
+	const struct neap_link_config link = {.name = "api server",
+					      .uid = process->account.uid,
+					      .gid = process->account.gid,
+					      .jail = config->seccomp,
+					      .rate = (double)config->api_qps,
+					      .burst = (double)config->api_burst,
+					      .log = &process->log};
+	struct neap_remote_target *target = NULL;
 
 	role->process = process;
 	if (*file == '\0')
 		return 0;
-	if (neap_remote_target_load(&source, &role->target, err) < 0)
+	if (neap_remote_target_load(&source, &target, err) < 0)
 		return neap_error_wrap(err, "--kubeconfig");
-	if (neap_transport_setup(err) < 0)
-		return -(int)err->code;
-	return fork_dialer(role, err);
-}
-
-/* --- credentials --- */
-
-static int use_keys(struct neap_role_remote *role, struct neap_error *err)
-{
-	const struct neap_remote_target *target = role->target;
-	char *const *texts = role->texts;
-	const struct neap_transport_keys keys = {
-		.ca = target->ca_data ? target->ca_data : texts[NEAP_REMOTE_CA],
-		.cert = target->cert_data ? target->cert_data : texts[NEAP_REMOTE_CERT],
-		.key = target->key_data ? target->key_data : texts[NEAP_REMOTE_KEY],
-		.token = target->token ? target->token : texts[NEAP_REMOTE_TOKEN],
-		.user = target->username,
-		.password = target->password};
-
-	return neap_transport_set_keys(role->transport, &keys, err);
-}
-
-static void read_file(struct neap_role_remote *role, int file)
-{
-	struct neap_error err;
-
-	if (role->numbers[file] < 0 || role->is_gone)
-		return;
-	if (neap_dialer_read(role->dialer, (unsigned)role->numbers[file], (uint64_t)file,
-			     &err) < 0)
-		neap_log_line(log_of(role), NEAP_LOG_WARN, "api server: %s", err.msg);
-}
-
-static void read_keys(struct neap_role_remote *role)
-{
-	role->read_usec = neap_clock_steady();
-	for (int i = 0; i < NEAP_REMOTE_TOKEN; i++)
-		read_file(role, i);
-}
-
-/* The last ones stay until the files can be read again. */
-static void refresh(evutil_socket_t fd, short what, void *arg)
-{
-	struct neap_role_remote *role = arg;
-
-	(void)fd;
-	(void)what;
-	read_file(role, NEAP_REMOTE_TOKEN);
-	if (neap_clock_steady() - role->read_usec >= KEYS_USEC)
-		read_keys(role);
-}
-
-/* Without a proof of the server, or of this neapd, nothing is asked. */
-static int begin_reading(struct neap_role_remote *role, struct neap_error *err);
-
-static void file_is_read(void *arg, uint64_t id, const char *text, size_t len,
-			 const char *why)
-{
-	struct neap_role_remote *role = arg;
-	bool is_first = !role->is_reading;
-	struct neap_error err = {0};
-	char *trimmed;
-
-	if (text != NULL && id == NEAP_REMOTE_TOKEN)
-		while (len > 0 && strchr(" \t\r\n", text[len - 1]))
-			len--;
-	if (text == NULL || len == 0) {
-		neap_log_from(log_of(role), "api server", NEAP_LOG_WARN,
-			      "api server: %s%s",
-			      text == NULL ? why : "the token file is empty",
-			      role->texts[id] ? "; what was read before stays" : "");
-	} else if (role->texts[id] == NULL || strncmp(role->texts[id], text, len) != 0 ||
-		   role->texts[id][len] != '\0') {
-		trimmed = neap_strndup(text, len);
-		if (trimmed != NULL) {
-			free(role->texts[id]);
-			role->texts[id] = trimmed;
-		}
-		if (!is_first && use_keys(role, &err) < 0)
-			neap_log_line(log_of(role), NEAP_LOG_ERROR, "api server: %s",
-				      err.msg);
-	}
-	if (is_first && role->texts[id] != NULL)
-		role->waiting &= ~(1u << id);
-	if (is_first && role->waiting == 0 && begin_reading(role, &err) < 0)
-		neap_log_line(log_of(role), NEAP_LOG_ERROR, "api server: %s", err.msg);
-}
-
-static void connected(void *arg, uint64_t id, int fd, const char *why)
-{
-	struct neap_role_remote *role = arg;
-
-	(void)id;
-	neap_transport_connected(role->transport, fd, why);
-}
-
-/* Root is gone, and nobody else can be started: the supervisor's turn. */
-static void dialer_ended(void *arg)
-{
-	struct neap_role_remote *role = arg;
-
-	role->is_gone = true;
-	(void)event_del(role->heard);
-	role->events->lost(role->arg);
-}
-
-static void hear(evutil_socket_t fd, short what, void *arg)
-{
-	static const struct neap_dialer_heard heard = {
-		.connected = connected, .read = file_is_read, .ended = dialer_ended};
-	struct neap_role_remote *role = arg;
-
-	(void)fd;
-	(void)what;
-	neap_dialer_hear(role->dialer, &heard, role);
-}
-
-/* --- the transport's questions --- */
-
-static void dial(void *arg)
-{
-	struct neap_role_remote *role = arg;
-	struct neap_error err;
-
-	if (neap_dialer_connect(role->dialer, 0, 0, &err) < 0)
-		neap_transport_connected(role->transport, -1, err.msg);
-}
-
-static void refused(void *arg)
-{
-	read_file(arg, NEAP_REMOTE_TOKEN);
+	return neap_link_open(&link, target, &role->link, err);
 }
 
 /* --- who works --- */
@@ -319,7 +168,7 @@ static int elect(struct neap_role_remote *role, struct neap_error *err)
 	const struct neap_config *config = &role->process->config;
 	char identity[512];
 	const struct neap_lease_config lease = {.base = role->process->base,
-						.transport = role->transport,
+						.transport = transport_of(role),
 						.ns = config->lease_ns,
 						.name = config->lease_name,
 						.identity = identity,
@@ -345,7 +194,7 @@ static int elect(struct neap_role_remote *role, struct neap_error *err)
 static int read_cluster(struct neap_role_remote *role, struct neap_error *err)
 {
 	const struct neap_remote_config remote = {.base = role->process->base,
-						  .transport = role->transport,
+						  .transport = transport_of(role),
 						  .resources = resources,
 						  .resource_count =
 							  NEAP_ARRAY_LEN(resources),
@@ -371,7 +220,7 @@ static int read_node(struct neap_role_remote *role, struct neap_error *err)
 		{.resource = "pods", .selector = role->by_node},
 	};
 	const struct neap_remote_config remote = {.base = role->process->base,
-						  .transport = role->transport,
+						  .transport = transport_of(role),
 						  .resources = of_node,
 						  .resource_count =
 							  NEAP_ARRAY_LEN(of_node),
@@ -385,119 +234,47 @@ static int read_node(struct neap_role_remote *role, struct neap_error *err)
 	return neap_remote_new(&remote, &role->node, err);
 }
 
-static int begin_reading(struct neap_role_remote *role, struct neap_error *err)
+static int begin_reading(void *arg, struct neap_error *err)
 {
-	role->is_reading = true;
-	if (use_keys(role, err) < 0 ||
-	    (has(role, NEAP_ROLE_SCHEDULER) && read_cluster(role, err) < 0) ||
+	struct neap_role_remote *role = arg;
+
+	if ((has(role, NEAP_ROLE_SCHEDULER) && read_cluster(role, err) < 0) ||
 	    (has(role, NEAP_ROLE_NODE) && read_node(role, err) < 0))
 		return -(int)err->code;
 	return 0;
 }
 
-/* "Impersonate-User: name" and the like; NULL-terminated. NULL without memory. */
-static char **make_headers(const struct neap_remote_target *target)
+static void lost(void *arg)
 {
-	size_t size = 3, count = 0;
-	char **headers;
-	const json_t *values;
-	const char *key;
-	size_t i;
+	struct neap_role_remote *role = arg;
 
-	for (char **group = target->as_groups; group != NULL && *group != NULL; group++)
-		size++;
-	json_object_foreach (target->as_extra, key, values)
-		size += json_array_size(values);
-	headers = neap_alloc_array(size, sizeof(*headers));
-	if (headers == NULL)
-		return NULL;
-	if (target->as != NULL)
-		headers[count++] = neap_asprintf("Impersonate-User: %s", target->as);
-	if (target->as_uid != NULL)
-		headers[count++] = neap_asprintf("Impersonate-Uid: %s", target->as_uid);
-	for (char **group = target->as_groups; group != NULL && *group != NULL; group++)
-		headers[count++] = neap_asprintf("Impersonate-Group: %s", *group);
-	json_object_foreach (target->as_extra, key, values)
-		for (i = 0; i < json_array_size(values); i++)
-			headers[count++] = neap_asprintf(
-				"Impersonate-Extra-%s: %s", key,
-				json_string_value(json_array_get(values, i)));
-	return headers;
-}
-
-static void free_headers(char **headers)
-{
-	for (char **header = headers; header != NULL && *header != NULL; header++)
-		free(*header);
-	free(headers);
-}
-
-static int make_transport(struct neap_role_remote *role, struct neap_error *err)
-{
-	const struct neap_config *config = &role->process->config;
-	const struct neap_remote_target *target = role->target;
-	char **headers = make_headers(target);
-	const struct neap_transport_config transport = {
-		.base = role->process->base,
-		.url = target->server,
-		.proxy = target->proxy_url,
-		.tls_name = target->tls_server_name,
-		.is_insecure = target->is_insecure,
-		.has_no_compression = target->has_no_compression,
-		.headers = (const char *const *)headers,
-		.dial = dial,
-		.refused = refused,
-		.arg = role,
-		.rate = (double)config->api_qps,
-		.burst = (double)config->api_burst,
-		.log = log_of(role)};
-	int rc = headers != NULL ? neap_transport_new(&transport, &role->transport, err)
-				 : neap_error_nomem(err);
-
-	free_headers(headers);
-	return rc;
+	role->events->lost(role->arg);
 }
 
 int neap_role_remote_start(struct neap_role_remote *role,
 			   const struct neap_role_remote_events *events, void *arg,
 			   struct neap_error *err)
 {
-	static const struct timeval every = {.tv_sec = TOKEN_SEC};
+	static const struct neap_link_events of_link = {.ready = begin_reading,
+							.lost = lost};
 
-	if (role->target == NULL)
+	if (role->link == NULL)
 		return 0;
 	role->events = events;
 	role->arg = arg;
-	neap_log_line(log_of(role), NEAP_LOG_INFO, "api server: %s (%s)",
-		      role->target->server, role->target->source);
-	if (make_transport(role, err) < 0)
-		return -(int)err->code;
-	role->heard = event_new(role->process->base, neap_dialer_fd(role->dialer),
-				EV_READ | EV_PERSIST, hear, role);
-	role->refresh = event_new(role->process->base, -1, EV_PERSIST, refresh, role);
-	if (role->heard == NULL || role->refresh == NULL ||
-	    event_add(role->heard, NULL) < 0 || event_add(role->refresh, &every) < 0)
-		return neap_error_nomem(err);
-	for (int i = 0; i < NEAP_REMOTE_FILES; i++)
-		if (role->numbers[i] >= 0)
-			role->waiting |= 1u << i;
-	if (role->waiting == 0)
-		return begin_reading(role, err);
-	read_keys(role);
-	read_file(role, NEAP_REMOTE_TOKEN);
-	return 0;
+	return neap_link_start(role->link, role->process->base, &of_link, role, err);
 }
 
 void neap_role_remote_add_metrics(void *arg, struct neap_buf *out)
 {
 	const struct neap_role_remote *role = arg;
 	const struct neap_remote_figures figures = {
-		.transport = role->transport,
+		.transport = transport_of(role),
 		.remotes = {role->scheduler, role->node},
 		.lease = role->lease,
 		.lease_name = role->process->config.lease_name};
 
-	if (role->transport != NULL)
+	if (transport_of(role) != NULL)
 		neap_remote_add_metrics(&figures, out);
 }
 
@@ -530,14 +307,6 @@ void neap_role_remote_free(struct neap_role_remote *role)
 	neap_lease_free(role->lease);
 	neap_remote_free(role->scheduler);
 	neap_remote_free(role->node);
-	neap_transport_free(role->transport);
-	if (role->heard != NULL)
-		event_free(role->heard);
-	if (role->refresh != NULL)
-		event_free(role->refresh);
-	neap_dialer_free(role->dialer);
-	for (int i = 0; i < NEAP_REMOTE_FILES; i++)
-		free(role->texts[i]);
-	neap_remote_target_free(role->target);
+	neap_link_free(role->link);
 	*role = (struct neap_role_remote){0};
 }

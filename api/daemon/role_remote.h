@@ -8,34 +8,15 @@
 
 #include "api/daemon/process.h"
 #include "api/remote/lease.h"
+#include "api/remote/link/link.h"
 #include "api/remote/remote.h"
 
-struct event;
 struct neap_buf;
-struct neap_dialer;
-struct neap_remote_target;
-
-/* Files that hold credentials, in the order of their numbers. */
-enum neap_remote_file {
-	NEAP_REMOTE_CA,
-	NEAP_REMOTE_CERT,
-	NEAP_REMOTE_KEY,
-	NEAP_REMOTE_TOKEN,
-	NEAP_REMOTE_FILES
-};
 
 struct neap_role_remote {
 	const struct neap_process *process;
-	struct neap_remote_target *target; /* NULL without --kubeconfig */
-	struct neap_dialer *dialer;
-	int numbers[NEAP_REMOTE_FILES]; /* of the dialer's files; -1: there is none */
-	char *texts[NEAP_REMOTE_FILES]; /* as they were read last */
-	unsigned waiting;               /* files not read yet for the first time */
-	bool is_reading, is_gone;
-	char by_name[300], by_node[300]; /* field selectors of this node's objects */
-	struct event *heard, *refresh;
-	int64_t read_usec; /* when keys and certificates were read last, monotonic */
-	struct neap_transport *transport;
+	struct neap_link *link;               /* NULL without --kubeconfig */
+	char by_name[300], by_node[300];      /* field selectors of this node's objects */
 	struct neap_remote *scheduler, *node; /* clients of these roles; NULL without */
 	struct neap_lease *lease; /* of the scheduler; NULL with --leader-elect=false */
 	const struct neap_role_remote_events *events;

@@ -26,6 +26,8 @@ struct neap_daemon_extender;
 struct neap_daemon_tls;
 struct neap_daemon_trail;
 struct neap_keeper;
+struct neap_kubelet;
+struct neap_link;
 struct neap_look;
 struct neap_loop;
 struct neap_metrics;
@@ -268,6 +270,30 @@ int neap_role_pods_start(struct neap_role_pods *role, const struct neap_process 
 /* Call it before node and API end. Pods go on running. */
 void neap_role_pods_stop(struct neap_role_pods *role);
 void neap_role_pods_free(struct neap_role_pods *role);
+
+/* --- role_kubelet.c: this node's pods, as its kubelet has them (--kubelet) --- */
+
+struct neap_role_kubelet {
+	const struct neap_process *process;
+	struct neap_link *link;       /* NULL without --kubelet */
+	struct neap_kubelet *kubelet; /* NULL before its credentials were read */
+	struct neap_node *node;
+	struct neap_pins *pins; /* NULL before its pods were read */
+	void (*failed)(void *arg, const struct neap_error *err);
+	void *arg;
+};
+
+/* Forks who connects to the kubelet; as root, if neapd has it. Does nothing without
+ * --kubelet. process is borrowed. */
+int neap_role_kubelet_open(struct neap_role_kubelet *role,
+			   const struct neap_process *process, struct neap_error *err);
+/* Begins to read, as the loop's user. failed: neapd must end, and its supervisor starts
+ * it again. node is borrowed; NULL: nothing is read. */
+int neap_role_kubelet_start(struct neap_role_kubelet *role, struct neap_node *node,
+			    void (*failed)(void *arg, const struct neap_error *err),
+			    void *arg, struct neap_error *err);
+/* Call it before the node ends. CPU sets stay. */
+void neap_role_kubelet_free(struct neap_role_kubelet *role);
 
 /* --- role_extender.c: a separate server, with the extender for a kube-scheduler --- */
 

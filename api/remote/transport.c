@@ -137,10 +137,11 @@ static void note_limited(struct neap_transport *transport,
 		return;
 	transport->counts.limited_usec += waited;
 	if (waited > LONG_WAIT)
-		neap_log_from(
-			transport->config.log, "api server", NEAP_LOG_WARN,
-			"api server: %s %s waited %lld ms for the client-side limit",
-			transfer->method, transfer->path, (long long)waited / 1000);
+		neap_log_from(transport->config.log, transport->config.name,
+			      NEAP_LOG_WARN,
+			      "%s: %s %s waited %lld ms for the client-side limit",
+			      transport->config.name, transfer->method, transfer->path,
+			      (long long)waited / 1000);
 }
 
 /* --- running --- */
@@ -470,6 +471,8 @@ int neap_transport_new(const struct neap_transport_config *config,
 	if (transport == NULL)
 		return neap_error_nomem(err);
 	transport->config = *config;
+	if (transport->config.name == NULL)
+		transport->config.name = "api server";
 	transport->spare_fd = -1;
 	transport->tokens = config->burst;
 	transport->filled_usec = neap_clock_steady();

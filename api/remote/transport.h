@@ -26,6 +26,7 @@ struct neap_transport_keys {
 
 struct neap_transport_config {
 	struct event_base *base;
+	const char *name;     /* of the server, in log lines; NULL: "api server" */
 	const char *url;      /* "https://host:port/path", without a slash at its end */
 	const char *proxy;    /* NULL: none */
 	const char *tls_name; /* that the server's certificate must have; NULL: host */

@@ -175,8 +175,8 @@ static void take_warning(struct neap_transport *transport, const char *value, si
 	    neap_map_count(transport->warnings) >= WARNINGS_MAX ||
 	    !neap_map_set(transport->warnings, text, transport))
 		return;
-	neap_log_from(transport->config.log, "api server", NEAP_LOG_WARN,
-		      "api server: it warns: %s", text);
+	neap_log_from(transport->config.log, transport->config.name, NEAP_LOG_WARN,
+		      "%s: it warns: %s", transport->config.name, text);
 }
 
 /* A whole number of seconds; a date is no number. */

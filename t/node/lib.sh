@@ -123,7 +123,8 @@ containerd_start()
 }
 
 # kubelet_start none|static [FLAG...]: until it is healthy. Its pods are the files of
-# PODS; /NODE/kubepods holds them.
+# PODS; /NODE/kubepods holds them. With KUBELET_ANONYMOUS=false it answers over HTTPS to
+# those alone whom it knows.
 kubelet_start()
 {
 	local policy=$1 h
@@ -143,7 +144,7 @@ kubelet_start()
 	readOnlyPort: 10255
 	healthzPort: 10248
 	healthzBindAddress: 127.0.0.1
-	authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
+	authentication: {anonymous: {enabled: ${KUBELET_ANONYMOUS:-true}}, webhook: {enabled: false}}
 	authorization: {mode: AlwaysAllow}
 	staticPodPath: $PODS
 	fileCheckFrequency: 1s
