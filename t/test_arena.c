@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/base/arena.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -57,11 +58,29 @@ static void test_short_memory(void **state)
 	neap_arena_done(&arena);
 }
 
+/* There are many arenas of a few pieces: they need one block, and a small one. */
+static void test_small(void **state)
+{
+	struct neap_arena arena = {0};
+
+	(void)state;
+	neap_mem_fail_at(1);
+	assert_non_null(neap_arena_alloc(&arena, 0));
+	neap_mem_fail_at(2);
+	for (int i = 0; i < 8; i++)
+		assert_non_null(neap_arena_alloc(&arena, 32));
+	assert_true(malloc_usable_size(arena.block) < 400);
+	assert_null(neap_arena_alloc(&arena, 32));
+	neap_mem_fail_at(0);
+	neap_arena_done(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_short_memory),
+		cmocka_unit_test(test_small),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

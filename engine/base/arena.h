@@ -19,7 +19,8 @@ struct neap_arena {
 /* An arena of zero bytes is an empty arena too. */
 void neap_arena_init(struct neap_arena *arena);
 void neap_arena_done(struct neap_arena *arena);
-/* Returns zeroed memory, aligned for any type; NULL without memory. */
+/* Returns zeroed memory, aligned for any type; NULL without memory. Pieces of no bytes
+ * may share an address. */
 void *neap_arena_alloc(struct neap_arena *arena, size_t size);
 /* Returns a zeroed array; NULL without memory or when count * size overflows. */
 void *neap_arena_array(struct neap_arena *arena, size_t count, size_t size);

@@ -183,9 +183,11 @@ void neap_cleanup_fd(int *fd)
 
 /* --- arenas ---
  *
- * Blocks of BLOCK bytes. An allocation larger than a quarter of a block gets its own
- * block, linked behind the newest, so that the newest stays in use. */
+ * Blocks of FIRST bytes, then twice the one before, up to BLOCK: most pods and nodes need
+ * one small block, and there are many of them. An allocation larger than a quarter of
+ * BLOCK gets its own block, linked behind the newest, so that the newest stays in use. */
 
+#define FIRST ((size_t)256)
 #define BLOCK ((size_t)1024)
 #define ALIGN ((size_t)16)
 
@@ -213,6 +215,13 @@ void neap_arena_done(struct neap_arena *arena)
 	}
 }
 
+static size_t next_size(const struct neap_arena *arena)
+{
+	size_t size = arena->block ? arena->block->size * 2 : FIRST;
+
+	return size < BLOCK ? size : BLOCK;
+}
+
 static struct neap_arena_block *add_block(struct neap_arena *arena, size_t size,
 					  bool is_newest)
 {
@@ -236,15 +245,16 @@ static struct neap_arena_block *add_block(struct neap_arena *arena, size_t size,
 
 void *neap_arena_alloc(struct neap_arena *arena, size_t size)
 {
+	static _Alignas(16) char nothing[1];
 	struct neap_arena_block *block = arena->block;
 
 	if (size > SIZE_MAX / 2) {
 		arena->failed = true;
 		return NULL;
 	}
-	size = (size + ALIGN - 1) & ~(ALIGN - 1);
 	if (!size)
-		size = ALIGN;
+		return nothing;
+	size = (size + ALIGN - 1) & ~(ALIGN - 1);
 	if (size <= arena->left) {
 		arena->left -= size;
 		return block->data + block->size - arena->left - size;
@@ -253,7 +263,7 @@ void *neap_arena_alloc(struct neap_arena *arena, size_t size)
 		block = add_block(arena, size, false);
 		return block ? block->data : NULL;
 	}
-	block = add_block(arena, BLOCK, true);
+	block = add_block(arena, next_size(arena), true);
 	if (!block)
 		return NULL;
 	arena->left -= size;

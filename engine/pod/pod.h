@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A pod as the scheduler needs it: its requests, its node constraints, its affinities.
- * Read once from the object, which it references; about 1.5 KB in addition. Reference
+ * Read once from the object, which it references; about 1 KB in addition. Reference
  * counted, and immutable except for neap_pod_resolve and its seat. */
 #ifndef NEAP_ENGINE_POD_POD_H
 #define NEAP_ENGINE_POD_POD_H
