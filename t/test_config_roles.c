@@ -83,6 +83,13 @@ static const struct {
 	{"best-effort-group", "h", "node"},
 	{"kubepods", "off", "node"},
 	{"kubelet-dir", "/d", "node", "kubepods"},
+	{"kubelet", NULL, "node"}, /* refused with api */
+	{"kubelet-certificate-authority", "/f", "node", "kubelet"},
+	{"kubelet-client-certificate", "/f", "node", "kubelet"},
+	{"kubelet-client-key", "/f", "node", "kubelet"},
+	{"kubelet-token-file", "/f", "node", "kubelet"},
+	{"kubelet-insecure-tls", "true", "node", "kubelet"},
+	{"kubelet-sync-interval", "1s", "node", "kubelet"},
 	{"cgroup-root", "/c", "node"},
 	{"sys-root", "/s", "node"},
 	{"weight-curve", "log", "node"},

@@ -3,10 +3,10 @@
 #
 # `make bench`: one table of figures, each against a limit or a peer measured in the same
 # run, in turn; medians of BENCH_ROUNDS (5) rounds. Arguments: parts to run (P3 P4 P5 P6
-# P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19 P21 P23 P24 P33 P34 P35; default all). Needs
-# root, as real cgroups are made; all groups and files are its own and go at the end. A
-# part that cannot run prints its reason in place of a figure. BENCH_PODS (250) of 2
-# containers.
+# P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19 P21 P23 P24 P33 P34 P35 P36 P37; default
+# all). Needs root, as real cgroups are made; all groups and files are its own and go at
+# the end. A part that cannot run prints its reason in place of a figure. BENCH_PODS (250)
+# of 2 containers.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 root=$PWD
@@ -331,8 +331,10 @@ part_P19()
 . t/bench/slow.sh     # part_P33
 # shellcheck source=t/bench/remote.sh
 . t/bench/remote.sh   # part_P35
+# shellcheck source=t/bench/cluster.sh
+. t/bench/cluster.sh  # part_P36, part_P37
 
-all=(P3 P4 P5 P6 P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19 P21 P23 P24 P33 P34 P35)
+all=(P3 P4 P5 P6 P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19 P21 P23 P24 P33 P34 P35 P36 P37)
 parts=("${all[@]}")
 [ $# -gt 0 ] && parts=("$@")
 for part in "${parts[@]}"; do

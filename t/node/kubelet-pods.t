@@ -73,9 +73,11 @@ check "... and the pod has its CPUs" eventually 20 on_cpus one "$B"
 with_cpus two 777
 check "a pod that comes later" eventually 20 pod_runs two
 check "... with a CPU that is not there is told" eventually 20 says 'pod shop/two-node: CPUsNotOnline: '
+PID=$(pod_pid one)
+still_on() { is "$(awk '$1 == "Cpus_allowed_list:" { print $2 }' "/proc/$PID/status")" "$1"; }
 check "the kubelet ends" kubelet_end TERM
 check "... which is told" eventually 20 says 'kubelet: .*; the pods that were read before stay'
-check "... and nothing is taken" on_cpus one "$B"
+check "... and nothing is taken" still_on "$B"
 check "the kubelet comes back" kubelet_here
 again() { [ "$(grep -c 'kubelet: its pods are read' "$WORK/neapd.log")" -gt 1 ]; }
 check "... and is read again" eventually 30 again
