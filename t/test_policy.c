@@ -68,7 +68,7 @@ static const struct {
 	{"example text", POLICY("examples = { \"x\" }, " TICK), "every example is a table"},
 	{"params text", POLICY("params = 5, " TICK), "field 'params': a table"},
 	{"param text", POLICY("params = { a = 5 }, " TICK), "field 'params.a': a parameter is a table"},
-	{"param name", POLICY("params = { A = {} }, " TICK), "a name has 1 to 47 of a-z"},
+	{"param name", POLICY("params = { [\"a-b\"] = {} }, " TICK), "a name has 1 to 47 letters"},
 	{"param type", POLICY("params = { a = { type = \"int\", doc = \"d\" } }, " TICK), "field 'params.a.type': known types: integer"},
 	{"param no doc", POLICY("params = { a = { type = \"integer\" } }, " TICK), "field 'params.a.doc'"},
 	{"param doc no UTF-8", POLICY("params = { a = { type = \"integer\", doc = \"\\xff\" } }, " TICK), "field 'params.a.doc': every parameter says in one text (UTF-8)"},

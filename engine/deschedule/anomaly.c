@@ -81,8 +81,12 @@ int neap_anomalies_mark(struct neap_anomalies *anomalies, const char *key,
 			const struct neap_anomaly_rule *rule, bool is_normal,
 			int64_t now_usec, bool *ret, struct neap_error *err)
 {
-	struct detector *detector = need(anomalies, key, now_usec, err);
+	struct detector *detector = neap_map_find(anomalies->detectors, key);
 
+	*ret = false;
+	if (!detector && is_normal)
+		return 0;
+	detector = need(anomalies, key, now_usec, err);
 	if (!detector)
 		return -(int)err->code;
 	tick(detector, now_usec);

@@ -23,7 +23,7 @@ struct neap_anomalies *neap_anomalies_new(void); /* NULL without memory */
 void neap_anomalies_free(struct neap_anomalies *anomalies);
 size_t neap_anomalies_count(const struct neap_anomalies *anomalies);
 
-/* Marks the detector of key, which is made at the first mark. *ret: whether it is in an
+/* Marks the detector of key, which is made at the first bad mark. *ret: whether it is in an
  * anomaly now. NEAP_ENOMEM, NEAP_ETOOLARGE. */
 int neap_anomalies_mark(struct neap_anomalies *anomalies, const char *key,
 			const struct neap_anomaly_rule *rule, bool is_normal,

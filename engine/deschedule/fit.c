@@ -122,3 +122,49 @@ bool neap_fit_other(const struct neap_world *world, const struct neap_world_pod 
 			return true;
 	return false;
 }
+
+static bool is_same_toleration(const struct neap_toleration *a,
+			       const struct neap_toleration *b)
+{
+	return strcmp(a->key, b->key) == 0 && strcmp(a->value, b->value) == 0 &&
+	       a->is_any == b->is_any && a->is_every == b->is_every &&
+	       (a->is_every || a->effect == b->effect);
+}
+
+static bool is_same_term(const struct neap_term *a, const struct neap_term *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++) {
+		const struct neap_requirement *one = &a->requirements[i];
+		const struct neap_requirement *other = &b->requirements[i];
+
+		if (one->op != other->op || one->is_field != other->is_field ||
+		    strcmp(one->key, other->key) != 0 ||
+		    one->value_count != other->value_count ||
+		    one->number != other->number)
+			return false;
+		for (size_t n = 0; n < one->value_count; n++)
+			if (strcmp(one->values[n], other->values[n]) != 0)
+				return false;
+	}
+	return true;
+}
+
+bool neap_fit_is_alike(const struct neap_world_pod *a, const struct neap_world_pod *b)
+{
+	const struct neap_pod *one = a->pod, *other = b->pod;
+
+	if (one->toleration_count != other->toleration_count ||
+	    one->has_affinity != other->has_affinity ||
+	    one->affinity.count != other->affinity.count ||
+	    !is_same_term(&one->node_selector, &other->node_selector))
+		return false;
+	for (size_t i = 0; i < one->toleration_count; i++)
+		if (!is_same_toleration(&one->tolerations[i], &other->tolerations[i]))
+			return false;
+	for (size_t i = 0; i < one->affinity.count; i++)
+		if (!is_same_term(&one->affinity.terms[i], &other->affinity.terms[i]))
+			return false;
+	return true;
+}

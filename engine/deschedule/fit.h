@@ -35,12 +35,12 @@ const char *neap_fit_why(const struct neap_world *world, const struct neap_world
 bool neap_fit_other(const struct neap_world *world, const struct neap_world_pod *pod,
 		    struct neap_world_node *const *nodes, size_t count,
 		    enum neap_fit_form form);
-/* Does the pod violate a required anti-affinity term of its own: another live pod (by
- * other name) that the term selects is in the same domain? is_gone (may be NULL) takes
- * pods out. Used with pods of one list; see anti-affinity of the round. */
+/* Does the term, of pod, select another pod of another name? */
 bool neap_fit_term_selects(const struct neap_world *world,
 			   const struct neap_world_pod *pod,
 			   const struct neap_pod_term *term,
 			   const struct neap_world_pod *other);
+/* Have both the same tolerations, node selector and required node affinity? */
+bool neap_fit_is_alike(const struct neap_world_pod *a, const struct neap_world_pod *b);
 
 #endif

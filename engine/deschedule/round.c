@@ -62,6 +62,7 @@ void neap_round_free(struct neap_round *round)
 	neap_arena_done(&round->arena);
 	free(round->nodes);
 	free(round->said);
+	free(round->wishes);
 	free(round->states);
 	free(round->kept);
 	free(round->budget_used);
@@ -331,5 +332,23 @@ int neap_round_evict(struct neap_round *round, const struct neap_world_pod *pod,
 		return rc;
 	said = &round->said[round->said_count++];
 	*said = (struct neap_round_said){pod, strategy, why, *ret};
+	return 0;
+}
+
+int neap_round_add_wish(struct neap_round *round, const struct neap_round_wish *wish,
+			struct neap_error *err)
+{
+	struct neap_round_wish *to;
+
+	if (round->wish_count == NEAP_ROUND_ASKED_MAX)
+		return neap_error_set(err, NEAP_ETOOLARGE,
+				      "more than %d changes were asked for in a round",
+				      NEAP_ROUND_ASKED_MAX);
+	if (!neap_grow(&round->wishes, round->wish_count, &round->wish_size,
+		       sizeof(*round->wishes)))
+		return neap_error_nomem(err);
+	to = &round->wishes[round->wish_count++];
+	*to = *wish;
+	to->strategy = neap_round_keep_text(round, wish->strategy);
 	return 0;
 }

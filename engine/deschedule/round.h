@@ -62,6 +62,7 @@ typedef int neap_round_evict_fn(void *arg, const struct neap_world_pod *pod,
 struct neap_round_args {
 	const struct neap_world *world; /* settled, and constant during the round */
 	int64_t now_usec;
+	int64_t interval_usec; /* between two rounds; 0: not known */
 	bool is_dry; /* scripts can read it; the caller's evict does nothing then */
 	const struct neap_evictor *evictor;  /* NULL: no such rules */
 	const struct neap_round_rule *rules; /* asked after it, in order */
@@ -87,6 +88,21 @@ struct neap_round_said {
 	struct neap_round_answer answer;
 };
 
+/* What a strategy wants besides evictions, for the caller to do after the call, in order. */
+enum neap_round_wish_type {
+	NEAP_WISH_DELETION_COST, /* annotation controller.kubernetes.io/pod-deletion-cost */
+	NEAP_WISH_CORDON,
+	NEAP_WISH_UNCORDON
+};
+
+struct neap_round_wish {
+	enum neap_round_wish_type type;
+	const struct neap_world_pod *pod;   /* of a cost */
+	const struct neap_world_node *node; /* of the others */
+	int32_t cost;
+	const char *strategy;
+};
+
 struct neap_round {
 	struct neap_round_args args;
 	/* The nodes of this call: those of the cycle, narrowed by the profile. Set by
@@ -97,6 +113,8 @@ struct neap_round {
 	struct neap_round_said *said;
 	size_t said_count, said_size;
 	size_t evicted_count;
+	struct neap_round_wish *wishes;
+	size_t wish_count, wish_size;
 	uint8_t *states;         /* of pods, by index; round.c */
 	const char **kept;       /* why, by index; NULL: it may leave, or not asked */
 	int64_t *budget_used;    /* by number of the budget */
@@ -130,6 +148,10 @@ bool neap_round_is_evicted(const struct neap_round *round,
 int neap_round_evict(struct neap_round *round, const struct neap_world_pod *pod,
 		     const char *strategy, const char *why, struct neap_round_answer *ret,
 		     struct neap_error *err);
+/* Notes a wish, whose strategy is copied. -NEAP_ENOMEM; -NEAP_ETOOLARGE after
+ * NEAP_ROUND_ASKED_MAX wishes. */
+int neap_round_add_wish(struct neap_round *round, const struct neap_round_wish *wish,
+			struct neap_error *err);
 /* A copy that lives as long as the round; a fixed text without memory. */
 const char *neap_round_keep_text(struct neap_round *round, const char *text);
 

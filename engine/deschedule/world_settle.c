@@ -96,6 +96,7 @@ static void count_node(struct neap_world *world, struct neap_world_node *node)
 		(void)neap_amounts_add(&node->requested, &requests);
 		node->live_count++;
 	}
+	(void)neap_amounts_set(&node->requested, NEAP_RESOURCE_PODS, node->live_count);
 	node->is_dirty = false;
 }
 

@@ -65,6 +65,11 @@ const struct neap_world_node *neap_check_node(lua_State *L, int arg)
 	return check(L, arg, NEAP_UP_NODE, "node");
 }
 
+const struct neap_spread_found *neap_check_spread(lua_State *L, int index)
+{
+	return check(L, index, NEAP_UP_SPREAD, "spread");
+}
+
 uint32_t neap_check_resource(lua_State *L, int arg)
 {
 	const char *name = neap_lua_check_text(L, arg);
@@ -82,6 +87,11 @@ static void push_new(lua_State *L, int meta, const void *of)
 	*cursor = (struct neap_cursor){of, seat_of(L)->call};
 	lua_pushvalue(L, lua_upvalueindex(meta));
 	lua_setmetatable(L, -2);
+}
+
+void neap_push_spread(lua_State *L, const struct neap_spread_found *found)
+{
+	push_new(L, NEAP_UP_SPREAD, found);
 }
 
 static void push(lua_State *L, int cache, int meta, const void *of, uint32_t index)
@@ -165,8 +175,35 @@ static const void **check_list(lua_State *L, int arg, int meta, const char *what
 	return list;
 }
 
+static struct neap_set *check_set(lua_State *L, int arg, bool has_pods)
+{
+	struct neap_set *set = lua_touserdata(L, arg);
+	const struct neap_seat *seat = seat_of(L);
+
+	if (!seat->round || set->call != seat->call)
+		(void)luaL_error(L, OVER, "set");
+	if (set->has_pods != has_pods)
+		(void)luaL_argerror(L, arg,
+				    has_pods ? "a set of pods is wanted, it has nodes"
+					     : "a set of nodes is wanted, it has pods");
+	return set;
+}
+
+const struct neap_set *neap_check_pod_set(lua_State *L, int arg)
+{
+	if (!is_of(L, arg, NEAP_UP_SET))
+		(void)luaL_typeerror(L, arg, "set");
+	return check_set(L, arg, true);
+}
+
 struct neap_world_node **neap_check_nodes(lua_State *L, int arg, size_t *ret_count)
 {
+	if (is_of(L, arg, NEAP_UP_SET)) {
+		struct neap_set *set = check_set(L, arg, false);
+
+		*ret_count = set->count;
+		return (struct neap_world_node **)set->items;
+	}
 	return (struct neap_world_node **)check_list(L, arg, NEAP_UP_NODE, "node",
 						     ret_count);
 }
@@ -204,6 +241,14 @@ void neap_add_methods(lua_State *L, int index, const luaL_Reg *methods)
 	}
 }
 
+static void name_type(lua_State *L, int meta, const char *name)
+{
+	lua_pushstring(L, name);
+	lua_setfield(L, meta, "__name");
+	lua_pushboolean(L, 0);
+	lua_setfield(L, meta, "__metatable");
+}
+
 /* Fills the metatable that stands at meta. */
 static void finish(lua_State *L, int index, int meta, const char *name,
 		   void (*names)(lua_State *L, int index), lua_CFunction find)
@@ -213,10 +258,7 @@ static void finish(lua_State *L, int index, int meta, const char *name,
 	names(L, index);
 	lua_pushcclosure(L, find, NEAP_UP_COUNT);
 	lua_setfield(L, meta, "__index");
-	lua_pushstring(L, name);
-	lua_setfield(L, meta, "__name");
-	lua_pushboolean(L, 0);
-	lua_setfield(L, meta, "__metatable");
+	name_type(L, meta, name);
 }
 
 void neap_seat_open(lua_State *L, struct neap_policy *policy)
@@ -228,13 +270,15 @@ void neap_seat_open(lua_State *L, struct neap_policy *policy)
 	seat = lua_newuserdatauv(L, sizeof(*seat), CACHE_PODS);
 	memset(seat, 0, sizeof(*seat));
 	index = lua_gettop(L);
-	for (int i = NEAP_UP_ROUND; i <= NEAP_UP_POD; i++)
+	for (int i = NEAP_UP_ROUND; i <= NEAP_UP_SPREAD; i++)
 		lua_newtable(L);
 	finish(L, index, index + NEAP_UP_ROUND - 1, "round", neap_round_names,
 	       neap_round_index);
 	finish(L, index, index + NEAP_UP_NODE - 1, "node", neap_node_names,
 	       neap_node_index);
 	finish(L, index, index + NEAP_UP_POD - 1, "pod", neap_pod_names, neap_pod_index);
+	name_type(L, index + NEAP_UP_SET - 1, "set");
+	name_type(L, index + NEAP_UP_SPREAD - 1, "spread");
 	push_upvalues(L, index, NEAP_UP_NAMES - 1);
 	lua_pushcclosure(L, make_pod, NEAP_UP_NAMES - 1);
 	neap_policy_keep(L, policy, NEAP_REF_MAKE);
@@ -245,6 +289,7 @@ void neap_seat_open(lua_State *L, struct neap_policy *policy)
 	lua_pushvalue(L, index);
 	neap_policy_keep(L, policy, NEAP_REF_SEAT);
 	lua_settop(L, index - 1);
+	seat->own = policy->deschedule;
 	policy->deschedule->seat = seat;
 }
 

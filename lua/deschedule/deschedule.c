@@ -9,6 +9,7 @@
 #include <lauxlib.h>
 
 #include "engine/base/mem.h"
+#include "engine/deschedule/anomaly.h"
 #include "lua/deschedule/deschedule_priv.h"
 
 /* A state that holds more than this after a call is cleaned at once. */
@@ -177,8 +178,16 @@ int neap_deschedule_read(lua_State *L, int table, struct neap_policy *policy,
 	return 0;
 }
 
+void neap_deschedule_forget(struct neap_deschedule_own *own)
+{
+	neap_anomalies_free(own->anomalies);
+	own->anomalies = NULL;
+}
+
 void neap_deschedule_free(struct neap_deschedule_own *own)
 {
+	if (own)
+		neap_deschedule_forget(own);
 	free(own);
 }
 

@@ -10,6 +10,7 @@
 
 #include <lauxlib.h>
 
+#include "engine/deschedule/domains.h"
 #include "lua/call/policy_priv.h"
 #include "lua/deschedule/deschedule.h"
 
@@ -19,7 +20,9 @@ enum {
 	NEAP_UP_ROUND, /* metatables */
 	NEAP_UP_NODE,
 	NEAP_UP_POD,
-	NEAP_UP_NAMES, /* of __index: name -> method, or number of a field */
+	NEAP_UP_SET,
+	NEAP_UP_SPREAD, /* cursors of struct neap_spread_found */
+	NEAP_UP_NAMES,  /* of __index: name -> method, or number of a field */
 	NEAP_UP_COUNT = NEAP_UP_NAMES
 };
 
@@ -29,7 +32,15 @@ struct neap_seat {
 	struct neap_round *round; /* NULL: no call runs */
 	uint32_t call;            /* grows with every call */
 	const char *strategy;
-	struct neap_anomalies *anomalies; /* of the policy; NULL until it is needed */
+	struct neap_deschedule_own *own;
+};
+
+/* Nodes or pods that a script put together, read once: round:set(list). */
+struct neap_set {
+	uint32_t call;
+	bool has_pods;
+	size_t count;
+	const void *items[]; /* nodes; for pods the bits of a neap_pod_set */
 };
 
 struct neap_cursor {
@@ -44,8 +55,11 @@ struct neap_deschedule_own {
 	bool has_before; /* kind evict */
 	struct neap_round_trigger triggers[NEAP_DESCHEDULE_TRIGGERS_MAX];
 	size_t trigger_count;
-	struct neap_anomalies *anomalies;
+	struct neap_anomalies *anomalies; /* NULL until it is needed */
 };
+
+/* Drops what is remembered between rounds besides ctx.memo. */
+void neap_deschedule_forget(struct neap_deschedule_own *own);
 
 /* cursor.c; all may raise. */
 /* Makes the seat and the types, once for a state: NEAP_REF_SEAT, NEAP_REF_ROUND (what
@@ -65,8 +79,14 @@ void neap_push_pod(lua_State *L, const struct neap_world_pod *pod);
 void neap_push_node(lua_State *L, const struct neap_world_node *node);
 /* Pushes a new list of cursors. */
 void neap_push_pods(lua_State *L, struct neap_world_pod *const *pods, size_t count);
-/* Reads a list of nodes at arg into a new userdata, which is pushed. */
+/* The nodes of a set at arg; those of a list are read into a new userdata, which is
+ * pushed. */
 struct neap_world_node **neap_check_nodes(lua_State *L, int arg, size_t *ret_count);
+/* What the cursor of a spread at index names. */
+const struct neap_spread_found *neap_check_spread(lua_State *L, int index);
+void neap_push_spread(lua_State *L, const struct neap_spread_found *found);
+/* The set of pods at arg. */
+const struct neap_set *neap_check_pod_set(lua_State *L, int arg);
 struct neap_world_pod **neap_check_pods(lua_State *L, int arg, size_t *ret_count);
 /* The number of the resource whose name is at arg; UINT32_MAX: nobody has it. */
 uint32_t neap_check_resource(lua_State *L, int arg);
@@ -84,6 +104,10 @@ int neap_round_index(lua_State *L);
 /* Pushes the pod for kind evict; raises. */
 void neap_policy_push_pod(lua_State *L, const struct neap_policy *policy,
 			  const struct neap_world_pod *pod);
+
+/* round_find.c */
+int neap_round_set(lua_State *L);
+extern const luaL_Reg neap_round_finders[];
 
 /* pod_query.c */
 /* Pushes a new list of the pods of the nodes that the query at arg (a table, or nothing)

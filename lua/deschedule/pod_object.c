@@ -36,7 +36,7 @@ enum pod_field {
 	POD_INDEX,
 	POD_ANTI,
 	POD_PREFERS,
-	POD_HAS_CONSTRAINTS,
+	POD_HAS_AFFINITY,
 	POD_DELETION_COST,
 	POD_EVICTION_COST,
 };
@@ -69,7 +69,7 @@ static const struct {
 	{"index", POD_INDEX},
 	{"has_anti_affinity", POD_ANTI},
 	{"has_preferences", POD_PREFERS},
-	{"has_node_constraints", POD_HAS_CONSTRAINTS},
+	{"has_node_affinity", POD_HAS_AFFINITY},
 	{"deletion_cost", POD_DELETION_COST},
 	{"eviction_cost", POD_EVICTION_COST},
 };
@@ -214,8 +214,7 @@ static void push_state(lua_State *L, const struct neap_round *round,
 		lua_pushboolean(L, pod->pod->preferred_count > 0);
 		return;
 	default:
-		lua_pushboolean(L, pod->pod->node_selector.count > 0 ||
-					   pod->pod->has_affinity);
+		lua_pushboolean(L, pod->pod->has_affinity);
 	}
 }
 
@@ -443,10 +442,39 @@ static int pod_fits_any(lua_State *L)
 	return 1;
 }
 
-/* pod:toleration_count() -> integer */
-static int pod_toleration_count(lua_State *L)
+static bool tolerates_all(const struct neap_pod *pod, const struct neap_world_node *node)
 {
-	lua_pushinteger(L, (lua_Integer)neap_check_pod(L, 1)->pod->toleration_count);
+	for (size_t i = 0; i < node->taint_count; i++) {
+		const struct neap_world_taint *taint = &node->taints[i];
+		size_t n = 0;
+
+		while (n < pod->toleration_count &&
+		       !neap_toleration_takes(&pod->tolerations[n], taint->key,
+					      taint->value, taint->effect))
+			n++;
+		if (n == pod->toleration_count)
+			return false;
+	}
+	return true;
+}
+
+/* pod:tolerates_some(nodes) -> boolean. As the reference looks before it picks a pod: every
+ * taint of one of the nodes, of all effects, and with at least as many tolerations as that
+ * node has taints. */
+static int pod_tolerates_some(lua_State *L)
+{
+	const struct neap_pod *pod = neap_check_pod(L, 1)->pod;
+	struct neap_world_node **nodes;
+	bool is = false;
+	size_t count;
+
+	nodes = neap_check_nodes(L, 2, &count);
+	for (size_t i = 0; i < count && !is; i++) {
+		is = pod->toleration_count >= nodes[i]->taint_count &&
+		     tolerates_all(pod, nodes[i]);
+		neap_vm_check(L);
+	}
+	lua_pushboolean(L, is);
 	return 1;
 }
 
@@ -477,7 +505,7 @@ static const luaL_Reg methods[] = {
 	{"has_owner", pod_has_owner},
 	{"tolerates", pod_tolerates},
 	{"tolerates_taint", pod_tolerates_taint},
-	{"toleration_count", pod_toleration_count},
+	{"tolerates_some", pod_tolerates_some},
 	{"matches", pod_matches},
 	{"preference", pod_preference},
 	{"fits", pod_fits},

@@ -31,6 +31,7 @@ enum key {
 	KEY_DELETION_COST,
 	KEY_EVICTION_COST,
 	KEY_SCORE,
+	KEY_CONSTRAINED,
 	KEY_NAME, /* namespace and name */
 	KEY_REQUESTS,
 	KEY_USAGE,
@@ -51,6 +52,7 @@ static const struct {
 	{"deletion_cost", KEY_DELETION_COST},
 	{"eviction_cost", KEY_EVICTION_COST},
 	{"score", KEY_SCORE},
+	{"constrained", KEY_CONSTRAINED},
 	{"name", KEY_NAME},
 	{"requests.", KEY_REQUESTS},
 	{"usage.", KEY_USAGE},
@@ -98,12 +100,13 @@ static void read_key(lua_State *L, const char *text, struct order *order)
 				 : UINT32_MAX;
 		return;
 	}
-	(void)luaL_error(L,
-			 "order: there is no key '%s'; known: priority, kube_qos, qos, "
-			 "class, prefers_stay, created, restarts, deletion_cost, "
-			 "eviction_cost, score, name, requests.NAME, usage.NAME, "
-			 "measured.NAME, each with '-' in front to turn it round",
-			 text);
+	(void)luaL_error(
+		L,
+		"order: there is no key '%s'; known: priority, kube_qos, qos, "
+		"class, prefers_stay, created, restarts, deletion_cost, "
+		"eviction_cost, score, constrained, name, requests.NAME, usage.NAME, "
+		"measured.NAME, each with '-' in front to turn it round",
+		text);
 }
 
 /* The list at the top, which is popped. */
@@ -349,6 +352,9 @@ static double value_of(const struct neap_world_pod *pod, enum key key, uint32_t 
 		return classes[pod->said_band];
 	case KEY_PREFERS_STAY:
 		return !!(pod->flags & NEAP_WORLD_PREFERS_STAY);
+	case KEY_CONSTRAINED:
+		return pod->pod->node_selector.count || pod->pod->has_affinity ||
+		       pod->pod->preferred_count;
 	case KEY_CREATED:
 		return (double)pod->pod->created_usec;
 	case KEY_RESTARTS:

@@ -293,6 +293,7 @@ static int run_row(struct neap_place_row *row, void *arg)
 	int rc;
 
 	ex->row = row;
+	neap_deschedule_forget(row->policy->deschedule);
 	ex->now_usec = NEAP_PLACE_ROW_UNIX * 1000000;
 	rc = neap_policy_check_params(row->policy, row->err);
 	if (rc < 0 && row->index)
@@ -327,6 +328,7 @@ int neap_round_run_example(struct neap_policy *policy, int index, struct neap_er
 
 	neap_evictor_init(&ex.evictor);
 	rc = neap_place_row_run(policy, index, fields, run_row, &ex, err);
+	neap_deschedule_forget(policy->deschedule);
 	neap_evictor_done(&ex.evictor);
 	return rc;
 }

@@ -116,6 +116,46 @@ static int round_pods(lua_State *L)
 	return 1;
 }
 
+static int add_wish(lua_State *L, struct neap_round_wish wish)
+{
+	struct neap_seat *seat = neap_seat_get(L);
+	struct neap_error err;
+	int rc;
+
+	wish.strategy = seat->strategy;
+	rc = neap_round_add_wish(seat->round, &wish, &err);
+	if (rc == -NEAP_ENOMEM)
+		neap_vm_raise_nomem(L);
+	return rc < 0 ? luaL_error(L, "%s", err.msg) : 0;
+}
+
+/* round:set_deletion_cost(pod, cost) */
+static int round_set_deletion_cost(lua_State *L)
+{
+	const struct neap_world_pod *pod = neap_check_pod(L, 2);
+	lua_Integer cost = luaL_checkinteger(L, 3);
+
+	luaL_argexpected(L, cost >= INT32_MIN && cost <= INT32_MAX, 3,
+			 "integer of 32 bits");
+	return add_wish(L, (struct neap_round_wish){.type = NEAP_WISH_DELETION_COST,
+						    .pod = pod,
+						    .cost = (int32_t)cost});
+}
+
+/* round:cordon(node) */
+static int round_cordon(lua_State *L)
+{
+	return add_wish(L, (struct neap_round_wish){.type = NEAP_WISH_CORDON,
+						    .node = neap_check_node(L, 2)});
+}
+
+/* round:uncordon(node) */
+static int round_uncordon(lua_State *L)
+{
+	return add_wish(L, (struct neap_round_wish){.type = NEAP_WISH_UNCORDON,
+						    .node = neap_check_node(L, 2)});
+}
+
 static const luaL_Reg methods[] = {
 	{"evict", round_evict},
 	{"may_leave", round_may_leave},
@@ -123,6 +163,10 @@ static const luaL_Reg methods[] = {
 	{"nodes", round_nodes},
 	{"pods", round_pods},
 	{"sort", neap_round_sort},
+	{"set", neap_round_set},
+	{"set_deletion_cost", round_set_deletion_cost},
+	{"cordon", round_cordon},
+	{"uncordon", round_uncordon},
 	{NULL, NULL},
 };
 
@@ -139,6 +183,8 @@ int neap_round_index(lua_State *L)
 		lua_pushboolean(L, seat->round->args.is_dry);
 	else if (strcmp(name, "now_unix") == 0)
 		lua_pushinteger(L, seat->round->args.now_usec / 1000000);
+	else if (strcmp(name, "interval_s") == 0)
+		lua_pushinteger(L, seat->round->args.interval_usec / 1000000);
 	else if (strcmp(name, "node_count") == 0)
 		lua_pushinteger(L, (lua_Integer)seat->round->node_count);
 	else
@@ -149,4 +195,5 @@ int neap_round_index(lua_State *L)
 void neap_round_names(lua_State *L, int index)
 {
 	neap_add_methods(L, index, methods);
+	neap_add_methods(L, index, neap_round_finders);
 }

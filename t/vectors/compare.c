@@ -203,7 +203,8 @@ static bool are_known(const char *const *keys, const json_t *value, const char *
 	json_object_foreach ((json_t *)value, key, member) {
 		const char *dot = path[0] == '\0' ? "" : ".";
 
-		(void)snprintf(below, sizeof(below), "%.120s%s%.120s:any", path, dot, key);
+		(void)snprintf(below, sizeof(below), "%.120s%s%.120s:any", path, dot,
+			       key);
 		if (is_listed(keys, below))
 			continue;
 		below[strlen(below) - strlen(":any")] = '\0';

@@ -195,14 +195,15 @@ static json_t *evicted_of(const struct one *one)
 }
 
 /* Sets are compared as such: where they fit the answer is what is wanted. */
-static int answer_evicted(const struct one *one, const json_t *wanted, json_t **ret,
-			  struct neap_error *err)
+static int answer_evicted(const struct one *one, const json_t *wanted, bool has_failed,
+			  json_t **ret, struct neap_error *err)
 {
 	json_t *evicted = evicted_of(one), *answer = json_object();
 	json_t *exactly = json_object_get(wanted, "evicted");
 	json_t *from = json_object_get(wanted, "evictedFrom");
 	json_t *always = json_object_get(wanted, "evictedAlways");
 
+	(void)json_object_set_new(answer, "error", json_boolean(has_failed));
 	(void)json_object_set_new(answer, "evictedCount",
 				  json_integer((json_int_t)json_array_size(evicted)));
 	(void)json_object_set(answer, "evicted",
@@ -230,6 +231,8 @@ static int run(struct vector_context *context, const json_t *given, bool is_bala
 	       json_t **ret, struct neap_error *err)
 {
 	struct one one = {0};
+	struct neap_error why;
+	bool has_failed = false;
 	int rc = find_policy(context, &one, context->area, err);
 
 	if (rc == 0 &&
@@ -239,12 +242,14 @@ static int run(struct vector_context *context, const json_t *given, bool is_bala
 		rc = vector_bad(err, "args: %s: %s", err->field, err->msg);
 	if (rc == 0)
 		rc = open_round(&one, given, err);
-	if (rc == 0 && neap_policy_run_round(one.policy, one.round, "vector", err) !=
-			       NEAP_TICK_WISHES)
-		/* A strategy that cannot go on raises: it is its answer. */
-		rc = -NEAP_EINVAL;
+	/* A strategy that cannot go on raises: that is its answer. */
 	if (rc == 0)
-		rc = answer_evicted(&one, context->wanted, ret, err);
+		has_failed = neap_policy_run_round(one.policy, one.round, "vector",
+						   &why) != NEAP_TICK_WISHES;
+	if (rc == 0)
+		rc = answer_evicted(&one, context->wanted, has_failed, ret, err);
+	if (rc == 0 && has_failed)
+		*err = why; /* it is told beside an answer that is wrong */
 	done(&one);
 	return rc;
 }
