@@ -31,6 +31,7 @@ static void note_policy(void *arg, const char *label, const char *what)
 	if (daemon->controllers != NULL)
 		neap_scheduler_more_changed(
 			neap_daemon_controllers_scheduler(daemon->controllers));
+	neap_role_descheduler_policies_changed(&daemon->descheduler);
 }
 
 static void describe_policy(void *arg, const char *label, json_t *row)
@@ -114,6 +115,14 @@ static void kubelet_failed(void *arg, const struct neap_error *err)
 	fail(arg, err);
 }
 
+static void add_metrics(void *arg, struct neap_buf *out)
+{
+	struct neap_daemon *daemon = arg;
+
+	neap_role_remote_add_metrics(&daemon->remote, out);
+	neap_role_descheduler_add_metrics(&daemon->descheduler, out);
+}
+
 static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 {
 	const struct neap_process *process = &daemon->process;
@@ -137,14 +146,17 @@ static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 	if (neap_daemon_extender_start(daemon->extender, process, daemon->server.tls,
 				       err) < 0)
 		return -(int)err->code;
-	if (daemon->api != NULL &&
-	    loops_start(daemon, neap_daemon_api_client(daemon->api), err) < 0)
+	if (neap_role_descheduler_open(&daemon->descheduler, &daemon->policies,
+				       daemon->server.http, err) < 0)
 		return -(int)err->code;
-	if (*process->config.kubeconfig != '\0') {
+	if (daemon->api != NULL &&
+	    (loops_start(daemon, neap_daemon_api_client(daemon->api), err) < 0 ||
+	     neap_role_descheduler_start(&daemon->descheduler,
+					 neap_daemon_api_client(daemon->api), err) < 0))
+		return -(int)err->code;
+	if (*process->config.kubeconfig != '\0')
 		daemon->control.remote = &daemon->remote;
-		neap_metrics_set_more(daemon->control.metrics,
-				      neap_role_remote_add_metrics, &daemon->remote);
-	}
+	neap_metrics_set_more(daemon->control.metrics, add_metrics, daemon);
 	neap_role_scheduler_tell(&daemon->scheduler);
 	neap_kube_declared_folder_close(&daemon->crds);
 	neap_kubeconfig_renew(&daemon->server);
@@ -205,6 +217,7 @@ static int open_as_root(struct neap_daemon *daemon, struct neap_error *err)
 
 	/* The format is looked at before anything is touched. */
 	if (neap_role_scheduler_load(&daemon->scheduler, process, err) < 0 ||
+	    neap_role_descheduler_load(&daemon->descheduler, process, err) < 0 ||
 	    neap_account_find(config->user, &process->account, err) < 0 ||
 	    neap_format_check(config->data_dir, err) < 0 ||
 	    neap_folders_make(config, &process->account, err) < 0 ||
@@ -278,6 +291,7 @@ static void clients_end(struct neap_daemon *daemon)
 	neap_kube_declared_folder_close(&daemon->crds);
 	neap_role_pods_stop(&daemon->pods);
 	neap_role_kubelet_free(&daemon->kubelet);
+	neap_role_descheduler_stop(&daemon->descheduler);
 	loops_end(daemon);
 	neap_role_remote_free(&daemon->remote);
 	neap_daemon_extender_free(daemon->extender);
@@ -294,6 +308,7 @@ static void daemon_done(struct neap_daemon *daemon)
 	clients_end(daemon);
 	neap_role_server_free(&daemon->server);
 	neap_role_control_free(&daemon->control);
+	neap_role_descheduler_free(&daemon->descheduler);
 	neap_role_policies_stop(&daemon->policies);
 	neap_daemon_events_free(daemon);
 	neap_role_node_stop(&daemon->node);

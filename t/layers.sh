@@ -40,7 +40,7 @@ api/policy       : engine lua api/policy : libevent
 api/run          : engine lua hw api/client api/run :
 api/workload     : engine api/client api/task api/workload : libevent
 api/schedule     : engine lua api/client api/schedule api/task api/yaml : libevent
-api/deschedule   : engine lua api/client api/deschedule api/policy api/task api/workload api/yaml : libevent
+api/deschedule   : engine lua api/client api/deschedule api/http api/policy api/task api/workload api/yaml : libevent
 api/agent        : engine hw api/client api/http api/run api/agent api/yaml : libevent
 api/ctl          : * : *
 api              : * : *

@@ -39,9 +39,9 @@ static const struct {
 	{"data-dir", "/tmp", ""},
 	{"share-dir", ".", ""},
 	{"user", "nobody", ""},
-	{"policy", "none", "node or scheduler"},
-	{"policy-dir", "d", "node or scheduler"},
-	{"deleted-policies-size", "1Mi", "node or scheduler"},
+	{"policy", "none", "node or scheduler or descheduler"},
+	{"policy-dir", "d", "node or scheduler or descheduler"},
+	{"deleted-policies-size", "1Mi", "node or scheduler or descheduler"},
 	{"tick", "1s", "node"},
 	{"window", "60s", "node"},
 	{"release-after", "60s", "node"},
@@ -61,16 +61,22 @@ static const struct {
 	{"node-grace", "40s", "controllers"},
 	{"reservation-gc-age", "1h", "scheduler"},
 	{"schedule-default", "false", "scheduler"},
-	{"kubeconfig", NULL, "node or scheduler"}, /* refused with api */
-	{"kube-api-qps", "10", "node or scheduler", "kubeconfig"},
-	{"kube-api-burst", "10", "node or scheduler", "kubeconfig"},
-	{"leader-elect", "true", "scheduler", "kubeconfig"},
+	{"kubeconfig", NULL, "node or scheduler or descheduler"}, /* refused with api */
+	{"kube-api-qps", "10", "node or scheduler or descheduler", "kubeconfig"},
+	{"kube-api-burst", "10", "node or scheduler or descheduler", "kubeconfig"},
+	{"leader-elect", "true", "scheduler or descheduler", "kubeconfig"},
 	{"leader-elect-resource-namespace", "a", "scheduler", "kubeconfig"},
 	{"leader-elect-resource-name", "a", "scheduler", "kubeconfig"},
-	{"leader-elect-lease-duration", "15s", "scheduler", "kubeconfig"},
-	{"leader-elect-renew-deadline", "10s", "scheduler", "kubeconfig"},
-	{"leader-elect-retry-period", "2s", "scheduler", "kubeconfig"},
+	{"leader-elect-lease-duration", "15s", "scheduler or descheduler", "kubeconfig"},
+	{"leader-elect-renew-deadline", "10s", "scheduler or descheduler", "kubeconfig"},
+	{"leader-elect-retry-period", "2s", "scheduler or descheduler", "kubeconfig"},
 	{"scheduler-config", NULL, "scheduler"},
+	{"descheduler-config", NULL, "descheduler"}, /* refused without the role */
+	{"descheduler-interval", "1m", "descheduler"},
+	{"descheduler-dry-run", "true", "descheduler"},
+	{"descheduler-max-per-node", "1", "descheduler"},
+	{"descheduler-max-per-namespace", "1", "descheduler"},
+	{"descheduler-max-total", "1", "descheduler"},
 	{"extender-listen", NULL, "scheduler"}, /* refused without: test_config.c */
 	{"extender-plain", NULL, "scheduler"},
 	{"extender-deadline", "1s", "scheduler", "extender-listen"},
@@ -116,8 +122,21 @@ static const char *const sets[] = {
 	"api,scheduler,controllers",
 	"api,scheduler,node",
 	"api,controllers,node",
-	"api,scheduler,controllers,manager,node",
+	"api,descheduler",
+	"api,descheduler,node",
+	"api,scheduler,descheduler,controllers,manager,node",
 };
+
+/* Whether the role is one of a set. */
+static bool has_role(const char *set, const char *role)
+{
+	size_t len = strlen(role);
+
+	for (const char *at = set; (at = strstr(at, role)) != NULL; at++)
+		if ((at == set || at[-1] == ',') && (at[len] == ',' || at[len] == '\0'))
+			return true;
+	return false;
+}
 
 static bool is_for(const char *roles, const char *set)
 {
@@ -127,7 +146,7 @@ static bool is_for(const char *roles, const char *set)
 	if (!*roles)
 		return true;
 	for (; sscanf(roles, "%31[a-z]%n", name, &len) == 1; roles += len) {
-		if (strcmp(name, "or") != 0 && strstr(set, name))
+		if (strcmp(name, "or") != 0 && has_role(set, name))
 			return true;
 		if (roles[len] != '\0')
 			len++;

@@ -32,6 +32,7 @@ enum neap_role {
 	/* ReplicaSets, Deployments, Jobs, lost nodes: with the embedded server alone, as
 	 * a cluster has its kube-controller-manager */
 	NEAP_ROLE_CONTROLLERS = 16,
+	NEAP_ROLE_DESCHEDULER = 32, /* evicts and migrates pods, when it is configured */
 };
 
 #define NEAP_NODE_LABELS_MAX 32
@@ -107,7 +108,12 @@ struct neap_config {
 		kubelet_token[256];
 	bool kubelet_insecure;      /* --kubelet-insecure-tls */
 	int64_t kubelet_sync_usec;  /* --kubelet-sync-interval, 10s */
-	char scheduler_config[256]; /* --scheduler-config; "" none */
+	char scheduler_config[256];        /* --scheduler-config; "" none */
+	char descheduler_config[256];      /* --descheduler-config; "" none */
+	int64_t descheduler_interval_usec; /* --descheduler-interval, 5m */
+	bool descheduler_dry_run;          /* --descheduler-dry-run */
+	/* --descheduler-max-...: ceilings of a round; 0: none */
+	int64_t descheduler_per_node, descheduler_per_namespace, descheduler_total;
 	struct neap_node_label node_labels[NEAP_NODE_LABELS_MAX]; /* --node-label */
 	int node_label_count;
 	char policy_dir[256];           /* --policy-dir, "" none */

@@ -123,6 +123,12 @@ static int check_roles(const struct neap_config *config, struct neap_error *err)
 			"--kubelet: the pods of this node come from %s: name --roles "
 			"node without it",
 			has_api ? "the role api" : "--kubeconfig");
+	if (!has_api && (config->roles & NEAP_ROLE_DESCHEDULER) != 0 &&
+	    !*config->kubeconfig)
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"--roles: the descheduler works on objects: name api, too, for "
+			"those of this neapd, or --kubeconfig FILE for a cluster's");
 	if (!has_api && (config->roles & NEAP_ROLE_MANAGER) != 0)
 		return neap_error_set(err, NEAP_EINVAL,
 				      "--roles: the manager works on the objects of this "
@@ -223,6 +229,9 @@ int neap_config_finish(struct neap_config *config, struct neap_error *err)
 	if (*config->scheduler_config && (config->roles & NEAP_ROLE_SCHEDULER) == 0)
 		return neap_error_set(err, NEAP_EINVAL,
 				      "--scheduler-config needs the role scheduler");
+	if (*config->descheduler_config && (config->roles & NEAP_ROLE_DESCHEDULER) == 0)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "--descheduler-config needs the role descheduler");
 	if (finish_groups(config, err) < 0 || check_tls(config, err) < 0 ||
 	    check_roles(config, err) < 0 || check_extender(config, err) < 0 ||
 	    finish_tls_listen(config, err) < 0)

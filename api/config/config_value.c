@@ -304,8 +304,8 @@ static int set_label(struct neap_config *config, const char *text, struct neap_e
 	return neap_config_add_label(config, copy, value, err);
 }
 
-static const char *const role_names[] = {"api", "node", "scheduler", "manager",
-					 "controllers"};
+static const char *const role_names[] = {"api",     "node",        "scheduler",
+					 "manager", "controllers", "descheduler"};
 
 void neap_config_list_roles(unsigned roles, char *buf, size_t size)
 {
@@ -340,7 +340,8 @@ static int set_roles(unsigned *to, const char *text, struct neap_error *err)
 			return neap_error_set(
 				err, NEAP_EINVAL,
 				"'%.40s' is no role of this version: there "
-				"are api, scheduler, controllers, manager, node",
+				"are api, scheduler, descheduler, controllers, "
+				"manager, node",
 				item);
 		roles |= 1u << i;
 	}

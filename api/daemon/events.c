@@ -310,6 +310,7 @@ static void reload(evutil_socket_t number, short what, void *arg)
 	neap_link_reread(daemon->kubelet.link);
 	neap_role_scheduler_reload(&daemon->scheduler, neap_daemon_controllers_scheduler(
 							       daemon->controllers));
+	neap_role_descheduler_reload(&daemon->descheduler);
 	neap_service_reload_end(&daemon->service);
 }
 

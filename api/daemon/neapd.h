@@ -29,6 +29,7 @@ struct neap_daemon {
 	struct neap_role_server server;
 	struct neap_role_control control;
 	struct neap_role_scheduler scheduler;
+	struct neap_role_descheduler descheduler;
 	struct neap_role_remote remote;
 	struct neap_role_kubelet kubelet;
 	struct neap_role_pods pods;

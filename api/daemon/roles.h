@@ -15,6 +15,7 @@
 
 struct event;
 struct neap_agent;
+struct neap_buf;
 struct neap_client;
 struct neap_control;
 struct neap_control_audit;
@@ -25,6 +26,9 @@ struct neap_daemon_controllers;
 struct neap_daemon_extender;
 struct neap_daemon_tls;
 struct neap_daemon_trail;
+struct neap_deschedule_config;
+struct neap_deschedule_routes;
+struct neap_descheduler;
 struct neap_keeper;
 struct neap_kubelet;
 struct neap_link;
@@ -39,6 +43,8 @@ struct neap_role_remote;
 struct neap_schedule_config;
 struct neap_schedule_policies;
 struct neap_scheduler;
+struct neap_strategies;
+struct neap_tasks;
 struct neap_tls;
 struct neap_tokens;
 
@@ -244,6 +250,44 @@ void neap_role_scheduler_reload(struct neap_role_scheduler *role,
 				struct neap_scheduler *scheduler);
 /* Call it after the scheduler's end. */
 void neap_role_scheduler_free(struct neap_role_scheduler *role);
+
+/* --- role_descheduler.c: --descheduler-config, the descheduler and its routes --- */
+
+struct neap_role_descheduler {
+	const struct neap_process *process;
+	struct neap_strategies *strategies;  /* NULL without the role */
+	struct neap_deschedule_config *file; /* NULL without --descheduler-config */
+	char *text;                          /* of the file, as it was read last */
+	struct neap_tasks *tasks;
+	struct neap_descheduler *descheduler; /* NULL: it does not work here now */
+	struct neap_deschedule_routes *routes;
+	struct event *look; /* at the file */
+};
+
+/* Reads --descheduler-config if it is given, as root if neapd has it. process is
+ * borrowed. */
+int neap_role_descheduler_load(struct neap_role_descheduler *role,
+			       const struct neap_process *process,
+			       struct neap_error *err);
+/* Reads the shipped strategies, checks the file, and adds the routes to the server. Does
+ * nothing without the role, as do the others. policies is borrowed. */
+int neap_role_descheduler_open(struct neap_role_descheduler *role,
+			       const struct neap_role_policies *policies,
+			       struct neap_http *http, struct neap_error *err);
+/* Begins to work on what the client shows. */
+int neap_role_descheduler_start(struct neap_role_descheduler *role,
+				struct neap_client *client, struct neap_error *err);
+/* Ends before the client does. */
+void neap_role_descheduler_stop(struct neap_role_descheduler *role);
+/* For SIGHUP, and when the file changes: a file that cannot be used is logged, and the
+ * descheduler goes on as before. */
+void neap_role_descheduler_reload(struct neap_role_descheduler *role);
+/* A policy went live, or out of service. */
+void neap_role_descheduler_policies_changed(struct neap_role_descheduler *role);
+void neap_role_descheduler_add_metrics(const struct neap_role_descheduler *role,
+				       struct neap_buf *out);
+/* Call it after the server's end. */
+void neap_role_descheduler_free(struct neap_role_descheduler *role);
 
 /* --- role_pods.c: this node's pods: the keeper, the agent, the node's objects --- */
 

@@ -81,7 +81,8 @@ static void check_config(const struct neap_config *config)
 	FUZZ_CHECK(config->roles &&
 		   !(config->roles &
 		     ~(unsigned)(NEAP_ROLE_API | NEAP_ROLE_NODE | NEAP_ROLE_SCHEDULER |
-				 NEAP_ROLE_MANAGER | NEAP_ROLE_CONTROLLERS)));
+				 NEAP_ROLE_MANAGER | NEAP_ROLE_CONTROLLERS |
+				 NEAP_ROLE_DESCHEDULER)));
 	for (int i = 0; i < config->policy_count; i++)
 		FUZZ_CHECK(*config->policies[i].source &&
 			   config->policies[i].param_count >= 0 &&

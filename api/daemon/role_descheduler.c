@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The descheduler of a running neapd. Its file is looked at every few seconds, as people
+ * edit files and mounts of ConfigMaps change by themselves. */
+#include "api/daemon/roles.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/deschedule/descheduler.h"
+#include "api/deschedule/routes.h"
+#include "api/deschedule/strategies.h"
+#include "api/task/task.h"
+#include "engine/base/file.h"
+#include "engine/base/mem.h"
+
+#define LOOK_SEC 5
+
+static bool has_role(const struct neap_role_descheduler *role)
+{
+	return (role->process->config.roles & NEAP_ROLE_DESCHEDULER) != 0;
+}
+
+/* --- the file --- */
+
+static char *read_file(const struct neap_role_descheduler *role, struct neap_error *err)
+{
+	neap_auto_buf struct neap_buf text = {0};
+	char *copy;
+
+	neap_buf_init(&text, NEAP_BUF_FILE);
+	if (neap_file_load(role->process->config.descheduler_config, &text, err) < 0)
+		return NULL;
+	copy = neap_strdup(text.data ? text.data : "");
+	if (!copy)
+		(void)neap_error_nomem(err);
+	return copy;
+}
+
+static int parse(const struct neap_role_descheduler *role, const char *text,
+		 struct neap_deschedule_config **ret, struct neap_error *err)
+{
+	struct neap_deschedule_lines lines = {0};
+	int rc = neap_deschedule_config_parse(
+		text, strlen(text), role->process->config.descheduler_config,
+		neap_strategies_plugins(role->strategies), ret, &lines, err);
+
+	for (size_t i = 0; i < lines.count; i++)
+		neap_log_line(&role->process->log,
+			      lines.is_fault[i] ? NEAP_LOG_ERROR : NEAP_LOG_WARN, "%s",
+			      lines.line[i]);
+	neap_deschedule_lines_done(&lines);
+	return rc;
+}
+
+int neap_role_descheduler_load(struct neap_role_descheduler *role,
+			       const struct neap_process *process, struct neap_error *err)
+{
+	role->process = process;
+	if (!has_role(role) || process->config.descheduler_config[0] == '\0')
+		return 0;
+	role->text = read_file(role, err);
+	return role->text ? 0 : neap_error_wrap(err, "--descheduler-config");
+}
+
+static void use_file(struct neap_role_descheduler *role)
+{
+	if (role->descheduler)
+		neap_descheduler_set_file(role->descheduler, role->file,
+					  role->process->config.descheduler_config);
+}
+
+/* is_asked: somebody wants to hear about it. */
+static void look_at_file(struct neap_role_descheduler *role, bool is_asked)
+{
+	const struct neap_log *log = &role->process->log;
+	struct neap_deschedule_config *wanted = NULL;
+	struct neap_error err = {0};
+	neap_auto_free char *text = NULL;
+
+	if (!role->text)
+		return;
+	text = read_file(role, &err);
+	if (!text) {
+		if (is_asked)
+			neap_log_line(log, NEAP_LOG_ERROR,
+				      "reload: the descheduler goes on as before: %s%s",
+				      err.msg,
+				      err.errnum == EACCES ? " (neapd runs as its own "
+							     "user since its start)"
+							   : "");
+		return;
+	}
+	if (strcmp(text, role->text) == 0)
+		return;
+	free(role->text); /* a wrong text is told once */
+	role->text = text;
+	text = NULL;
+	if (parse(role, role->text, &wanted, &err) < 0) {
+		neap_log_line(log, NEAP_LOG_ERROR,
+			      "reload: the descheduler goes on as before: %s", err.msg);
+		return;
+	}
+	(void)neap_deschedule_config_unref(role->file);
+	role->file = wanted;
+	use_file(role);
+	neap_log_line(log, NEAP_LOG_INFO,
+		      "reload: the descheduler goes by %s as it is now",
+		      role->process->config.descheduler_config);
+}
+
+void neap_role_descheduler_reload(struct neap_role_descheduler *role)
+{
+	look_at_file(role, true);
+}
+
+static void look(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	look_at_file(arg, false);
+}
+
+/* --- life --- */
+
+int neap_role_descheduler_open(struct neap_role_descheduler *role,
+			       const struct neap_role_policies *policies,
+			       struct neap_http *http, struct neap_error *err)
+{
+	static const struct timeval every = {.tv_sec = LOOK_SEC};
+	const struct neap_process *process = role->process;
+	char dir[512];
+
+	if (!has_role(role))
+		return 0;
+	(void)snprintf(dir, sizeof(dir), "%s/policies", process->config.share_dir);
+	if (neap_strategies_new(dir, policies->registry, &role->strategies, err) < 0)
+		return -(int)err->code;
+	if (role->text && parse(role, role->text, &role->file, err) < 0)
+		return neap_error_wrap(err, "--descheduler-config");
+	role->look = event_new(process->base, -1, EV_PERSIST, look, role);
+	if (role->look == NULL || (role->text && event_add(role->look, &every) < 0))
+		return neap_error_nomem(err);
+	return neap_deschedule_routes_new(http, &role->descheduler, &role->routes, err);
+}
+
+int neap_role_descheduler_start(struct neap_role_descheduler *role,
+				struct neap_client *client, struct neap_error *err)
+{
+	const struct neap_config *options = &role->process->config;
+	struct neap_descheduler_config config = {
+		.base = role->process->base,
+		.client = client,
+		.strategies = role->strategies,
+		.log = &role->process->log,
+		.interval_usec = options->descheduler_interval_usec,
+		.dry_run = options->descheduler_dry_run,
+		.per_node = options->descheduler_per_node ? options->descheduler_per_node
+							  : -1,
+		.per_namespace = options->descheduler_per_namespace
+					 ? options->descheduler_per_namespace
+					 : -1,
+		.total = options->descheduler_total ? options->descheduler_total : -1,
+	};
+
+	if (!has_role(role))
+		return 0;
+	config.tasks = role->tasks = neap_tasks_new(role->process->base);
+	if (role->tasks == NULL)
+		return neap_error_nomem(err);
+	if (neap_descheduler_new(&config, &role->descheduler, err) < 0)
+		return -(int)err->code;
+	if (role->file)
+		use_file(role);
+	return 0;
+}
+
+void neap_role_descheduler_stop(struct neap_role_descheduler *role)
+{
+	neap_descheduler_free(role->descheduler);
+	role->descheduler = NULL;
+	neap_tasks_free(role->tasks);
+	role->tasks = NULL;
+}
+
+void neap_role_descheduler_policies_changed(struct neap_role_descheduler *role)
+{
+	if (role->descheduler)
+		neap_descheduler_policies_changed(role->descheduler);
+}
+
+void neap_role_descheduler_add_metrics(const struct neap_role_descheduler *role,
+				       struct neap_buf *out)
+{
+	if (role->descheduler)
+		neap_descheduler_add_metrics(role->descheduler, out);
+}
+
+void neap_role_descheduler_free(struct neap_role_descheduler *role)
+{
+	neap_role_descheduler_stop(role);
+	neap_deschedule_routes_free(role->routes);
+	if (role->look)
+		event_free(role->look);
+	(void)neap_deschedule_config_unref(role->file);
+	neap_strategies_free(role->strategies);
+	free(role->text);
+	*role = (struct neap_role_descheduler){0};
+}
