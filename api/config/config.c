@@ -88,7 +88,7 @@ static const struct neap_option options[] = {
 	 NEAP_ROLE_NODE | NEAP_ROLE_SCHEDULER | NEAP_ROLE_DESCHEDULER},
 	{"policy-dir", "policy-dir", NEAP_OPTION_TEXT, AT(policy_dir), "DIR", "", 0, 0,
 	 NULL, "policies as files: one saved in DIR goes live once it passes its checks",
-	 NEAP_ROLE_NODE | NEAP_ROLE_SCHEDULER},
+	 NEAP_ROLE_NODE | NEAP_ROLE_SCHEDULER | NEAP_ROLE_DESCHEDULER},
 	{"deleted-policies-size", "deleted-policies-size", NEAP_OPTION_BYTES,
 	 AT(deleted_policies_bytes), "SIZE", "16Mi", 0, INT64_C(1) << 40, NULL,
 	 "disk for uploaded policies that were deleted; those of longest ago go",

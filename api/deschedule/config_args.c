@@ -157,6 +157,7 @@ static void check_args(struct profile_reader *of, size_t index)
 	const struct neap_deschedule_plugins *plugins = of->reader->plugins;
 	struct warned warned = {of->reader, of->where[index]};
 	struct neap_error err = {0};
+	char field[NEAP_ERROR_FIELD];
 	json_t *rest;
 
 	if (plugins->check(plugins->arg, plugin->name, plugin->args, warn_args, &warned,
@@ -164,12 +165,15 @@ static void check_args(struct profile_reader *of, size_t index)
 		return;
 	deschedule_wrong(of->reader, of->where[index], &err);
 	rest = neap_json_deep_copy(plugin->args);
-	for (int i = 0; i < 8 && cut_out(rest, err.field); i++) {
+	deschedule_field(&err, field);
+	for (int i = 0; i < 8 && cut_out(rest, field); i++) {
 		memset(&err, 0, sizeof(err));
 		if (plugins->check(plugins->arg, plugin->name, rest, ignore_warning, NULL,
-				   &err) == 0 ||
-		    !neap_json_at(rest, err.field) ||
-		    json_is_object(neap_json_at(rest, err.field)))
+				   &err) == 0)
+			break;
+		deschedule_field(&err, field);
+		if (!neap_json_at(rest, field) ||
+		    json_is_object(neap_json_at(rest, field)))
 			break;
 		deschedule_wrong(of->reader, of->where[index], &err);
 	}

@@ -81,15 +81,36 @@ void deschedule_fault_at(struct config_reader *reader, size_t line, const char *
 	va_end(args);
 }
 
+void deschedule_field(const struct neap_error *err, char buf[NEAP_ERROR_FIELD])
+{
+	const char *from = err->field;
+	size_t len = 0;
+
+	/* A key of a map stands as ["key"]. */
+	while (*from) {
+		if (strncmp(from, "[\"", 2) == 0) {
+			if (len)
+				buf[len++] = '.';
+			for (from += 2; *from && strncmp(from, "\"]", 2) != 0; from++)
+				buf[len++] = *from;
+			from += *from ? 2 : 0;
+			continue;
+		}
+		buf[len++] = *from++;
+	}
+	buf[len] = '\0';
+}
+
 void deschedule_wrong(struct config_reader *reader, const char *path,
 		      const struct neap_error *err)
 {
-	char whole[CONFIG_PATH];
+	char whole[CONFIG_PATH], field[NEAP_ERROR_FIELD];
 
 	if (err->code == NEAP_ENOMEM)
 		reader->is_short_of_memory = true;
+	deschedule_field(err, field);
 	(void)snprintf(whole, sizeof(whole), "%s%s%s", path,
-		       *path && *err->field && *err->field != '[' ? "." : "", err->field);
+		       *path && *field && *field != '[' ? "." : "", field);
 	deschedule_fault(reader, whole, "%s", err->msg);
 }
 

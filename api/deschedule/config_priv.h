@@ -30,6 +30,8 @@ void deschedule_warn(struct config_reader *reader, const char *path, const char 
 /* A fault in that line of the text; 0: the line is not known. */
 void deschedule_fault_at(struct config_reader *reader, size_t line, const char *fmt, ...)
 	NEAP_PRINTF(3, 4);
+/* The field of an error as a path: a["b"] is a.b. */
+void deschedule_field(const struct neap_error *err, char buf[NEAP_ERROR_FIELD]);
 /* The fault of an error, whose field is below path. Without memory it is noted as such.
  */
 void deschedule_wrong(struct config_reader *reader, const char *path,

@@ -211,12 +211,34 @@ int neap_strategies_open(const struct neap_strategies *strategies, const char *p
 
 typedef void warn_fn(void *arg, const char *field, const char *text);
 
+/* Flags that the lists of podProtections replace. */
+static void warn_of_flags(const json_t *args, warn_fn *warn, void *warn_arg)
+{
+	static const char *const flags[] = {"evictLocalStoragePods",
+					    "evictDaemonSetPods",
+					    "evictSystemCriticalPods",
+					    "evictFailedBarePods",
+					    "ignorePvcPods",
+					    "ignorePodsWithoutPDB",
+					    NULL};
+	bool has_lists = json_object_get(args, "podProtections") != NULL;
+
+	for (size_t i = 0; flags[i]; i++)
+		if (json_object_get(args, flags[i]))
+			warn(warn_arg, flags[i],
+			     has_lists ? "is deprecated, and not together with "
+					 "podProtections"
+				       : "is deprecated for podProtections; it still "
+					 "acts");
+}
+
 static int check_evictor(const json_t *args, warn_fn *warn, void *warn_arg,
 			 struct neap_error *err)
 {
 	struct neap_evictor evictor;
 	int rc;
 
+	warn_of_flags(args, warn, warn_arg);
 	neap_evictor_init(&evictor);
 	rc = neap_evictor_read(&evictor, args, err);
 	if (rc == 0 && evictor.warning[0])
