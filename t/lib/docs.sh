@@ -5,13 +5,17 @@
 # order; `sh daemon` goes into the first terminal, where what ran before gets a Ctrl-C;
 # `sh end` comes after a last Ctrl-C; others are only shown, and `console` can be compared
 # with what came. neapd and neapctl are wrapped so that they use folders and groups of the
-# test. Sourced behind t/lib/tap.sh, after tap_start.
+# test. Sourced behind t/lib/tap.sh, after tap_start, and after server_start where the
+# objects are another server's (t/lib/server.sh).
 
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
 free_port # and the next ones
 mkdir "$WORK/bin"
 cat >"$WORK/bin/neapd" <<W
 #!/bin/bash
+SERVER_CONFIG=${SERVER_CONFIG:-}
+$(declare -f server_options)
+if [ -n "\$SERVER_CONFIG" ]; then server_options "\$@"; set -- "\${SERVER_OPTIONS[@]}"; fi
 exec "$BUILD/neapd" --run-dir "$WORK/run" --data-dir "$WORK/data" --unix-socket "$WORK/neap.sock" \\
 	--listen 127.0.0.1:$PORT --group "$GROUP" --kubepods off --user nobody --tick 500ms "\$@"
 W
@@ -49,6 +53,7 @@ script_of()
 		-e "s|/run/neap/neap\.sock|$WORK/neap.sock|g; s|/run/neap/|$WORK/run/|g" \
 		-e "s|/var/lib/neap/|$WORK/data/|g; s|127\.0\.0\.1:6327|127.0.0.1:$PORT|g" \
 		-e "s|127\.0\.0\.1:6330|127.0.0.1:$((PORT + 2))|g" \
+		-e "s|$WORK/work/data/kubeconfig|${SERVER_ADMIN:-&}|" \
 		-e "s|/neap-besteffort|/$GROUP-besteffort|g; s|\\\$PWD/build|$WORK/bin|; s|build/t/demo|$BUILD/t/demo|g"
 }
 

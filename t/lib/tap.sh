@@ -153,9 +153,14 @@ need_cgroups()
 
 neapctl() { "$BUILD/neapctl" --socket "$WORK/neap.sock" "$@"; }
 
-# The options of a neapd that touches nothing of another one.
+# The options of a neapd that touches nothing of another one. Where the objects are
+# another server's, t/lib/server.sh says what it is instead.
 neapd_options()
 {
+	if [ -n "${SERVER_CONFIG:-}" ]; then
+		server_options "$@"
+		set -- "${SERVER_OPTIONS[@]}"
+	fi
 	OPTIONS=(--run-dir "$WORK/run" --data-dir "$WORK/data" --unix-socket "$WORK/neap.sock"
 		--share-dir . --listen off --group "$GROUP" --kubepods off --user nobody
 		--tick 200ms "$@")

@@ -3,10 +3,13 @@
 #
 # CPUs that were given out, beside a kubelet: its containers get the CPUs that the
 # annotation of their pod names, or a pool; its own writes go on to work; what it never
-# told of is left alone; in the end its tree is as neap found it.
+# told of is left alone; in the end its tree is as neap found it. With SERVER
+# (t/lib/server.sh) the pods are those of another server.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
+. t/lib/server.sh
 need_cgroups
+server_need
 command -v curl >/dev/null || skip_all "curl is not installed"
 ALL=$(cat /sys/devices/system/cpu/online)
 expand() { echo "$1" | tr , '\n' | awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }'; }
@@ -57,10 +60,11 @@ drop_kube()
 	for pid in ${PIDS:-}; do kill -9 "$pid" 2>/dev/null && wait "$pid" 2>/dev/null; done
 	for h in $CONTROLLERS; do remove_groups "$h/$KUBE"; done
 }
-trap 'drop_kube; tap_cleanup' EXIT
+check "the server of its objects" server_start || tap_end
+trap 'drop_kube; peers_end; tap_cleanup' EXIT
 
 PODS=api/v1/namespaces/default/pods
-api() { curl -sS -m 60 --unix-socket "$WORK/neap.sock" -H "Content-Type: ${TYPE:-application/json}" -X "$1" "http://neap/$2" "${@:3}"; }
+api() { curl "${SERVER_CURL[@]}" -H "Content-Type: ${TYPE:-application/json}" -X "$1" "$SERVER_URL/$2" "${@:3}"; }
 status() { printf '"scheduling.koordinator.sh/resource-status":"{\\"cpuset\\":\\"%s\\"}"' "$1"; }
 annotate() { TYPE=application/merge-patch+json api PATCH "$PODS/$1" -d '{"metadata":{"annotations":{'"$(status "$2")"'}}}'; }
 # pod NAME QOS CLASS REQUESTS: its object, and its groups with a process. Sets DIR and
@@ -93,6 +97,7 @@ without() { expand "$ALL" | grep -vxF "$(printf '%s\n' "$@")" | awk '
 
 check "a kubelet's tree" make_group "$KUBE"
 make_group "$KUBE/burstable" && make_group "$KUBE/besteffort"
+is_own || server_node here
 check "neapd" neapd_start --kubepods "$KUBE" --node-name here --policy none || tap_end
 check "an LSR pod of the kubelet" pod lsr LSR burstable '"cpu":"1"'
 lsr=$PID lsr_dir=$DIR

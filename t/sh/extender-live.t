@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The extender of a running neapd, over TLS with client certificates and plain on this
-# machine.
+# machine; with SERVER (t/lib/server.sh) on the objects of another server.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
+. t/lib/server.sh
 need_cgroups
+server_need
 command -v curl >/dev/null || skip_all "curl is not installed"
 command -v jq >/dev/null || skip_all "jq is not installed"
 tap_start
@@ -52,15 +54,8 @@ check "plain beyond this machine" refuses "other machines reach it" "${COMMON[@]
 check "--extender-plain alone" refuses "needs --extender-listen" --policy none --extender-plain
 check "without the role" refuses "needs the role scheduler" "${COMMON[@]}" --roles api --extender-plain
 
-# api METHOD PATH [BODY]: over the unix socket, as root.
-api()
-{
-	curl -sS -m 10 --unix-socket "$WORK/neap.sock" -X "$1" "http://x$2" -H 'Content-Type: application/json' ${3:+-d "$3"}
-}
-node() { api POST /api/v1/nodes '{"metadata":{"name":"'"$1"'"}}' >/dev/null &&
-	curl -sS -m 10 --unix-socket "$WORK/neap.sock" -X PATCH "http://x/api/v1/nodes/$1/status" \
-		-H 'Content-Type: application/merge-patch+json' \
-		-d '{"status":{"allocatable":{"cpu":"'"$2"'","memory":"8Gi","pods":"110"}}}' >/dev/null; }
+api() { server_api "$@"; }
+node() { server_node "$1" "$2"; }
 # pod NAME: sets UID_OF.
 pod()
 {
@@ -88,13 +83,13 @@ start()
 	neapd_options "$@"
 	"$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/neapd.out" 2>>"$WORK/neapd.log" &
 	NEAPD_PID=$!
-	eventually 20 serves
+	eventually 20 server_ready
 }
-serves() { api GET /api/v1/namespaces/default 2>/dev/null | grep -q '"kind":"Namespace"'; }
 
 # --- over TLS ---
 
 PLAIN=
+check "the server of its objects" server_start || tap_end
 check "it starts over TLS" start "${COMMON[@]}" "${TLS[@]}"
 cluster() { node node-0 4 && node node-1 500m && node node-2 8 && pod px1; }
 check "nodes and a pod" cluster

@@ -2,18 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The files of a kubelet that only root may read: the hand opens them for the loop, just
-# these, and what is told of the node follows them.
+# these, and what is told of the node follows them. With SERVER (t/lib/server.sh) it is
+# told another server.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
+. t/lib/server.sh
 need_cgroups
+server_need
 command -v curl >/dev/null || skip_all "curl is not installed"
 tap_start
 
 DIR=$WORK/kubelet
-REPORT=apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies/here
-report() { curl -sS -m 10 --unix-socket "$WORK/neap.sock" "http://neap/$REPORT" | tr -d '\n'; }
+REPORT=/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies/here
+report() { server_api GET $REPORT | tr -d '\n'; }
 tells() { has "$(report)" "$1"; }
 # As a kubelet writes: anew, then renamed into place.
 put() { cat >"$DIR/$1.new" && chmod 600 "$DIR/$1.new" && mv "$DIR/$1.new" "$DIR/$1"; }
@@ -24,6 +27,8 @@ mkdir -m 700 "$DIR"
 state u-1
 printf 'kind: KubeletConfiguration\ntopologyManagerPolicy: restricted\n' | put config.yaml
 check "its folder is root's alone" not setpriv --reuid nobody --clear-groups cat "$DIR/config.yaml"
+check "the server of its objects" server_start || tap_end
+is_own || server_node here
 check "neapd" neapd_start --node-name here --policy none --kubelet-dir "$DIR"
 check "what it gave to pods is told" eventually 30 tells '\"uid\":\"u-1\"'
 check "its CPU manager" tells '\"policy\":\"static\"'

@@ -2,23 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Machines as firmware and kernels tell them, made of files: what neapd says of them, and
-# that the CPUs of what it reports can all be given to pods.
+# that the CPUs of what it reports can all be given to pods. With SERVER
+# (t/lib/server.sh) on the objects of another server.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
+. t/lib/server.sh
 . t/lib/sysroot.sh
 need_cgroups
+server_need
 command -v curl >/dev/null || skip_all "curl is not installed"
 command -v jq >/dev/null || skip_all "jq is not installed"
 tap_start
 
 NRT=/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies
 PODS=/api/v1/namespaces/default/pods
-api()
-{
-	curl -sS -m 60 --unix-socket "$WORK/neap.sock" -H "Content-Type: ${4:-application/json}" -X "$1" "http://neap$2" ${3:+-d "$3"}
-}
+api() { server_api "$@"; }
 is_reported() { has "$(api GET "$NRT/here" | tr -d '\n')" cpu-topology; }
 # zones: "NAME CPU MEMORY", of what is reported.
 zones() { api GET "$NRT/here" | jq -r '.zones[] | [.name, (.resources[] | .capacity)] | join(" ")'; }
@@ -33,6 +33,7 @@ cpus()
 machine()
 {
 	rm -rf "$WORK/data" "$WORK/run"
+	is_own || server_empty
 	neapd_start --policy none --node-name here --dry-run --sys-root "$WORK/$1" &&
 		eventually 10 is_reported || return 1
 	api POST /api/v1/nodes '{"metadata":{"name":"there"}}' >/dev/null &&
@@ -59,6 +60,15 @@ gets() { is "$(status "$1" .cpuset)" "$2"; }
 waits() { has "$(api GET "$PODS/$1" | jq -r '.status.conditions[]? | .message // ""')" "$2"; }
 ends() { neapd_end TERM; rm -f "$WORK/neap.sock"; }
 
+# server_empty: what the machine before left, but for the Node of a kubelet.
+server_empty()
+{
+	local path
+	for path in $PODS /api/v1/nodes $NRT; do api DELETE "$path?gracePeriodSeconds=0" >/dev/null; done
+	server_node here
+}
+check "the server of its objects" server_start || tap_end
+
 # --- numbers of NUMA nodes far apart: all of them count ---
 
 for c in $(seq 0 15); do
@@ -67,7 +77,7 @@ for c in $(seq 0 15); do
 done | sysroot "$WORK/sparse" 8388608 2097152
 check "sparse: it starts" machine sparse || tap_end
 check "sparse: the memory is that of the tree" has "$(grep machine "$WORK/neapd.out")" "16 CPUs (0-15), 4 NUMA nodes, 8.00 GiB"
-check "sparse: the Node has it, too" is "$(api GET /api/v1/nodes/here | jq -r .status.capacity.memory)" 8Gi
+server_check "sparse: the Node has it, too" "the Node is a kubelet's" is "$(api GET /api/v1/nodes/here | jq -r .status.capacity.memory)" 8Gi
 check "sparse: every NUMA node is a zone" is "$(zones | tr '\n' ,)" "node-0 4 2Gi,node-1 4 2Gi,node-72 4 2Gi,node-73 4 2Gi,"
 for n in 0 1 2 3; do
 	pod "p$n" 4 numa-topology-spec '{"numaTopologyPolicy":"SingleNUMANode"}' >/dev/null

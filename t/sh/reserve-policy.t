@@ -3,12 +3,14 @@
 #
 # Policies of kind reservation in a running neapd: they say who uses a Reservation and
 # when; one that is broken, slow or hostile is told of, and pods are placed by the owners
-# all the same.
+# all the same. With SERVER (t/lib/server.sh) on the objects of another server.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
+. t/lib/server.sh
 need_cgroups
+server_need
 command -v curl >/dev/null || skip_all "curl is not installed"
 command -v jq >/dev/null || skip_all "jq is not installed"
 tap_start
@@ -16,18 +18,13 @@ unset NEAP_SOCKET NEAP_TOKEN NEAP_SERVER NEAP_CACERT NEAP_CERT NEAP_KEY
 PODS=/api/v1/namespaces/default/pods
 RESERVATIONS=/apis/scheduling.koordinator.sh/v1alpha1/reservations
 
-# api METHOD PATH [BODY [TYPE]]: over the unix socket.
-api()
-{
-	curl -sS -m 10 --unix-socket "$WORK/neap.sock" -X "$1" "http://x$2" -H "Content-Type: ${4:-application/json}" ${3:+-d "$3"}
-}
-serves() { api GET /api/v1/namespaces/default 2>/dev/null | grep -q '"kind":"Namespace"'; }
+api() { server_api "$@"; }
 start()
 {
 	neapd_options "$@"
 	"$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/neapd.out" 2>>"$WORK/neapd.log" &
 	NEAPD_PID=$!
-	eventually 20 serves
+	eventually 20 server_ready
 }
 node()
 {
@@ -68,6 +65,7 @@ warned()
 		jq -r '.items[] | .type + " " + .message')" "$2"
 }
 
+check "the server of its objects" server_start || tap_end
 check "it starts" start --policy none --roles api,scheduler --dry-run
 check "a node" node n1 8
 check "a reservation" reserve web 4
