@@ -125,12 +125,8 @@ const char *neap_remote_why(const struct neap_transport_answer *answer, char *bu
 	if (neap_remote_parse(answer->body, answer->len, &status, &err) == 0)
 		message = neap_json_text(status, "message");
 	if (message != NULL && *message != '\0')
-		(void)snprintf(
-			buf, size, "%s%s", message,
-			answer->status == 403
-				? " (doc/deploy/rbac.yaml has the rights that neapd "
-				  "needs)"
-				: "");
+		(void)snprintf(buf, size, "%s%s", message,
+			       answer->status == 403 ? NEAP_REMOTE_RIGHTS : "");
 	else
 		(void)snprintf(buf, size, "HTTP status %d%s%s", answer->status,
 			       *answer->why != '\0' ? ": " : "", answer->why);

@@ -39,6 +39,9 @@ int neap_remote_version_compare(const char *a, const char *b);
 int neap_remote_object_take(json_t *tree, const struct neap_remote_kind *kind,
 			    int64_t version, struct neap_object **ret,
 			    struct neap_error *err);
+/* What to do where a right is missing; behind the words of the server. */
+#define NEAP_REMOTE_RIGHTS " (doc/deploy/rbac.yaml has the rights that neapd needs)"
+
 /* Why an answer is no success, in one line: what failed without one; the message of a
  * Status, and what to do where a right is missing; or the HTTP status. Returns buf. */
 const char *neap_remote_why(const struct neap_transport_answer *answer, char *buf,

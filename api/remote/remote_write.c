@@ -11,6 +11,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
+#include "engine/log/log.h"
 
 #define ASK_USEC   34000000 /* longer than the server itself is asked to take: 30 s */
 #define MESSAGE    1024
@@ -75,6 +76,17 @@ static void tell_failure(struct remote_write *write, enum neap_client_reason rea
 	tell(write, NULL, &failure);
 }
 
+/* Said here, as not all who ask have a log, and of each right once, whatever it was asked
+ * for. Quotas and namespaces that end are told of otherwise. */
+static void tell_right(const struct remote_write *write, const char *message)
+{
+	const char *user = message != NULL ? strstr(message, "User \"") : NULL;
+
+	if (user != NULL && strstr(user, "\" cannot ") != NULL)
+		neap_log_from(write->remote->config.log, "api server", NEAP_LOG_WARN,
+			      "api server: %s%s", user, NEAP_REMOTE_RIGHTS);
+}
+
 /* What a failed answer says. etcd may have done what it was too slow to say. */
 static void tell_status(struct remote_write *write,
 			const struct neap_transport_answer *answer, const json_t *status)
@@ -93,6 +105,8 @@ static void tell_status(struct remote_write *write,
 			   *message != '\0' ? message : "the server gave no reason");
 	/* Whoever asks to come again later has done nothing. */
 	failure.is_unknown = answer->status >= 500 && !answer->has_retry_after;
+	if (answer->status == 403)
+		tell_right(write, message);
 	if (kind != NULL && strchr(kind, '/') != NULL)
 		failure.part = *write->sub != '\0' ? write->sub + 1 : NULL;
 	tell(write, NULL, &failure);

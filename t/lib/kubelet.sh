@@ -9,7 +9,8 @@ A=${ALL%%[-,]*} B=${ALL##*[-,]}
 CONTROLLERS=$(for c in cpu cpuacct cpuset memory; do hierarchy "$c"; done | sort -u)
 PIDS=()
 
-# kubelet_groups GROUP...: in each hierarchy, those above first, with all CPUs.
+# kubelet_groups GROUP...: in each hierarchy, those above first, with the CPUs of the one
+# above.
 kubelet_groups()
 {
 	local h group
@@ -19,7 +20,8 @@ kubelet_groups()
 			if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
 				echo "+cpu +cpuset +memory" >"$h/$(dirname "$group")/cgroup.subtree_control" || return 1
 			elif [ -e "$h/$group/cpuset.cpus" ]; then
-				echo "$ALL" >"$h/$group/cpuset.cpus" && echo 0 >"$h/$group/cpuset.mems" || return 1
+				cat "$h/$(dirname "$group")/cpuset.cpus" >"$h/$group/cpuset.cpus" &&
+					cat "$h/$(dirname "$group")/cpuset.mems" >"$h/$group/cpuset.mems" || return 1
 			fi
 		done
 	done
@@ -37,4 +39,40 @@ kubelet_ends()
 	local pid h
 	for pid in "${PIDS[@]}"; do kill -9 "$pid" 2>/dev/null && wait "$pid" 2>/dev/null; done
 	for h in $CONTROLLERS; do remove_groups "$h/$1"; done
+}
+
+# --- a kubelet of pods that run ---
+
+# kubelet_of_server: sets POD_ROOTS, below which pods have their groups, and starts one
+# for the Node `here` where the neapd that is tested runs none itself (t/lib/server.sh): a
+# pod gets groups with a process and runs, and goes when it is deleted.
+kubelet_of_server()
+{
+	POD_ROOTS=("$(hierarchy cpu)/$GROUP" "$(hierarchy cpu)/$GROUP-besteffort")
+	is_own && return
+	KUBE=$GROUP-kube
+	POD_ROOTS=("$(hierarchy cpu)/$KUBE")
+	kubelet_groups "$KUBE" "$KUBE/burstable" "$KUBE/besteffort" && server_node here || return 1
+	kubelet_turns &
+	KUBELET_PID=$!
+	trap 'kill "$KUBELET_PID"; wait "$KUBELET_PID"; kubelet_ends "$KUBE"; peers_end; tap_cleanup' EXIT
+}
+kubelet_turns()
+{
+	local name uid is_gone class group h
+	while sleep 0.2; do
+		server_api GET '/api/v1/pods?fieldSelector=spec.nodeName%3Dhere' | jq -r '.items[] | [.metadata.name, .metadata.uid,
+			.metadata.deletionTimestamp != null, if .spec.containers[0].resources.requests // {} != {} then "burstable" else "besteffort" end] | @tsv'
+	done | while read -r name uid is_gone class; do
+		group=$KUBE/$class/pod$uid
+		if [ "$is_gone" = true ]; then
+			for h in $CONTROLLERS; do remove_groups "$h/$group"; done
+			server_api DELETE "/api/v1/namespaces/default/pods/$name?gracePeriodSeconds=0"
+		elif [ ! -e "$(hierarchy cpu)/$group" ]; then
+			kubelet_groups "$group" "$group/main"
+			sleep 1000 &
+			kubelet_put $! "$group/main"
+			server_api PATCH "/api/v1/namespaces/default/pods/$name/status" '{"status":{"phase":"Running"}}' application/merge-patch+json
+		fi
+	done >/dev/null 2>&1
 }

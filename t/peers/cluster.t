@@ -8,14 +8,12 @@
 # With SERVER=neap the server is a second neapd (t/sh/cluster-neap.t).
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
-. t/peers/lib.sh
 SERVER=${SERVER:-real}
-if [ "$SERVER" = real ]; then need_peers etcd kube-apiserver kubectl; else need_peers kubectl; fi
+. t/lib/server.sh
+need_peers kubectl
 need_cgroups
-for tool in jq openssl; do command -v $tool >/dev/null || skip_all "$tool is not installed"; done
+server_need
 tap_start
-peers_trap
-peer_ports 3
 
 kube() { "$PEER_BIN/kubectl" --kubeconfig "$REAL_CONFIG" "$@"; }
 
@@ -59,43 +57,7 @@ pod_make()
 node_of() { kube get pod "$1" -o jsonpath='{.spec.nodeName}'; }
 is_placed() { [ -n "$(node_of "$1")" ]; }
 
-# --- the two servers ---
-
-real_start() { real_api_start "$PEER_PORT"; }
-real_users()
-{
-	kube apply -f doc/deploy/crds -f doc/deploy/rbac.yaml >/dev/null
-	for user in $REAL_USERS; do
-		kubeconfig_write "$WORK/$user.config" "$REAL_URL" "$user-token" "$REAL_CA"
-		kube create clusterrolebinding "$user-user" --clusterrole "$user" --user "$user" >/dev/null
-	done
-}
-real_kill() { peer_end kube-apiserver KILL; }
-real_again() { real_apiserver_start; }
-
-neap_start()
-{
-	mkdir -p "$WORK/server" && chmod 1777 "$WORK/server"
-	REAL_CONFIG=$WORK/server/data/kubeconfig
-	neap_again
-}
-# Its users are what --token-file says; it has roles and no ClusterRoles.
-neap_users() { for user in $REAL_USERS; do ln -s "$REAL_CONFIG" "$WORK/$user.config"; done; }
-neap_kill() { peer_end server KILL; }
-neap_again()
-{
-	peer_start server "$BUILD/neapd" --run-dir "$WORK/server/run" --data-dir "$WORK/server/data" --share-dir . --user nobody \
-		--policy none --roles api,controllers --node-grace 1h --listen "127.0.0.1:$PEER_PORT"
-	eventually 30 has_namespace
-}
-has_namespace() { kube get namespace default; }
-
-export REAL_AUTHORIZATION=RBAC REAL_USERS='neap-scheduler neap-node'
-check "the server starts" "${SERVER}_start"
-"${SERVER}_users"
-kube create -f - >/dev/null <<'EOF'
-{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "koord-prod"}, "value": 9500}
-EOF
+check "the server starts" server_start neap-scheduler neap-node || tap_end
 for n in a b c; do node_make "node-$n"; done
 
 check "neapd reads the cluster of a kubeconfig and is ready" scheduler_start one
@@ -167,7 +129,8 @@ check "... and is its owner by name" eventually 30 is_owner owner
 node_make "$GROUP"
 status_of() { kube get node "$GROUP" -o json | jq -c '.status'; }
 status_before=$(status_of)
-neapd_options --policy none --roles node --node-name "$GROUP" --kubeconfig "$WORK/neap-node.config"
+SERVER_CONFIG=$WORK/neap-node.config
+neapd_options --policy none --roles node --node-name "$GROUP"
 "$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/neapd.out" 2>>"$WORK/neapd.log" &
 NEAPD_PID=$!
 is_measured() { kube get nodemetric "$GROUP" -o json | jq -e '.status.nodeMetric.nodeUsage.resources.cpu'; }
@@ -184,9 +147,9 @@ kube delete node "$GROUP" >/dev/null
 
 # --- the server goes away, and comes back ---
 
-"${SERVER}_kill"
+server_kill
 sleep 3
-check "the server is started again" "${SERVER}_again"
+check "the server is started again" server_again
 pod_make later 1
 check "after a restart of the server pods are placed again" eventually 60 is_placed later
 

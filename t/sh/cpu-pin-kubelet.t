@@ -11,33 +11,16 @@ cd "$(dirname "$0")/../.." || exit 1
 need_cgroups
 server_need
 command -v curl >/dev/null || skip_all "curl is not installed"
-ALL=$(cat /sys/devices/system/cpu/online)
+. t/lib/kubelet.sh
 expand() { echo "$1" | tr , '\n' | awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }'; }
-A=$(expand "$ALL" | sed -n 1p) B=$(expand "$ALL" | sed -n 2p)
-[ -n "$B" ] || skip_all "this machine has one CPU"
 [ "$(awk '$1 == "Cpus_allowed_list:" { print $2 }' /proc/1/status)" = "$ALL" ] || skip_all "not all CPUs may be used here"
 tap_start
 
 KUBE=$GROUP-kube
 V2=
 [ -e /sys/fs/cgroup/cgroup.controllers ] && V2=yes
-CONTROLLERS=$(for c in cpu cpuacct cpuset memory; do hierarchy "$c"; done | sort -u)
 CPU=$(hierarchy cpu) SET=$(hierarchy cpuset)
 
-# As a kubelet with the cgroupfs driver and its runtime make groups.
-make_group()
-{
-	local h
-	for h in $CONTROLLERS; do
-		mkdir "$h/$1" || return 1
-		if [ -n "$V2" ]; then
-			echo "+cpu +cpuset +memory" >"$h/$(dirname "$1")/cgroup.subtree_control" || return 1
-		elif [ -e "$h/$1/cpuset.cpus" ]; then
-			cat "$h/$(dirname "$1")/cpuset.cpus" >"$h/$1/cpuset.cpus" &&
-				cat "$h/$(dirname "$1")/cpuset.mems" >"$h/$1/cpuset.mems" || return 1
-		fi
-	done
-}
 # A v2 CPU set of all CPUs stands for an empty one: no kernel lets it become empty under a
 # process.
 snapshot()
@@ -54,14 +37,8 @@ set_quota() # GROUP USEC
 	else echo "$2" >"$CPU/$KUBE/$1/cpu.cfs_quota_us"; fi
 }
 has_quota() { if [ -n "$V2" ]; then has "$(cat "$CPU/$KUBE/$1/cpu.max")" "$2 "; else is "$(cat "$CPU/$KUBE/$1/cpu.cfs_quota_us")" "${2/max/-1}"; fi; }
-drop_kube()
-{
-	local pid h
-	for pid in ${PIDS:-}; do kill -9 "$pid" 2>/dev/null && wait "$pid" 2>/dev/null; done
-	for h in $CONTROLLERS; do remove_groups "$h/$KUBE"; done
-}
 check "the server of its objects" server_start || tap_end
-trap 'drop_kube; peers_end; tap_cleanup' EXIT
+trap 'kubelet_ends "$KUBE"; peers_end; tap_cleanup' EXIT
 
 PODS=api/v1/namespaces/default/pods
 api() { curl "${SERVER_CURL[@]}" -H "Content-Type: ${TYPE:-application/json}" -X "$1" "$SERVER_URL/$2" "${@:3}"; }
@@ -71,22 +48,20 @@ annotate() { TYPE=application/merge-patch+json api PATCH "$PODS/$1" -d '{"metada
 # PID.
 pod()
 {
-	local uid h
+	local uid
 	uid=$(api POST "$PODS" -d '{"metadata":{"name":"'"$1"'","labels":{"koordinator.sh/qosClass":"'"$2"'"}},"spec":{"nodeName":"here",
 		"containers":[{"name":"main","image":"none","resources":{"requests":{'"$4"'}}}]}}' |
 		tr -d '\n' | sed -n 's/.*"uid":"\([^"]*\)".*/\1/p')
 	[ -n "$uid" ] || return 1
 	DIR=$3/pod$uid
-	make_group "$KUBE/$DIR" && make_group "$KUBE/$DIR/c1" || return 1
+	kubelet_groups "$KUBE/$DIR" && kubelet_groups "$KUBE/$DIR/c1" || return 1
 	run_in "$DIR/c1"
 }
 run_in() # GROUP
 {
-	local h
 	sleep 1000 &
 	PID=$!
-	PIDS="${PIDS:-} $PID"
-	for h in $CONTROLLERS; do echo "$PID" >"$h/$KUBE/$1/cgroup.procs" || return 1; done
+	kubelet_put "$PID" "$KUBE/$1"
 }
 runs_on() { is "$(awk '$1 == "Cpus_allowed_list:" { print $2 }' "/proc/$1/status")" "$2"; }
 comes_to() { eventually 30 runs_on "$1" "$2"; }
@@ -95,8 +70,8 @@ without() { expand "$ALL" | grep -vxF "$(printf '%s\n' "$@")" | awk '
 	function out() { if (n++) printf ","; printf "%s", first == last ? first : first "-" last }
 	NR == 1 { first = last = $1; next } $1 == last + 1 { last = $1; next } { out(); first = last = $1 } END { out(); print "" }'; }
 
-check "a kubelet's tree" make_group "$KUBE"
-make_group "$KUBE/burstable" && make_group "$KUBE/besteffort"
+check "a kubelet's tree" kubelet_groups "$KUBE"
+kubelet_groups "$KUBE/burstable" && kubelet_groups "$KUBE/besteffort"
 is_own || server_node here
 check "neapd" neapd_start --kubepods "$KUBE" --node-name here --policy none || tap_end
 check "an LSR pod of the kubelet" pod lsr LSR burstable '"cpu":"1"'
@@ -108,7 +83,7 @@ check "an LS pod" pod ls LS burstable '"cpu":"100m"'
 ls=$PID
 check "a BE pod" pod be BE besteffort ''
 be=$PID be_dir=$DIR
-make_group "$KUBE/burstable/podunknown" && make_group "$KUBE/burstable/podunknown/c1"
+kubelet_groups "$KUBE/burstable/podunknown" && kubelet_groups "$KUBE/burstable/podunknown/c1"
 check "one that nobody told of" run_in burstable/podunknown/c1
 other=$PID
 before=$(snapshot)
@@ -128,7 +103,7 @@ check "LS goes where it was" comes_to "$ls" "$(without "$A")"
 check "LSR gives its CPU back" has "$(annotate lsr "")" '"uid":"'
 check "which LSE gets" has "$(annotate lse "$A")" '"uid":"'
 check "BE keeps off" comes_to "$be" "$(without "$A")"
-check "the kubelet makes a container beside it" make_group "$KUBE/$be_dir/c2"
+check "the kubelet makes a container beside it" kubelet_groups "$KUBE/$be_dir/c2"
 check "with a process" run_in "$be_dir/c2"
 check "which keeps off, too" comes_to "$PID" "$(without "$A")"
 for h in $CONTROLLERS; do

@@ -3,15 +3,17 @@
 #
 # A reserved LSR pod's CPUs on one machine: a Reservation is given a CPU, nobody else gets
 # it, and the process of the pod that it is for runs on it. Few requests and no kubectl;
-# two CPUs are enough.
+# two CPUs are enough. With SERVER (t/lib/server.sh) on the objects of another server,
+# beside what plays a kubelet.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 . t/lib/pods.sh
+. t/lib/server.sh
 need_cgroups
+server_need
 command -v curl >/dev/null || skip_all "curl is not installed"
 
-ALL=$(cat /sys/devices/system/cpu/online)
-case $ALL in *[,-]*) ;; *) skip_all "this machine has one CPU" ;; esac
+. t/lib/kubelet.sh # which needs two CPUs
 # In both of a parent group there is nothing to be given out otherwise.
 [ "$(awk '$1 == "Cpus_allowed_list:" { print $2 }' /proc/1/status)" = "$ALL" ] || skip_all "not all CPUs may be used here"
 tap_start
@@ -19,12 +21,12 @@ tap_start
 PODS=api/v1/namespaces/default/pods
 RESERVATIONS=apis/scheduling.koordinator.sh/v1alpha1/reservations
 LSR='"koordinator.sh/qosClass":"LSR","koordinator.sh/priority-class":"koord-prod"'
-api() { curl -sS -m 60 --unix-socket "$WORK/neap.sock" -H "Content-Type: application/json" -X "$1" "http://neap/$2" "${@:3}"; }
+api() { curl "${SERVER_CURL[@]}" -H "Content-Type: application/json" -X "$1" "$SERVER_URL/$2" "${@:3}"; }
 get() { api GET "$1" | tr -d '\n'; }
 api_has() { has "$(get "$1")" "$2"; }
 start()
 {
-	neapd_start --node-name here --run-pods --run-pods-user "$PODS_USER" --policy none &&
+	neapd_start ${KUBE:+--kubepods "$KUBE"} --node-name here --run-pods --run-pods-user "$PODS_USER" --policy none &&
 		eventually 60 api_has api/v1/nodes/here '"reason":"KubeletReady"'
 }
 # The cpuset of an object's resource-status, which is JSON in JSON; "": it has none.
@@ -57,11 +59,13 @@ uid_of() { get "$1" | sed 's/.*"uid":"\([^"]*\)".*/\1/'; }
 runs_on()
 {
 	local dir
-	dir=$(find "$(hierarchy cpu)/$GROUP" "$(hierarchy cpu)/$GROUP-besteffort" -type d -name "pod$(uid_of "$PODS/$1")")
+	dir=$(find "${POD_ROOTS[@]}" -type d -name "pod$(uid_of "$PODS/$1")")
 	is "$(awk '$1 == "Cpus_allowed_list:" { print $2 }' "/proc/$(head -n 1 "$dir/main/cgroup.procs")/status")" "$2"
 }
 begins_on() { has "$(api GET "$PODS/$1/log")" "begins on $2."; }
 
+check "the server of its objects" server_start || tap_end
+check "somebody who runs pods" kubelet_of_server
 check "a neapd that runs pods" start
 check "it tells its CPUs" eventually 60 api_has apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies/here cpu-topology
 check "an LSR pod" pod first 1
@@ -89,7 +93,7 @@ check "is its owner" eventually 30 api_has $PODS/owner 'reservation-allocated":"
 check "has that CPU" is "$(cpuset_of $PODS/owner)" "$KEPT"
 check "runs" eventually 60 api_has $PODS/owner '"phase":"Running"'
 check "on it" eventually 30 runs_on owner "$KEPT"
-check "from its first moment on" eventually 20 begins_on owner "$KEPT"
+server_check "from its first moment on" "a kubelet starts it before neapd sees it" eventually 20 begins_on owner "$KEPT"
 check "the status says so" eventually 30 api_has $RESERVATIONS/kept '"currentOwners":[{"namespace":"default","name":"owner"'
 
 check "it goes" remove $PODS/owner

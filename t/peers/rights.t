@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The rights of doc/deploy/rbac.yaml, on a real kube-apiserver with RBAC: each one is
+# needed, as without it neapd says which verb of which resource it may not do, and where
+# its rights stand. Each rule is cut into single rights, one of a verb of a resource, and
+# they are taken away in turn. RIGHTS_EVERY=N takes every Nth.
+#
+# Runs beside others.
+cd "$(dirname "$0")/../.." || exit 1
+. t/lib/tap.sh
+SERVER=real
+. t/lib/server.sh
+need_cgroups
+server_need
+need_long
+tap_start
+
+check "a kube-apiserver starts" server_start neap-scheduler neap-node || tap_end
+kube() { server_kube "$@"; }
+NS=/api/v1/namespaces/default
+RESERVATIONS=/apis/scheduling.koordinator.sh/v1alpha1/reservations
+TOPOLOGIES=/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies
+METRICS=/apis/slo.koordinator.sh/v1alpha1/nodemetrics
+
+# rights ROLE: a line of JSON for each, a rule of its own.
+rights()
+{
+	kube get clusterrole "$1" -o json | jq -c '.rules[] | .resourceNames as $names | .apiGroups[] as $group | .resources[] as $resource
+		| .verbs[] as $verb | {apiGroups: [$group], resources: [$resource], verbs: [$verb]} + if $names then {resourceNames: $names} else {} end'
+}
+# grant ROLE [LINE]: all but that one.
+grant()
+{
+	jq -sc --arg role "$1" --argjson not "${2:-null}" '{apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole",
+		metadata: {name: $role}, rules: map(select(. != $not))}' "$WORK/$1.rights" | kube replace -f - >/dev/null
+}
+
+# --- what makes each role do all that it can ---
+
+node_report() # NAME CPUS
+{
+	jq -n --arg name "$1" --argjson cpus "$2" '{apiVersion: "topology.node.k8s.io/v1alpha1", kind: "NodeResourceTopology",
+		metadata: {name: $name, annotations: {
+			"node.koordinator.sh/cpu-topology": ({detail: [range($cpus) | {id: ., core: (. / 2 | floor), socket: 0, node: 0}]} | tojson)}},
+		topologyPolicies: ["None"], zones: [{name: "node-0", type: "Node", resources: [
+			{name: "cpu", capacity: "\($cpus)", allocatable: "\($cpus)", available: "\($cpus)"}]}]}' >"$WORK/report"
+	server_api POST "$TOPOLOGIES" "@$WORK/report" >/dev/null
+}
+# pod NAME CPUS LABELS [MORE OF SPEC]
+pod()
+{
+	server_api POST "$NS/pods" '{"metadata":{"name":"'"$1"'","labels":{'"$3"'}},"spec":{"schedulerName":"neap-scheduler",'"${4:-}"'
+		"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"'"$2"'","memory":"64Mi"},
+		"limits":{"cpu":"'"$2"'","memory":"64Mi"}}}]}}' >/dev/null
+}
+LSR='"koordinator.sh/qosClass":"LSR","koordinator.sh/priority-class":"koord-prod"'
+# reservation NAME CPUS TTL APP [MORE OF SPEC [MORE OF ITS POD]]
+reservation()
+{
+	server_api POST "$RESERVATIONS" '{"apiVersion":"scheduling.koordinator.sh/v1alpha1","kind":"Reservation","metadata":{"name":"'"$1"'"},
+		"spec":{"allocateOnce":false,'"${5:-}"'"ttl":"'"$3"'","owners":[{"labelSelector":{"matchLabels":{"app":"'"$4"'"}}}],"template":{"metadata":{
+		"labels":{'"$([ -n "${6:-}" ] || echo "$LSR")"'}},"spec":{"schedulerName":"neap-scheduler",'"${6:-}"'"containers":[{"name":"c","image":"i","resources":{"requests":{
+		"cpu":"'"$2"'"},"limits":{"cpu":"'"$2"'"}}}]}}}}' >/dev/null
+}
+clear_all()
+{
+	local path
+	for path in "$NS/pods" "$NS/events" "$RESERVATIONS" "$METRICS"; do
+		server_api DELETE "$path?gracePeriodSeconds=0" >/dev/null
+	done
+	server_api DELETE "$TOPOLOGIES/here" >/dev/null
+	server_api DELETE /apis/coordination.k8s.io/v1/namespaces/kube-system/leases/neap-scheduler >/dev/null
+}
+work_of_scheduler()
+{
+	reservation kept 2 1h web
+	reservation short 2 1s nobody
+	pod owner 2 "$LSR,\"app\":\"web\""
+	pod batch 4 '"app":"batch"' '"nodeSelector":{"of":"c"},'
+	reservation taken 4 1h batch '"allocatePolicy":"Restricted","preAllocation":true,' '"nodeSelector":{"of":"c"},'
+	pod large 90 ''
+	pod low 6 '' '"nodeSelector":{"of":"b"},'
+	pod high 6 '' '"nodeSelector":{"of":"b"},"priorityClassName":"koord-prod",'
+}
+work_of_node()
+{
+	server_api POST "$NS/pods" '{"metadata":{"name":"far","labels":{'"$LSR"'},"annotations":{
+		"scheduling.koordinator.sh/resource-status":"{\"cpuset\":\"4000\"}"}},"spec":{"nodeName":"here",
+		"containers":[{"name":"c","image":"i"}]}}' >/dev/null
+}
+# Something changes, so that whoever waits is tried again, and what is told is told again.
+stir()
+{
+	server_api PATCH /api/v1/nodes/a '{"metadata":{"labels":{"turn":"'"$((TURN += 1))"'"}}}' application/merge-patch+json
+	server_api PATCH /api/v1/nodes/a/status '{"status":{"allocatable":{"memory":"'"$((TURN + 8000))"'Mi"}}}' application/merge-patch+json
+	server_api PATCH "$NS/pods/far" '{"metadata":{"annotations":{"scheduling.koordinator.sh/resource-status":
+		"{\"cpuset\":\"'"$((TURN % 2 * 4000))"'\"}"}}}' application/merge-patch+json
+	server_api PATCH "$TOPOLOGIES/here" '{"topologyPolicies":["Restricted"]}' application/merge-patch+json
+} >/dev/null 2>&1
+TURN=0
+
+# run ROLE: with the kubeconfig of its rights.
+run()
+{
+	local dir=$WORK/$1
+	mkdir -p "$dir" && chmod 1777 "$dir"
+	peer_start "$1" "$BUILD/neapd" --run-dir "$dir/run" --data-dir "$dir/data" --unix-socket "$dir/neap.sock" --share-dir . \
+		--user nobody --policy none --dry-run --roles "${1#neap-}" --node-name here --kubeconfig "$WORK/$1.config" --reservation-gc-age 1s \
+		--leader-elect-lease-duration 3s --leader-elect-renew-deadline 2s --leader-elect-retry-period 500ms
+}
+# What is said of a right: the server's words, and where the rights stand.
+wanted() { jq -r '"cannot \(.verbs[0]) resource \"\(.resources[0])\" in API group \"\(.apiGroups[0])\""' <<<"$1"; }
+says()
+{
+	grep -F "$2" "$WORK/$1.log" | grep -F 'doc/deploy/rbac.yaml' && return
+	stir
+	return 1
+}
+server_node a 4
+server_node b 8
+server_node c 4
+server_node here 2
+node_report a 4
+for n in b c; do server_api PATCH "/api/v1/nodes/$n" '{"metadata":{"labels":{"of":"'$n'"}}}' application/merge-patch+json >/dev/null; done
+
+for role in neap-scheduler neap-node; do
+	rights $role >"$WORK/$role.rights"
+	check "$role: its rights are found" test "$(wc -l <"$WORK/$role.rights")" -ge 10
+	n=0
+	while read -r right <&3; do
+		n=$((n + 1))
+		[ $((n % ${RIGHTS_EVERY:-1})) = 0 ] || continue
+		grant $role "$right"
+		clear_all
+		run $role
+		"work_of_${role#neap-}"
+		check "$role says: $(wanted "$right")" eventually 10 says $role "$(wanted "$right")"
+		peer_end $role
+	done 3<"$WORK/$role.rights"
+	grant $role
+done
+tap_end

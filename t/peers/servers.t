@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The end-to-end tests of scheduling, CPUs, Reservations and the node's objects, once more
+# with neapd on the objects of a real kube-apiserver (t/lib/server.sh): the same is
+# expected. With SERVER=neap on those of a second neapd, over TLS; short, some of them
+# (t/sh/servers-neap.t).
+cd "$(dirname "$0")/../.." || exit 1
+. t/lib/tap.sh
+export SERVER=${SERVER:-real}
+. t/lib/server.sh
+server_need
+[ "$SERVER" = neap ] || need_long
+tap_start
+
+scripts=(cpus-live reserve-policy extender-live reserved-cpus)
+[ -z "$PEERS_LONG" ] || scripts+=(odd-machines kubelet-files cpu-pin cpu-pin-kubelet docs-reservation)
+
+# Its checks are counted as ours.
+for script in "${scripts[@]}"; do
+	"t/sh/$script.t" >"$WORK/said" 2>"$WORK/err"
+	status=$?
+	while IFS= read -r line; do
+		case $line in
+		'1..0 # SKIP '*) skip "$script" "${line#*SKIP }" ;;
+		1..*) ;;
+		ok* | 'not ok'*)
+			TAP_N=$((TAP_N + 1))
+			echo "${line%%ok*}ok $TAP_N - $script: ${line#* - }"
+			[[ $line = ok* ]] || TAP_FAILED=$((TAP_FAILED + 1))
+			;;
+		*) echo "$line" ;;
+		esac
+	done <"$WORK/said"
+	check "$script ends well" is "$status" "$(grep -q '^not ok' "$WORK/said"; echo $((!$?)))"
+done
+tap_end
