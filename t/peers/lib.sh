@@ -105,12 +105,19 @@ real_api_start()
 	echo "$REAL_TOKEN,admin,admin,\"system:masters\"" >"$dir/tokens.csv"
 	for user in ${REAL_USERS:-}; do echo "$user-token,$user,$user" >>"$dir/tokens.csv"; done
 	kubeconfig_write "$REAL_CONFIG" "$REAL_URL" "$REAL_TOKEN" "$REAL_CA"
+	REAL_FLAGS=("$@")
+	real_etcd_start
+	real_apiserver_start
+}
+
+# The etcd alone, with what lies in WORK/real/etcd.
+real_etcd_start()
+{
+	local dir=$WORK/real port=${REAL_URL##*:}
 	peer_start etcd "$PEER_BIN/etcd" --data-dir "$dir/etcd" --unsafe-no-fsync \
 		--listen-client-urls "http://127.0.0.1:$((port + 1))" --advertise-client-urls "http://127.0.0.1:$((port + 1))" \
 		--listen-peer-urls "http://127.0.0.1:$((port + 2))" --initial-advertise-peer-urls "http://127.0.0.1:$((port + 2))" \
 		--initial-cluster "default=http://127.0.0.1:$((port + 2))"
-	REAL_FLAGS=("$@")
-	real_apiserver_start
 }
 
 # The kube-apiserver alone, also once more after it was ended.
