@@ -24,6 +24,7 @@ engine/reserve   : engine/base engine/json engine/object engine/numa engine/pod 
 engine/deschedule : engine/base engine/json engine/machine engine/object engine/numa engine/pod engine/deschedule :
 engine/migrate   : engine/base engine/json engine/object engine/numa engine/pod engine/cluster engine/reserve engine/migrate :
 engine/decide    : engine :
+engine/sim       : engine :
 hw               : engine hw : hwloc libcgroup libseccomp
 lua              : engine lua : lua
 api/yaml         : engine/base engine/json api/yaml : libyaml

@@ -102,6 +102,9 @@ const char *neap_migrate_reason_of(const json_t *job);
 /* The Reservation for the pod of the job; NULL without memory. */
 json_t *neap_migrate_reservation_new(const json_t *job, const json_t *pod,
 				     int64_t now_usec);
+/* Adds a requirement to every term of a pod's required node affinity: not on that node.
+ * False without memory. */
+bool neap_migrate_exclude_node(json_t *spec, const char *node);
 /* When the scavenger deletes the job. */
 int64_t neap_migrate_scavenged_usec(const struct neap_migrate_job *job);
 

@@ -17,8 +17,7 @@ static const char *const own_notes[] = {NEAP_KEY_RESOURCE_STATUS,
 					"scheduling.koordinator.sh/device-allocated",
 					"scheduling.koordinator.sh/soft-eviction"};
 
-/* Adds a requirement to every term of the pod's required node affinity: not there. */
-static bool exclude_node(json_t *spec, const char *node)
+bool neap_migrate_exclude_node(json_t *spec, const char *node)
 {
 	json_t *at = neap_json_need_take(spec, "affinity", json_object());
 	json_t *terms, *term;
@@ -116,7 +115,7 @@ static bool fill_template(json_t *spec, const json_t *pod)
 	if (!inner)
 		return false;
 	(void)json_object_del(inner, "nodeName");
-	return !*node || exclude_node(inner, node);
+	return !*node || neap_migrate_exclude_node(inner, node);
 }
 
 static bool fill_spec(json_t *spec, const json_t *job, const json_t *pod)

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/sim/landing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/map.h"
+#include "engine/base/mem.h"
+#include "engine/json/json.h"
+#include "engine/sim/successor.h"
+
+static const char *const fields[] = {"spec.nodeName", NULL};
+
+struct neap_landing {
+	struct neap_cluster *cluster;
+	struct neap_decide *decide;
+	bool is_open, keeps_place, may_return;
+	struct neap_object **leaving; /* as they were before */
+	size_t leaving_count, leaving_size;
+	struct neap_object **made; /* successors */
+	size_t made_count, made_size;
+	struct neap_pod **waiting; /* that got a node; references */
+	size_t waiting_count, waiting_size;
+	/* Of owners whose pods have no place, by uid: why. Room only shrinks in a trial. */
+	struct neap_map *hopeless;
+	struct neap_arena texts;
+};
+
+int neap_landing_new(struct neap_cluster *cluster, struct neap_decide *decide,
+		     struct neap_landing **ret, struct neap_error *err)
+{
+	struct neap_landing *landing = neap_alloc(sizeof(*landing));
+
+	if (!landing)
+		return neap_error_nomem(err);
+	landing->cluster = cluster;
+	landing->decide = decide;
+	*ret = landing;
+	return 0;
+}
+
+void neap_landing_free(struct neap_landing *landing)
+{
+	if (!landing)
+		return;
+	neap_landing_end(landing);
+	free(landing->leaving);
+	free(landing->made);
+	free(landing->waiting);
+	free(landing);
+}
+
+void neap_landing_may_return(struct neap_landing *landing, bool may_return)
+{
+	landing->may_return = may_return;
+}
+
+void neap_landing_end(struct neap_landing *landing)
+{
+	struct neap_error err;
+	unsigned moved;
+
+	if (!landing->is_open)
+		return;
+	landing->is_open = false;
+	for (size_t i = 0; i < landing->made_count; i++) {
+		neap_cluster_remove_pod(landing->cluster, landing->made[i]->ns,
+					landing->made[i]->name, &moved);
+		(void)neap_object_unref(landing->made[i]);
+	}
+	for (size_t i = 0; i < landing->waiting_count; i++) {
+		neap_cluster_forget(landing->cluster, landing->waiting[i]);
+		(void)neap_pod_unref(landing->waiting[i]);
+	}
+	/* Without memory a pod goes on counting as one that is being deleted. */
+	for (size_t i = 0; i < landing->leaving_count; i++) {
+		(void)neap_cluster_set_pod(landing->cluster, landing->leaving[i], &moved,
+					   &err);
+		(void)neap_object_unref(landing->leaving[i]);
+	}
+	landing->made_count = landing->waiting_count = landing->leaving_count = 0;
+	neap_map_free(landing->hopeless);
+	landing->hopeless = NULL;
+	neap_arena_done(&landing->texts);
+}
+
+/* --- pods that wait --- */
+
+static int by_turn(const void *one, const void *other)
+{
+	const struct neap_pod *a = *(struct neap_pod *const *)one;
+	const struct neap_pod *b = *(struct neap_pod *const *)other;
+
+	if (a->priority != b->priority)
+		return a->priority > b->priority ? -1 : 1;
+	if (a->created_usec != b->created_usec)
+		return a->created_usec < b->created_usec ? -1 : 1;
+	return neap_object_compare(a->object, b->object->ns, b->object->name);
+}
+
+/* Puts the pod on the best node. 1; 0: there is none. */
+static int seat(struct neap_landing *landing, struct neap_pod *pod, uint32_t *ret_row,
+		struct neap_error *err)
+{
+	struct neap_claim *claim = NULL;
+	struct neap_choice choice;
+	int rc = neap_decide_pod_of_all(landing->decide, pod, &choice, err);
+
+	if (rc <= 0)
+		return rc;
+	*ret_row = choice.row;
+	rc = neap_decide_claim(landing->decide, pod, choice.row, &claim, err);
+	if (rc >= 0)
+		rc = neap_cluster_assume_with(landing->cluster, pod, choice.row, claim,
+					      err);
+	neap_claim_free(claim);
+	return rc < 0 ? rc : 1;
+}
+
+static int list_waiting(struct neap_landing *landing, const struct neap_world *world,
+			struct neap_error *err)
+{
+	for (size_t i = world->bound_count; i < world->pod_count; i++) {
+		const struct neap_object *object = world->pods[i]->pod->object;
+		struct neap_pod *pod = neap_cluster_find_pod(landing->cluster, object->ns,
+							     object->name);
+
+		if (!pod || pod->seat.node || pod->is_finished || pod->is_gated ||
+		    pod->trouble || object->is_deleting)
+			continue;
+		if (!neap_grow(&landing->waiting, landing->waiting_count,
+			       &landing->waiting_size, sizeof(struct neap_pod *)))
+			return neap_error_nomem(err);
+		landing->waiting[landing->waiting_count++] = neap_pod_ref(pod);
+	}
+	if (landing->waiting_count)
+		qsort(landing->waiting, landing->waiting_count,
+		      sizeof(struct neap_pod *), by_turn);
+	return 0;
+}
+
+int neap_landing_begin(struct neap_landing *landing, const struct neap_world *world,
+		       bool keeps_place, int64_t now_usec, struct neap_error *err)
+{
+	int rc = 0;
+
+	neap_landing_end(landing);
+	landing->is_open = true;
+	landing->keeps_place = keeps_place;
+	landing->may_return = true;
+	landing->hopeless = neap_map_new();
+	if (!landing->hopeless)
+		rc = neap_error_nomem(err);
+	neap_decide_set_now(landing->decide, now_usec);
+	if (rc == 0)
+		rc = list_waiting(landing, world, err);
+	for (size_t i = 0; rc == 0 && i < landing->waiting_count; i++) {
+		uint32_t row;
+
+		rc = seat(landing, landing->waiting[i], &row, err);
+		/* One that fits nowhere takes no room. */
+		rc = rc == -NEAP_ENOMEM ? rc : 0;
+	}
+	if (rc < 0)
+		neap_landing_end(landing);
+	return rc;
+}
+
+/* --- one pod --- */
+
+struct trial {
+	struct neap_landing *landing;
+	const struct neap_world_pod *pod;
+	struct neap_cluster_node *node; /* that it is on */
+	json_t *tree;                   /* of the pod */
+	struct neap_pod *successor;     /* borrowed from the cluster */
+	bool is_full;                   /* no node has room */
+};
+
+/* Enters an object that is made of the tree into the cluster, and into the list. */
+static int enter_take(struct neap_landing *landing, json_t *tree,
+		      struct neap_object **ret, struct neap_error *err)
+{
+	struct neap_object *object = NULL;
+	unsigned moved;
+	int rc = tree ? neap_object_new_take(tree, fields, 1, &object, err)
+		      : neap_error_nomem(err);
+
+	if (rc == 0)
+		rc = neap_cluster_set_pod(landing->cluster, object, &moved, err);
+	if (rc < 0) {
+		(void)neap_object_unref(object);
+		return rc;
+	}
+	*ret = object;
+	return 0;
+}
+
+static int mark_leaving(struct trial *trial, struct neap_error *err)
+{
+	struct neap_landing *landing = trial->landing;
+	struct neap_object *object = NULL;
+	json_t *tree;
+	int rc;
+
+	if (!neap_grow(&landing->leaving, landing->leaving_count, &landing->leaving_size,
+		       sizeof(object)))
+		return neap_error_nomem(err);
+	tree = neap_json_deep_copy(trial->tree);
+	if (tree)
+		(void)json_object_set_new(json_object_get(tree, "metadata"),
+					  "deletionTimestamp",
+					  json_string("1970-01-01T00:00:00Z"));
+	rc = enter_take(landing, tree, &object, err);
+	if (rc < 0)
+		return rc;
+	(void)neap_object_unref(object);
+	landing->leaving[landing->leaving_count++] =
+		neap_object_ref(trial->pod->pod->object);
+	return 0;
+}
+
+static void unmark_leaving(struct trial *trial)
+{
+	struct neap_landing *landing = trial->landing;
+	struct neap_object *object = landing->leaving[--landing->leaving_count];
+	struct neap_error err;
+	unsigned moved;
+
+	(void)neap_cluster_set_pod(landing->cluster, object, &moved, &err);
+	(void)neap_object_unref(object);
+}
+
+static int make_successor(struct trial *trial, struct neap_error *err)
+{
+	struct neap_landing *landing = trial->landing;
+	struct neap_object *object = NULL;
+	char name[NEAP_OBJECT_NAME + 24];
+	json_t *tree;
+	int rc;
+
+	if (!neap_grow(&landing->made, landing->made_count, &landing->made_size,
+		       sizeof(object)))
+		return neap_error_nomem(err);
+	/* No pod has such a name. */
+	(void)snprintf(name, sizeof(name), "%s~%zu", trial->pod->pod->object->name,
+		       landing->made_count);
+	tree = neap_successor_new(trial->tree, name, name);
+	if (tree && landing->keeps_place && trial->node &&
+	    !neap_successor_avoid(tree, trial->node->name)) {
+		json_decref(tree);
+		tree = NULL;
+	}
+	rc = enter_take(landing, tree, &object, err);
+	if (rc < 0)
+		return rc;
+	trial->successor =
+		neap_cluster_find_pod(landing->cluster, object->ns, object->name);
+	landing->made[landing->made_count++] = object;
+	return 0;
+}
+
+static void unmake_successor(struct trial *trial)
+{
+	struct neap_landing *landing = trial->landing;
+	struct neap_object *object = landing->made[--landing->made_count];
+	unsigned moved;
+
+	neap_cluster_remove_pod(landing->cluster, object->ns, object->name, &moved);
+	(void)neap_object_unref(object);
+}
+
+/* A pod of the same name is made only once the old one is gone, which leaves its room. */
+static bool comes_after(const struct neap_world_pod *pod)
+{
+	for (size_t i = 0; i < pod->owner_count; i++)
+		if (pod->owners[i].is_controller &&
+		    strcmp(pod->owners[i].kind, "StatefulSet") == 0)
+			return true;
+	return false;
+}
+
+static int seat_after(struct trial *trial, uint32_t *row, struct neap_error *err)
+{
+	struct neap_landing *landing = trial->landing;
+	const struct neap_object *object = trial->pod->pod->object;
+	struct neap_pod *old =
+		neap_cluster_find_pod(landing->cluster, object->ns, object->name);
+	struct neap_cluster_node *node = old ? neap_cluster_lift(landing->cluster, old)
+					     : NULL;
+	struct neap_choice choice;
+	int rc = neap_decide_pod_of_all(landing->decide, trial->successor, &choice, err);
+
+	if (node)
+		neap_cluster_put_back(landing->cluster, old, node);
+	if (rc <= 0)
+		return rc;
+	if (choice.row == *row)
+		return 1;
+	/* Where it was it needs no more room than it has. */
+	neap_cluster_forget(landing->cluster, trial->successor);
+	*row = choice.row;
+	if (node && choice.row == node->row)
+		return 1;
+	rc = neap_cluster_assume(landing->cluster, trial->successor, choice.row, err);
+	return rc < 0 ? rc : 1;
+}
+
+static int refuse(struct neap_landing *landing, struct neap_error *err)
+{
+	neap_auto_buf struct neap_buf text;
+	neap_auto_free char *why = NULL;
+
+	neap_buf_init(&text, 4096);
+	neap_decide_explain(landing->decide, &text);
+	why = neap_buf_take(&text);
+	return neap_error_set(err, NEAP_ENOFIT, "%s",
+			      why ? why : "no node has room for its successor");
+}
+
+static int look(struct trial *trial, char ret_node[NEAP_ROUND_NODE],
+		struct neap_error *err)
+{
+	struct neap_landing *landing = trial->landing;
+	uint32_t row = 0;
+	int rc = seat(landing, trial->successor, &row, err);
+
+	if (rc == 1 && !landing->keeps_place && comes_after(trial->pod))
+		rc = seat_after(trial, &row, err);
+	if (rc == 0) {
+		trial->is_full = true;
+		return refuse(landing, err);
+	}
+	if (rc < 0)
+		return rc;
+	if (trial->node && row == trial->node->row && !landing->may_return)
+		return neap_error_set(err, NEAP_ENOFIT,
+				      "it would come back to the node that it leaves");
+	(void)neap_strcopy(ret_node, NEAP_ROUND_NODE,
+			   neap_cluster_node_at(landing->cluster, row)->name);
+	return 0;
+}
+
+/* Whose place depends on nothing but room: then it is the same for all pods of the
+ * owner. */
+static const char *hopeless_key(const struct neap_world_pod *pod)
+{
+	if (pod->pod->spread_count || pod->pod->has_affinity || *pod->pod->near_name)
+		return NULL;
+	for (size_t i = 0; i < pod->owner_count; i++)
+		if (pod->owners[i].is_controller)
+			return pod->owners[i].uid;
+	return NULL;
+}
+
+static int try(struct trial *trial, char ret_node[NEAP_ROUND_NODE],
+	       struct neap_error *err)
+{
+	struct neap_landing *landing = trial->landing;
+	const char *key = hopeless_key(trial->pod);
+	int rc = mark_leaving(trial, err);
+
+	if (rc < 0)
+		return rc;
+	rc = make_successor(trial, err);
+	if (rc == 0) {
+		rc = look(trial, ret_node, err);
+		if (rc < 0)
+			unmake_successor(trial);
+	}
+	if (rc < 0)
+		unmark_leaving(trial);
+	if (trial->is_full && key) {
+		char *why = neap_arena_strdup(&landing->texts, err->msg);
+
+		if (why)
+			(void)neap_map_set(landing->hopeless, key, why);
+	}
+	return rc;
+}
+
+int neap_landing_place(void *arg, const struct neap_world_pod *pod,
+		       char ret_node[NEAP_ROUND_NODE], struct neap_error *err)
+{
+	struct neap_landing *landing = arg;
+	const char *key = hopeless_key(pod);
+	const char *why = key ? neap_map_find(landing->hopeless, key) : NULL;
+	struct trial trial = {.landing = landing, .pod = pod};
+	int rc;
+
+	if (why)
+		return neap_error_set(err, NEAP_ENOFIT, "%s", why);
+	if (pod->node)
+		trial.node = neap_cluster_find_node(landing->cluster, pod->node->name);
+	/* What nobody makes again needs no place. */
+	if (pod->owner_count == 0 || pod->pod->is_finished) {
+		*ret_node = '\0';
+		return 0;
+	}
+	trial.tree = neap_object_tree(pod->pod->object);
+	rc = trial.tree ? try(&trial, ret_node, err) : neap_error_nomem(err);
+	json_decref(trial.tree);
+	return rc;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/sim/successor.h"
+
+#include "engine/json/json.h"
+#include "engine/migrate/job.h"
+#include "engine/numa/cpu_policy.h"
+#include "engine/cluster/kept.h"
+
+static const char *const own_notes[] = {NEAP_KEY_RESOURCE_STATUS,
+					NEAP_KEY_RESERVATION_ALLOCATED,
+					"scheduling.koordinator.sh/device-allocated",
+					"scheduling.koordinator.sh/soft-eviction"};
+static const char *const own_meta[] = {"resourceVersion", "creationTimestamp",
+				       "deletionTimestamp", "deletionGracePeriodSeconds",
+				       "managedFields"};
+
+json_t *neap_successor_new(const json_t *pod, const char *name, const char *uid)
+{
+	json_t *tree = neap_json_deep_copy(pod), *meta, *notes;
+
+	if (!tree)
+		return NULL;
+	meta = neap_json_need_take(tree, "metadata", json_object());
+	notes = json_object_get(meta, "annotations");
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(own_notes); i++)
+		(void)json_object_del(notes, own_notes[i]);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(own_meta); i++)
+		(void)json_object_del(meta, own_meta[i]);
+	(void)json_object_del(json_object_get(tree, "spec"), "nodeName");
+	return neap_json_made(
+		meta && json_object_set_new(meta, "name", json_string(name)) == 0 &&
+			json_object_set_new(meta, "uid", json_string(uid)) == 0 &&
+			json_object_set_new(tree, "status",
+					    json_pack("{s:s}", "phase", "Pending")) == 0,
+		tree);
+}
+
+bool neap_successor_avoid(json_t *pod, const char *node)
+{
+	json_t *spec = neap_json_need_take(pod, "spec", json_object());
+
+	return spec && neap_migrate_exclude_node(spec, node);
+}
