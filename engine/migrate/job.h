@@ -21,6 +21,10 @@
 /* Of the job: it uses a Reservation that somebody else made, which stays. */
 #define NEAP_KEY_JOB_BORROWS "migration.neap.sh/borrowed-reservation"
 
+/* Of the job: the node where the pod's successor was to land as the round decided. The
+ * Reservation prefers it, so that what else the round decided stays true. */
+#define NEAP_KEY_JOB_LANDING "migration.neap.sh/landing"
+
 #define NEAP_MIGRATE_AGAIN_USEC (INT64_C(3) * 1000000)
 
 struct neap_migrate_view {

@@ -45,6 +45,23 @@ bool neap_migrate_exclude_node(json_t *spec, const char *node)
 	return true;
 }
 
+static bool prefer_node(json_t *spec, const char *node)
+{
+	json_t *at = neap_json_need_take(spec, "affinity", json_object());
+	json_t *list;
+
+	at = at ? neap_json_need_take(at, "nodeAffinity", json_object()) : NULL;
+	list = at ? neap_json_need_take(at,
+					"preferredDuringSchedulingIgnoredDuringExecution",
+					json_array())
+		  : NULL;
+	return list && json_array_append_new(
+			       list, json_pack("{s:i, s:{s:[{s:s, s:s, s:[s]}]}}",
+					       "weight", 100, "preference", "matchFields",
+					       "key", "metadata.name", "operator", "In",
+					       "values", node)) == 0;
+}
+
 /* What of the pod's metadata its successor will have, too. */
 static bool copy_meta(const json_t *from, json_t *to)
 {
@@ -95,8 +112,10 @@ static json_t *owner_new(const json_t *pod)
 	return json_pack("{s:o}", "controller", one);
 }
 
-static bool fill_template(json_t *spec, const json_t *pod)
+static bool fill_template(json_t *spec, const json_t *job, const json_t *pod)
 {
+	const char *landing = neap_json_text(neap_json_at(job, "metadata.annotations"),
+					     NEAP_KEY_JOB_LANDING);
 	json_t *template = json_object_get(spec, "template"), *inner;
 	const char *node = neap_json_text(json_object_get(pod, "spec"), "nodeName");
 	json_t *meta;
@@ -115,6 +134,8 @@ static bool fill_template(json_t *spec, const json_t *pod)
 	if (!inner)
 		return false;
 	(void)json_object_del(inner, "nodeName");
+	if (*landing && !prefer_node(inner, landing))
+		return false;
 	return !*node || neap_migrate_exclude_node(inner, node);
 }
 
@@ -122,7 +143,7 @@ static bool fill_spec(json_t *spec, const json_t *job, const json_t *pod)
 {
 	const char *ttl = neap_json_text(json_object_get(job, "spec"), "ttl");
 
-	if (!fill_template(spec, pod) ||
+	if (!fill_template(spec, job, pod) ||
 	    json_object_set_new(spec, "allocateOnce", json_true()) < 0)
 		return false;
 	if (!json_object_get(spec, "ttl") && !json_object_get(spec, "expires") && *ttl &&

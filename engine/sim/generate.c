@@ -47,14 +47,14 @@ void neap_generate_args_init(struct neap_generate_args *args)
 void neap_generate_tell(const struct neap_generate_args *args, uint64_t seed,
 			struct neap_buf *out)
 {
-	neap_buf_addf(out,
-		      "seed %llu: %d nodes in %d zones, %.0f %% full; tainted %.0f %%, "
-		      "tolerant %.0f %%, spread %.0f %%, budgeted %.0f %%, apart %.0f %%, "
-		      "ordered %.0f %%; ",
-		      (unsigned long long)seed, args->nodes, args->zones,
-		      100 * args->fill, 100 * args->tainted, 100 * args->tolerant,
-		      100 * args->spread, 100 * args->budgeted, 100 * args->apart,
-		      100 * args->ordered);
+	neap_buf_addf(
+		out,
+		"seed %llu: %d nodes in %d zones, %.0f %% full; tainted %.0f %%, "
+		"tolerant %.0f %%, spread %.0f %%, budgeted %.0f %%, apart %.0f %%, "
+		"ordered %.0f %%; ",
+		(unsigned long long)seed, args->nodes, args->zones, 100 * args->fill,
+		100 * args->tainted, 100 * args->tolerant, 100 * args->spread,
+		100 * args->budgeted, 100 * args->apart, 100 * args->ordered);
 	neap_buf_addf(out,
 		      "wave %.0f %%; an hour: %g deploys, %g bursts of up to %d pods for "
 		      "%lld min, %g losses of a node for %lld min%s",
@@ -99,7 +99,8 @@ static int add_node(struct neap_generate *generate, int i, struct neap_error *er
 {
 	static const int64_t cpus[] = {16, 32, 32, 32, 64};
 	const struct neap_generate_args *args = &generate->args;
-	uint64_t kind = (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15) + generate->sim->args.seed;
+	uint64_t kind =
+		(uint64_t)i * UINT64_C(0x9e3779b97f4a7c15) + generate->sim->args.seed;
 	int64_t count = cpus[(kind >> 20) % NEAP_ARRAY_LEN(cpus)];
 	char name[32], zone[32];
 	json_t *node, *status;
@@ -138,8 +139,8 @@ struct size {
 };
 
 static const struct size sizes[] = {
-	{100, 128, 20}, {250, 256, 15},  {250, 512, 15},  {500, 1024, 18},
-	{500, 2048, 8}, {1000, 2048, 8}, {1000, 4096, 8}, {2000, 4096, 4},
+	{100, 128, 20},  {250, 256, 15},   {250, 512, 15},  {500, 1024, 18},
+	{500, 2048, 8},  {1000, 2048, 8},  {1000, 4096, 8}, {2000, 4096, 4},
 	{2000, 8192, 2}, {4000, 16384, 2},
 };
 
@@ -162,8 +163,8 @@ static json_t *pod_new(const char *app, const struct size *size, int priority)
 		"labels", "app", app, "spec", "schedulerName", "koord-scheduler",
 		"priority", priority, "containers", "name", "main", "image",
 		"example.com/main:1", "resources", "status", "phase", "Pending");
-	json_t *container =
-		json_array_get(json_object_get(json_object_get(pod, "spec"), "containers"), 0);
+	json_t *container = json_array_get(
+		json_object_get(json_object_get(pod, "spec"), "containers"), 0);
 
 	set_amounts(json_object_get(container, "resources"), "requests", size->cpu_milli,
 		    size->mib * MIB, NULL);
@@ -200,11 +201,10 @@ static void decorate(struct neap_generate *generate, json_t *pod, const char *ap
 static int add_budget(struct neap_generate *generate, const char *ns, const char *app,
 		      int64_t replicas, struct neap_error *err)
 {
-	json_t *budget = json_pack(
-		"{s:{s:s, s:s}, s:{s:I, s:{s:{s:s}}}}", "metadata", "name", app,
-		"namespace", ns, "spec", "maxUnavailable",
-		(json_int_t)(replicas > 10 ? replicas / 10 : 1), "selector",
-		"matchLabels", "app", app);
+	json_t *budget = json_pack("{s:{s:s, s:s}, s:{s:I, s:{s:{s:s}}}}", "metadata",
+				   "name", app, "namespace", ns, "spec", "maxUnavailable",
+				   (json_int_t)(replicas > 10 ? replicas / 10 : 1),
+				   "selector", "matchLabels", "app", app);
 	int rc = budget ? neap_sim_add(generate->sim, "poddisruptionbudgets", budget, err)
 			: neap_error_nomem(err);
 
@@ -235,8 +235,8 @@ static int add_workload(struct neap_generate *generate, int64_t *ret_milli,
 	pod = pod_new(name, size,
 		      priorities[neap_sim_roll(sim, NEAP_ARRAY_LEN(priorities))]);
 	decorate(generate, pod, name);
-	workload = neap_sim_new_workload(
-		sim, is_ordered ? "StatefulSet" : "ReplicaSet", ns, name, pod, replicas);
+	workload = neap_sim_new_workload(sim, is_ordered ? "StatefulSet" : "ReplicaSet",
+					 ns, name, pod, replicas);
 	json_decref(pod);
 	if (!workload) {
 		*err = sim->err;
@@ -262,8 +262,7 @@ static int pack(struct neap_generate *generate, struct neap_error *err)
 		const struct neap_columns *columns = neap_cluster_settle(sim->cluster);
 		int64_t left = columns->allocatable[NEAP_RESOURCE_CPU][row] -
 			       columns->used[NEAP_RESOURCE_CPU][row];
-		const char *node =
-			columns->nodes[row] ? columns->nodes[row]->name : NULL;
+		const char *node = columns->nodes[row] ? columns->nodes[row]->name : NULL;
 		char name[64];
 		json_t *pod;
 
@@ -421,8 +420,8 @@ static int64_t next_of(const struct neap_generate *generate)
 {
 	const int64_t times[] = {generate->wave_usec, generate->deploy_usec,
 				 generate->burst_usec, generate->lose_usec};
-	int64_t due = generate->lost.node >= 0 ? generate->lost.back_usec
-					       : NEAP_SIM_NEVER;
+	int64_t due =
+		generate->lost.node >= 0 ? generate->lost.back_usec : NEAP_SIM_NEVER;
 
 	for (size_t i = 0; !generate->is_held && i < NEAP_ARRAY_LEN(times); i++)
 		due = times[i] < due ? times[i] : due;
@@ -446,9 +445,9 @@ static int move(struct neap_generate *generate, struct neap_error *err)
 	if (generate->deploy_usec <= now)
 		deploy(generate);
 	if (generate->burst_usec <= now) {
-		neap_generate_burst(generate,
-				    1 + (int)neap_sim_roll(
-						sim, (uint64_t)generate->args.burst_pods));
+		neap_generate_burst(
+			generate,
+			1 + (int)neap_sim_roll(sim, (uint64_t)generate->args.burst_pods));
 		generate->burst_usec = after(sim, generate->args.bursts);
 	}
 	if (generate->lose_usec <= now) {

@@ -11,13 +11,19 @@
 
 static const char *const fields[] = {"spec.nodeName", NULL};
 
+/* A successor. */
+struct made {
+	struct neap_object *object;
+	const struct neap_world_pod *of;
+};
+
 struct neap_landing {
 	struct neap_cluster *cluster;
 	struct neap_decide *decide;
 	bool is_open, keeps_place, may_return;
 	struct neap_object **leaving; /* as they were before */
 	size_t leaving_count, leaving_size;
-	struct neap_object **made; /* successors */
+	struct made *made;
 	size_t made_count, made_size;
 	struct neap_pod **waiting; /* that got a node; references */
 	size_t waiting_count, waiting_size;
@@ -64,9 +70,9 @@ void neap_landing_end(struct neap_landing *landing)
 		return;
 	landing->is_open = false;
 	for (size_t i = 0; i < landing->made_count; i++) {
-		neap_cluster_remove_pod(landing->cluster, landing->made[i]->ns,
-					landing->made[i]->name, &moved);
-		(void)neap_object_unref(landing->made[i]);
+		neap_cluster_remove_pod(landing->cluster, landing->made[i].object->ns,
+					landing->made[i].object->name, &moved);
+		(void)neap_object_unref(landing->made[i].object);
 	}
 	for (size_t i = 0; i < landing->waiting_count; i++) {
 		neap_cluster_forget(landing->cluster, landing->waiting[i]);
@@ -122,8 +128,8 @@ static int list_waiting(struct neap_landing *landing, const struct neap_world *w
 {
 	for (size_t i = world->bound_count; i < world->pod_count; i++) {
 		const struct neap_object *object = world->pods[i]->pod->object;
-		struct neap_pod *pod = neap_cluster_find_pod(landing->cluster, object->ns,
-							     object->name);
+		struct neap_pod *pod =
+			neap_cluster_find_pod(landing->cluster, object->ns, object->name);
 
 		if (!pod || pod->seat.node || pod->is_finished || pod->is_gated ||
 		    pod->trouble || object->is_deleting)
@@ -134,8 +140,8 @@ static int list_waiting(struct neap_landing *landing, const struct neap_world *w
 		landing->waiting[landing->waiting_count++] = neap_pod_ref(pod);
 	}
 	if (landing->waiting_count)
-		qsort(landing->waiting, landing->waiting_count,
-		      sizeof(struct neap_pod *), by_turn);
+		qsort(landing->waiting, landing->waiting_count, sizeof(struct neap_pod *),
+		      by_turn);
 	return 0;
 }
 
@@ -240,7 +246,7 @@ static int make_successor(struct trial *trial, struct neap_error *err)
 	int rc;
 
 	if (!neap_grow(&landing->made, landing->made_count, &landing->made_size,
-		       sizeof(object)))
+		       sizeof(*landing->made)))
 		return neap_error_nomem(err);
 	/* No pod has such a name. */
 	(void)snprintf(name, sizeof(name), "%s~%zu", trial->pod->pod->object->name,
@@ -256,14 +262,14 @@ static int make_successor(struct trial *trial, struct neap_error *err)
 		return rc;
 	trial->successor =
 		neap_cluster_find_pod(landing->cluster, object->ns, object->name);
-	landing->made[landing->made_count++] = object;
+	landing->made[landing->made_count++] = (struct made){object, trial->pod};
 	return 0;
 }
 
 static void unmake_successor(struct trial *trial)
 {
 	struct neap_landing *landing = trial->landing;
-	struct neap_object *object = landing->made[--landing->made_count];
+	struct neap_object *object = landing->made[--landing->made_count].object;
 	unsigned moved;
 
 	neap_cluster_remove_pod(landing->cluster, object->ns, object->name, &moved);
@@ -286,8 +292,8 @@ static int seat_after(struct trial *trial, uint32_t *row, struct neap_error *err
 	const struct neap_object *object = trial->pod->pod->object;
 	struct neap_pod *old =
 		neap_cluster_find_pod(landing->cluster, object->ns, object->name);
-	struct neap_cluster_node *node = old ? neap_cluster_lift(landing->cluster, old)
-					     : NULL;
+	struct neap_cluster_node *node =
+		old ? neap_cluster_lift(landing->cluster, old) : NULL;
 	struct neap_choice choice;
 	int rc = neap_decide_pod_of_all(landing->decide, trial->successor, &choice, err);
 
@@ -401,4 +407,74 @@ int neap_landing_place(void *arg, const struct neap_world_pod *pod,
 	rc = trial.tree ? try(&trial, ret_node, err) : neap_error_nomem(err);
 	json_decref(trial.tree);
 	return rc;
+}
+
+/* --- once more, in the order in which it will happen --- */
+
+static struct neap_pod *successor_of(const struct neap_landing *landing, size_t i)
+{
+	const struct neap_object *object = landing->made[i].object;
+
+	return neap_cluster_find_pod(landing->cluster, object->ns, object->name);
+}
+
+static void correct(struct neap_round *round, const struct neap_world_pod *pod,
+		    const char *node)
+{
+	for (size_t i = 0; i < round->said_count; i++)
+		if (round->said[i].pod == pod &&
+		    round->said[i].answer.outcome == NEAP_ROUND_EVICTED)
+			round->said[i].answer.node = neap_round_keep_text(round, node);
+}
+
+static int land(struct neap_landing *landing, struct neap_round *round, bool comes_late,
+		struct neap_error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc >= 0 && i < landing->made_count; i++) {
+		struct neap_error why;
+		uint32_t row;
+
+		if (comes_after(landing->made[i].of) != comes_late)
+			continue;
+		rc = seat(landing, successor_of(landing, i), &row, &why);
+		if (rc == 1)
+			correct(round, landing->made[i].of,
+				neap_cluster_node_at(landing->cluster, row)->name);
+		rc = rc == -NEAP_ENOMEM ? neap_error_nomem(err) : 0;
+	}
+	return rc;
+}
+
+/* The pods that leave are gone. */
+static void go(struct neap_landing *landing)
+{
+	for (size_t i = 0; i < landing->leaving_count; i++) {
+		const struct neap_object *object = landing->leaving[i];
+		unsigned moved;
+
+		neap_cluster_remove_pod(landing->cluster, object->ns, object->name,
+					&moved);
+	}
+}
+
+int neap_landing_tell(struct neap_landing *landing, struct neap_round *round,
+		      struct neap_error *err)
+{
+	bool is_late = false;
+	int rc;
+
+	for (size_t i = 0; i < landing->made_count; i++)
+		is_late = is_late || comes_after(landing->made[i].of);
+	/* What is reserved is where it was told. */
+	if (landing->keeps_place || !is_late)
+		return 0;
+	for (size_t i = 0; i < landing->made_count; i++)
+		neap_cluster_forget(landing->cluster, successor_of(landing, i));
+	rc = land(landing, round, false, err);
+	if (rc < 0)
+		return rc;
+	go(landing);
+	return land(landing, round, true, err);
 }

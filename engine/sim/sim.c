@@ -18,8 +18,8 @@ void neap_sim_args_init(struct neap_sim_args *args)
 	*args = (struct neap_sim_args){
 		.seed = 1,
 		.now_usec = INT64_C(1767225600) * NEAP_SIM_SECOND, /* 2026-01-01 */
-		.react = {NEAP_SIM_SECOND / 10, NEAP_SIM_SECOND / 2},
-		.queue = {NEAP_SIM_SECOND / 20, NEAP_SIM_SECOND / 2},
+		.react = {NEAP_SIM_SECOND / 100, NEAP_SIM_SECOND / 25},
+		.queue = {NEAP_SIM_SECOND / 200, NEAP_SIM_SECOND / 40},
 		.start = {2 * NEAP_SIM_SECOND, 10 * NEAP_SIM_SECOND},
 		.grace = {NEAP_SIM_SECOND, 30 * NEAP_SIM_SECOND},
 	};
@@ -185,7 +185,8 @@ static int add_metric(struct neap_sim *sim, struct neap_object *object,
 static enum neap_sim_state state_of(const json_t *pod)
 {
 	const json_t *meta = json_object_get(pod, "metadata");
-	const json_t *ready = neap_json_condition(json_object_get(pod, "status"), "Ready");
+	const json_t *ready =
+		neap_json_condition(json_object_get(pod, "status"), "Ready");
 
 	if (!*neap_json_text(json_object_get(pod, "spec"), "nodeName"))
 		return NEAP_SIM_NEW;
@@ -201,8 +202,7 @@ static int add_pod(struct neap_sim *sim, const json_t *tree, struct neap_error *
 	enum neap_sim_state state = state_of(tree);
 	json_t *copy = neap_json_deep_copy(tree);
 	struct neap_sim_workload *workload = sim_own(sim, tree);
-	struct neap_sim_pod *pod =
-		copy ? sim_add_pod_take(sim, copy, workload) : NULL;
+	struct neap_sim_pod *pod = copy ? sim_add_pod_take(sim, copy, workload) : NULL;
 
 	if (!pod) {
 		(void)sim_is_made(sim, copy);

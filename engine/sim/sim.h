@@ -34,7 +34,7 @@ struct neap_sim_args {
 	struct neap_sim_delay react, queue, start, grace;
 };
 
-/* 0.1 to 0.5 s, 0.05 to 0.5 s, 2 to 10 s, 1 to 30 s. */
+/* 10 to 40 ms, 5 to 25 ms, 2 to 10 s, 1 to 30 s. */
 void neap_sim_args_init(struct neap_sim_args *args);
 
 enum neap_sim_state {
@@ -47,15 +47,15 @@ enum neap_sim_state {
 
 struct neap_sim_workload {
 	char *kind, *ns, *name, *uid;
-	bool is_ordered;    /* StatefulSet: the successor has the same name */
-	json_t *template;   /* of its pods, with their owner */
-	int64_t replicas;   /* wanted */
-	int64_t active;     /* pods that do not leave */
-	uint64_t made;      /* for names */
-	int64_t due_usec;   /* when its controller looks */
-	double use, phase;  /* of its pods: share of their requests; of the day's wave */
-	double wave;        /* how much the use moves with the day */
-	int64_t base;       /* the generator's: replicas without the wave */
+	bool is_ordered;   /* StatefulSet: the successor has the same name */
+	json_t *template;  /* of its pods, with their owner */
+	int64_t replicas;  /* wanted */
+	int64_t active;    /* pods that do not leave */
+	uint64_t made;     /* for names */
+	int64_t due_usec;  /* when its controller looks */
+	double use, phase; /* of its pods: share of their requests; of the day's wave */
+	double wave;       /* how much the use moves with the day */
+	int64_t base;      /* the generator's: replicas without the wave */
 };
 
 struct neap_sim_leave;

@@ -34,7 +34,7 @@ int sim_add_budget(struct neap_sim *sim, const json_t *tree, struct neap_error *
 	/* One that cannot be read takes no pod. */
 	if (rc == 0)
 		rc = neap_selector_parse(neap_json_at(tree, "spec.selector"),
-					     &budget->selector, err);
+					 &budget->selector, err);
 	if (rc < 0 && rc != -NEAP_EINVAL) {
 		sim_free_budget(budget);
 		return rc;
@@ -56,7 +56,8 @@ static int64_t scaled(const json_t *value, int64_t all, int64_t fallback)
 	return read.value;
 }
 
-static int64_t allowed_of(const struct neap_sim *sim, const struct neap_sim_budget *budget)
+static int64_t allowed_of(const struct neap_sim *sim,
+			  const struct neap_sim_budget *budget)
 {
 	const json_t *spec = json_object_get(budget->tree, "spec");
 	const json_t *most = json_object_get(spec, "maxUnavailable");

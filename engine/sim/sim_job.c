@@ -36,8 +36,7 @@ void sim_add_job(struct neap_sim *sim, struct neap_sim_leave *leave,
 	struct neap_sim_job *job = neap_alloc(sizeof(*job));
 	char uid[NEAP_OBJECT_UID], now[32];
 
-	if (!job ||
-	    !neap_grow(&sim->jobs, sim->job_count, &sim->job_size, sizeof(job))) {
+	if (!job || !neap_grow(&sim->jobs, sim->job_count, &sim->job_size, sizeof(job))) {
 		free(job);
 		(void)sim_is_made(sim, NULL);
 		return;
@@ -49,12 +48,12 @@ void sim_add_job(struct neap_sim *sim, struct neap_sim_leave *leave,
 	job->leave = leave;
 	job->due_usec = sim->now_usec;
 	job->job = json_pack(
-		"{s:{s:s, s:s, s:s, s:{s:s, s:s}}, s:{s:s, s:s, s:{s:s, s:s, s:s}}}",
+		"{s:{s:s, s:s, s:s, s:{s:s, s:s, s:s}}, s:{s:s, s:s, s:{s:s, s:s, s:s}}}",
 		"metadata", "name", uid, "uid", uid, "creationTimestamp", now,
 		"annotations", NEAP_KEY_EVICT_REASON, leave->why, NEAP_KEY_EVICT_TRIGGER,
-		leave->strategy, "spec", "mode", "ReservationFirst", "ttl", "5m",
-		"podRef", "namespace", job->ns, "name", job->pod, "uid",
-		pod->object->uid);
+		leave->strategy, NEAP_KEY_JOB_LANDING, leave->told, "spec", "mode",
+		"ReservationFirst", "ttl", "5m", "podRef", "namespace", job->ns, "name",
+		job->pod, "uid", pod->object->uid);
 	sim->jobs[sim->job_count++] = job;
 	if (sim_is_made(sim, job->job))
 		publish(sim, job);
@@ -107,8 +106,8 @@ static void create_take(struct neap_sim *sim, const char *name, json_t *tree)
 	if (reservation)
 		reservation->name = neap_strdup(name);
 	if (!reservation || !reservation->name ||
-	    !neap_grow(&sim->reservations, sim->reservation_count,
-		       &sim->reservation_size, sizeof(reservation))) {
+	    !neap_grow(&sim->reservations, sim->reservation_count, &sim->reservation_size,
+		       sizeof(reservation))) {
 		if (reservation)
 			free(reservation->name);
 		free(reservation);
@@ -138,9 +137,9 @@ static void give_order(struct neap_sim *sim, const char *name)
 {
 	struct neap_sim_reservation *reservation = find(sim, name);
 	json_t *labels = reservation
-				 ? neap_json_need_take(json_object_get(reservation->tree,
-								       "metadata"),
-						       "labels", json_object())
+				 ? neap_json_need_take(
+					   json_object_get(reservation->tree, "metadata"),
+					   "labels", json_object())
 				 : NULL;
 	char order[32];
 
@@ -179,10 +178,10 @@ static void look_around(struct pass *pass)
 	json_decref(pass->pod);
 	json_decref(pass->new_pod);
 	pass->pod = tree_of(neap_sim_find_pod(sim, job->ns, job->pod));
-	pass->new_pod = owner ? tree_of(neap_sim_find_pod(
-					sim, neap_json_text(owner, "namespace"),
-					neap_json_text(owner, "name")))
-			      : NULL;
+	pass->new_pod =
+		owner ? tree_of(neap_sim_find_pod(sim, neap_json_text(owner, "namespace"),
+						  neap_json_text(owner, "name")))
+		      : NULL;
 	pass->view = (struct neap_migrate_view){
 		.job = job->job,
 		.pod = pass->pod,
@@ -200,8 +199,7 @@ static enum neap_migrate_act apply(struct pass *pass, struct neap_migrate_step *
 {
 	struct neap_sim *sim = pass->sim;
 	struct neap_sim_job *job = pass->job;
-	neap_auto_free char *name =
-		neap_strdup(neap_migrate_reservation_name(job->job));
+	neap_auto_free char *name = neap_strdup(neap_migrate_reservation_name(job->job));
 	enum neap_migrate_act act = step->act;
 
 	if (!sim_is_made(sim, name))
@@ -244,10 +242,9 @@ static int evict(struct pass *pass, struct neap_error *err)
 
 	look_around(pass);
 	job->is_refused = !pod || !sim_let_go(sim, job->leave, pod);
-	rc = job->is_refused
-		     ? neap_migrate_not_evicted(&pass->view, job->leave->refusal, &step,
-						err)
-		     : neap_migrate_evicted(&pass->view, &step, err);
+	rc = job->is_refused ? neap_migrate_not_evicted(&pass->view, job->leave->refusal,
+							&step, err)
+			     : neap_migrate_evicted(&pass->view, &step, err);
 	if (rc == 0)
 		(void)apply(pass, &step);
 	return rc;

@@ -35,15 +35,16 @@ struct neap_sim_leave *neap_sim_evict(struct neap_sim *sim, const char *ns,
 	struct neap_sim_leave *leave = neap_alloc(sizeof(*leave));
 	struct neap_sim_pod *pod = neap_sim_find_pod(sim, ns, name);
 
-	if (!leave || !neap_grow(&sim->leaves, sim->leave_count, &sim->leave_size,
-				 sizeof(leave))) {
+	if (!leave ||
+	    !neap_grow(&sim->leaves, sim->leave_count, &sim->leave_size, sizeof(leave))) {
 		free(leave);
 		(void)sim_is_made(sim, NULL);
 		return NULL;
 	}
 	sim->leaves[sim->leave_count++] = leave;
 	(void)neap_pod_key(ns, name, leave->pod);
-	leave->from = pod ? keep(sim, neap_object_field(pod->object, "spec.nodeName")) : "";
+	leave->from =
+		pod ? keep(sim, neap_object_field(pod->object, "spec.nodeName")) : "";
 	leave->told = keep(sim, told);
 	leave->landed = leave->refusal = "";
 	leave->strategy = keep(sim, strategy);
@@ -125,16 +126,14 @@ static void compare(struct neap_sim *sim, struct neap_sim_leave *leave,
 	const struct neap_cluster_node *node =
 		neap_cluster_find_node(sim->cluster, leave->from);
 	const struct neap_columns *columns = neap_cluster_settle(sim->cluster);
-	const struct neap_pod *successor = neap_cluster_find_pod(
-		sim->cluster, pod->object->ns, pod->object->name);
+	const struct neap_pod *successor =
+		neap_cluster_find_pod(sim->cluster, pod->object->ns, pod->object->name);
 	int own;
 
 	if (!node || !node->object || !successor)
 		return;
-	own = fullest(columns, node->row, successor) -
-	      fullest(columns, node->row, NULL);
-	leave->with_percent = leave->without_percent =
-		fullest(columns, node->row, NULL);
+	own = fullest(columns, node->row, successor) - fullest(columns, node->row, NULL);
+	leave->with_percent = leave->without_percent = fullest(columns, node->row, NULL);
 	if (strcmp(leave->landed, leave->from) == 0)
 		return;
 	if (is_there(sim, leave, pod))

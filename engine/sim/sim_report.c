@@ -45,8 +45,8 @@ static json_t *report_new(struct neap_sim *sim, const struct neap_cluster_node *
 
 	for (size_t i = 0; i < node->pod_count; i++) {
 		const struct neap_pod *pod = node->pods[i];
-		const struct neap_sim_pod *known = neap_sim_find_pod(
-			sim, pod->object->ns, pod->object->name);
+		const struct neap_sim_pod *known =
+			neap_sim_find_pod(sim, pod->object->ns, pod->object->name);
 		int64_t cpu, bytes;
 
 		if (!known)
@@ -62,12 +62,11 @@ static json_t *report_new(struct neap_sim *sim, const struct neap_cluster_node *
 					amounts_new(cpu, bytes)));
 	}
 	sim_time(sim->now_usec, now);
-	return json_pack("{s:{s:s}, s:{s:s, s:{s:o, s:o}, s:o}}", "metadata", "name",
-			 node->name, "status", "updateTime", now, "nodeMetric",
-			 "nodeUsage",
-			 amounts_new(cpu_sum + system, bytes_sum + (INT64_C(1) << 30)),
-			 "systemUsage", amounts_new(system, INT64_C(1) << 30),
-			 "podsMetric", list);
+	return json_pack(
+		"{s:{s:s}, s:{s:s, s:{s:o, s:o}, s:o}}", "metadata", "name", node->name,
+		"status", "updateTime", now, "nodeMetric", "nodeUsage",
+		amounts_new(cpu_sum + system, bytes_sum + (INT64_C(1) << 30)),
+		"systemUsage", amounts_new(system, INT64_C(1) << 30), "podsMetric", list);
 }
 
 int neap_sim_report(struct neap_sim *sim, struct neap_error *err)

@@ -57,10 +57,10 @@ static int place(struct neap_sim *sim, struct neap_sim_reservation *reservation,
 		status = neap_reserve_status_unplaced(
 			reservation->tree, why.data ? why.data : "", sim->now_usec);
 	} else {
-		rc = neap_reserve_status_placed(
-			reservation->tree, reserve, choice.node, false,
-			neap_cluster_resources(sim->cluster), sim->now_usec, &status,
-			err);
+		rc = neap_reserve_status_placed(reservation->tree, reserve, choice.node,
+						false,
+						neap_cluster_resources(sim->cluster),
+						sim->now_usec, &status, err);
 		reservation->is_placed = rc == 0;
 	}
 	if (rc < 0 || !status)
@@ -104,8 +104,8 @@ void sim_use_reservation(struct neap_sim *sim, const char *uid)
 			    json_object_get(sim->reservations[i]->tree, "metadata"),
 			    "uid", uid))
 			reservation = sim->reservations[i];
-	reserve = reservation ? neap_reserve_book_find(sim->book, reservation->name)
-			      : NULL;
+	reserve =
+		reservation ? neap_reserve_book_find(sim->book, reservation->name) : NULL;
 	if (!reserve)
 		return;
 	for (size_t i = 0; i < sim->pod_count && count < NEAP_ARRAY_LEN(users); i++) {

@@ -45,8 +45,9 @@ static struct neap_sim_workload *make_take(struct neap_sim *sim, const char *kin
 	workload->due_usec = NEAP_SIM_NEVER;
 	workload->use = 0.5;
 	if (!workload->kind || !workload->ns || !workload->name || !workload->uid ||
-	    !template || !neap_grow(&sim->workloads, sim->workload_count,
-				    &sim->workload_size, sizeof(workload)) ||
+	    !template ||
+	    !neap_grow(&sim->workloads, sim->workload_count, &sim->workload_size,
+		       sizeof(workload)) ||
 	    !neap_map_set(sim->by_uid, uid, workload)) {
 		sim_free_workload(workload);
 		(void)sim_is_made(sim, NULL);
@@ -59,10 +60,10 @@ static struct neap_sim_workload *make_take(struct neap_sim *sim, const char *kin
 /* What migration has to know of it. */
 static void tell_replicas(struct neap_sim *sim, const struct neap_sim_workload *workload)
 {
-	json_t *tree = json_pack("{s:{s:s, s:s, s:s}, s:{s:I}}", "metadata", "name",
-				 workload->name, "namespace", workload->ns, "uid",
-				 workload->uid, "spec", "replicas",
-				 (json_int_t)workload->replicas);
+	json_t *tree =
+		json_pack("{s:{s:s, s:s, s:s}, s:{s:I}}", "metadata", "name",
+			  workload->name, "namespace", workload->ns, "uid", workload->uid,
+			  "spec", "replicas", (json_int_t)workload->replicas);
 	struct neap_error err;
 	int rc = tree ? neap_migrate_set_workload(&sim->migrate, workload->kind, tree,
 						  &err)
@@ -77,7 +78,8 @@ struct neap_sim_workload *sim_own(struct neap_sim *sim, const json_t *pod)
 	const json_t *owner = neap_migrate_controller(pod);
 	const char *uid = neap_json_text(owner, "uid");
 	const char *kind = neap_json_text(owner, "kind");
-	struct neap_sim_workload *workload = *uid ? neap_map_find(sim->by_uid, uid) : NULL;
+	struct neap_sim_workload *workload =
+		*uid ? neap_map_find(sim->by_uid, uid) : NULL;
 
 	if (!*uid || strcmp(kind, "DaemonSet") == 0 || strcmp(kind, "Node") == 0)
 		return NULL;
@@ -102,11 +104,11 @@ struct neap_sim_workload *neap_sim_new_workload(struct neap_sim *sim, const char
 	meta = copy ? neap_json_need_take(copy, "metadata", json_object()) : NULL;
 	if (meta) {
 		(void)json_object_set_new(meta, "namespace", json_string(ns));
-		(void)json_object_set_new(
-			meta, "ownerReferences",
-			json_pack("[{s:s, s:s, s:s, s:s, s:b}]", "apiVersion", "apps/v1",
-				  "kind", kind, "name", name, "uid", uid, "controller",
-				  1));
+		(void)json_object_set_new(meta, "ownerReferences",
+					  json_pack("[{s:s, s:s, s:s, s:s, s:b}]",
+						    "apiVersion", "apps/v1", "kind", kind,
+						    "name", name, "uid", uid,
+						    "controller", 1));
 	}
 	workload = make_take(sim, kind, ns, name, uid, copy);
 	if (workload)
@@ -176,8 +178,9 @@ static struct neap_sim_pod *find_surplus(const struct neap_sim *sim,
 
 		if (pod->workload != workload || pod->state == NEAP_SIM_LEAVING)
 			continue;
-		if (!best || (pod->state <= NEAP_SIM_WAITING) >
-				     (best->state <= NEAP_SIM_WAITING) ||
+		if (!best ||
+		    (pod->state <= NEAP_SIM_WAITING) >
+			    (best->state <= NEAP_SIM_WAITING) ||
 		    ((pod->state <= NEAP_SIM_WAITING) ==
 			     (best->state <= NEAP_SIM_WAITING) &&
 		     pod->created_usec > best->created_usec))

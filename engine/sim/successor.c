@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/sim/successor.h"
 
+#include "engine/cluster/kept.h"
 #include "engine/json/json.h"
 #include "engine/migrate/job.h"
 #include "engine/numa/cpu_policy.h"
-#include "engine/cluster/kept.h"
 
 static const char *const own_notes[] = {NEAP_KEY_RESOURCE_STATUS,
 					NEAP_KEY_RESERVATION_ALLOCATED,

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Descheduling in clusters that are played. In full with SIM_ROUNDS=10000 (make sim). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/mem.h"
+#include "t/lib/sim_rig.h"
+
+#define ROUNDS_A_CLUSTER 20
+#define INTERVAL         (5 * NEAP_SIM_MINUTE)
+#define PENDING_MAX      NEAP_SIM_MINUTE
+
+static size_t rounds_wanted(void)
+{
+	const char *text = getenv("SIM_ROUNDS");
+
+	return text && *text ? (size_t)strtoul(text, NULL, 10) : 200;
+}
+
+/* --- counterfactual safety --- */
+
+static const struct {
+	const char *file, *params;
+} strategies[] = {
+	{"low-node-utilization",
+	 "{\"thresholds\":{\"cpu\":88},\"targetThresholds\":{\"cpu\":92}}"},
+	{"high-node-utilization", "{\"thresholds\":{\"cpu\":80}}"},
+	{"pod-life-time", "{\"maxPodLifeTimeSeconds\":2400}"},
+	{"remove-duplicates", ""},
+	{"remove-pods-violating-topology-spread",
+	 "{\"constraints\":[\"DoNotSchedule\",\"ScheduleAnyway\"]}"},
+	{"remove-pods-violating-inter-pod-anti-affinity", ""},
+	{"remove-pods-violating-node-taints", ""},
+	{"low-node-load",
+	 "{\"lowThresholds\":{\"cpu\":45},\"highThresholds\":{\"cpu\":55},"
+	 "\"anomalyCondition\":{\"consecutiveAbnormalities\":1}}"},
+	{"fragmentation-aware", "{\"imbalanceThreshold\":0.1}"},
+};
+
+struct sums {
+	size_t rounds, full_rounds, full_evicted, asked, gone, placed, unwanted, refused;
+	size_t right, slow;
+	int64_t longest_usec;
+	size_t outcomes[NEAP_ROUND_OUTCOMES];
+};
+
+static void sum_up(const struct sim_rig *rig, bool is_packed, struct sums *sums)
+{
+	const struct neap_sim *sim = rig->sim;
+
+	for (size_t i = 0; i < sim->leave_count; i++) {
+		const struct neap_sim_leave *leave = sim->leaves[i];
+		int64_t until = leave->placed_usec ? leave->placed_usec : sim->now_usec;
+		int64_t waited = leave->made_usec ? until - leave->made_usec : 0;
+
+		sums->asked++;
+		sums->full_evicted += is_packed;
+		sums->unwanted += leave->state == NEAP_LEAVE_UNWANTED;
+		sums->refused += leave->state == NEAP_LEAVE_REFUSED;
+		if (!leave->left_usec || leave->state == NEAP_LEAVE_UNWANTED)
+			continue;
+		sums->gone++;
+		if (waited > sums->longest_usec)
+			sums->longest_usec = waited;
+		if (waited > PENDING_MAX) {
+			struct neap_buf out;
+
+			sums->slow++;
+			neap_buf_init(&out, 2048);
+			neap_sim_tell(leave, &out);
+			print_message("# too long (%.0f s): %.*s\n",
+				      (double)waited / NEAP_SIM_SECOND, (int)out.len,
+				      out.data);
+			neap_buf_done(&out);
+		}
+		if (leave->state != NEAP_LEAVE_PLACED)
+			continue;
+		sums->placed++;
+		sums->right += strcmp(leave->told, leave->landed) == 0;
+	}
+	for (size_t i = 0; i < NEAP_ROUND_OUTCOMES; i++)
+		sums->outcomes[i] += rig->refused[i];
+}
+
+static void play_cluster(size_t number, size_t rounds, struct neap_policy **policies,
+			 struct sums *sums)
+{
+	struct neap_generate_args load;
+	struct neap_sim_args args;
+	struct sim_rig rig;
+
+	neap_sim_args_init(&args);
+	neap_generate_args_init(&load);
+	args.seed = 1000 + number;
+	load.nodes = 8 + (int)(number * 7 % 13);
+	load.fill = 0.85 + 0.01 * (double)(number * 3 % 11);
+	load.is_packed = number % 10 == 2 || number % 10 == 5 || number % 10 == 8;
+	load.bursts = load.is_packed ? 0 : 2;
+	load.burst_pods = 8;
+	load.deploys = load.is_packed ? 0 : 4;
+	load.losses = 0;
+	sim_rig_open(&rig, &args, &load);
+	rig.how = number % 2 ? NEAP_SIM_BY_JOB : NEAP_SIM_DIRECTLY;
+	rig.limits.per_node = 3;
+	rig.limits.per_namespace = 10;
+	rig.limits.total = 12;
+	for (size_t i = 0; i < rounds; i++) {
+		size_t which = neap_sim_roll(rig.sim, NEAP_ARRAY_LEN(strategies));
+		int64_t off = (int64_t)neap_sim_roll(rig.sim, (uint64_t)INTERVAL / 2);
+
+		sim_rig_run(&rig, off);
+		/* Others want room in the same moment. */
+		if (neap_sim_roll(rig.sim, 3) == 0)
+			neap_generate_burst(rig.generate,
+					    1 + (int)neap_sim_roll(rig.sim, 4));
+		sim_rig_round(&rig, &policies[which], 1);
+		sums->rounds++;
+		sums->full_rounds += load.is_packed;
+		sim_rig_run(&rig, INTERVAL - off);
+	}
+	sim_rig_run(&rig, INTERVAL);
+	sum_up(&rig, load.is_packed, sums);
+	sim_rig_close(&rig);
+}
+
+static void test_safety(void **state)
+{
+	struct neap_policy *policies[NEAP_ARRAY_LEN(strategies)];
+	size_t wanted = rounds_wanted();
+	struct sums sums = {0};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(strategies); i++) {
+		char file[256];
+
+		(void)snprintf(file, sizeof(file), "policies/deschedule/%s.lua",
+			       strategies[i].file);
+		policies[i] = sim_rig_policy(file, strategies[i].params);
+	}
+	for (size_t i = 0; sums.rounds < wanted; i++) {
+		size_t left = wanted - sums.rounds;
+
+		play_cluster(i, left < ROUNDS_A_CLUSTER ? left : ROUNDS_A_CLUSTER,
+			     policies, &sums);
+	}
+	print_message(
+		"# %zu rounds, %zu without room; %zu evictions asked for, %zu "
+		"refused later, %zu gone, %zu placed, %zu unwanted; %zu of %zu where "
+		"told; longest wait %.1f s, %zu over 60 s\n",
+		sums.rounds, sums.full_rounds, sums.asked, sums.refused, sums.gone,
+		sums.placed, sums.unwanted, sums.right, sums.placed,
+		(double)sums.longest_usec / NEAP_SIM_SECOND, sums.slow);
+	for (size_t i = 0; i < NEAP_ROUND_OUTCOMES; i++)
+		print_message("# %s: %zu\n", neap_round_outcome_name(i),
+			      sums.outcomes[i]);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(strategies); i++)
+		neap_policy_free(policies[i]);
+	assert_int_equal(sums.full_evicted, 0);
+	assert_int_equal(sums.slow, 0);
+	assert_true(sums.placed > 0);
+	assert_true(sums.right * 100 >= sums.placed * 95);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_safety),
+	};
+
+	cmocka_set_test_filter(getenv("CASE"));
+	return cmocka_run_group_tests_name("sim", tests, NULL, NULL);
+}
