@@ -39,6 +39,7 @@ api/control      : engine lua api/client api/control api/http api/policy api/sto
 api/extender     : engine lua api/client api/extender api/http api/schedule :
 api/policy       : engine lua api/policy : libevent
 api/run          : engine lua hw api/client api/run :
+api/migrate      : engine api/client api/task api/workload api/migrate : libevent
 api/workload     : engine api/client api/task api/workload : libevent
 api/schedule     : engine lua api/client api/schedule api/task api/yaml : libevent
 api/deschedule   : engine lua api/client api/deschedule api/http api/policy api/task api/workload api/yaml : libevent

@@ -301,6 +301,33 @@ static void test_intent_outlives_a_crash(void **state)
 	end(&rig);
 }
 
+/* The successor has taken the room while the pod is still on its way, and neapd was
+ * killed: that is no stranger. */
+static void test_successor_is_no_stranger(void **state)
+{
+	struct rig rig = {
+		.job = job_new(WITH_REF, ",\"" NEAP_KEY_JOB_EVICTING "\":\"" POD_UID "\"",
+			       "\"phase\":\"Running\",\"conditions\":["
+			       "{\"type\":\"ReservationCreated\",\"status\":\"True\"},"
+			       "{\"type\":\"ReservationScheduled\",\"status\":\"True\"},"
+			       "{\"type\":\"Eviction\",\"status\":\"False\","
+			       "\"reason\":\"Evicting\"}]"),
+		.pod = pod_new(POD_UID),
+		.reservation = reservation_new("r", "Succeeded", "n2"),
+	};
+
+	(void)state;
+	assert_int_equal(neap_migrate_args_init(&rig.args, NULL, NULL), 0);
+	(void)json_object_set_new(json_object_get(rig.pod, "metadata"),
+				  "deletionTimestamp",
+				  json_string("2026-11-20T09:59:00Z"));
+	step(&rig);
+	assert_null(rig.step.status);
+	assert_int_equal(rig.step.act, NEAP_ACT_NONE);
+	assert_int_equal(rig.step.again_usec, 3 * SECOND);
+	end(&rig);
+}
+
 static void test_hopeless_ends_before_ttl(void **state)
 {
 	struct rig rig = {
@@ -380,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_other_uid_is_missing),
 		cmocka_unit_test(test_borrowed_reservation),
 		cmocka_unit_test(test_intent_outlives_a_crash),
+		cmocka_unit_test(test_successor_is_no_stranger),
 		cmocka_unit_test(test_hopeless_ends_before_ttl),
 		cmocka_unit_test(test_waiting_room_is_waited_for),
 		cmocka_unit_test(test_limit_ends_with_the_eviction),

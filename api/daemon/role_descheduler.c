@@ -13,6 +13,7 @@
 #include "api/deschedule/descheduler.h"
 #include "api/deschedule/routes.h"
 #include "api/deschedule/strategies.h"
+#include "api/migrate/migrate.h"
 #include "api/task/task.h"
 #include "engine/base/file.h"
 #include "engine/base/mem.h"
@@ -147,6 +148,43 @@ int neap_role_descheduler_open(struct neap_role_descheduler *role,
 	return neap_deschedule_routes_new(http, &role->descheduler, &role->routes, err);
 }
 
+/* Whose pods a Reservation can be made for. */
+static const char *const schedulers[] = {"neap-scheduler", "default-scheduler", NULL};
+
+static void configured(void *arg, const struct neap_migrate_args *args)
+{
+	struct neap_role_descheduler *role = arg;
+	struct neap_error err;
+
+	if (neap_migrate_use(role->migrate, args, &err) < 0)
+		neap_log_line(&role->process->log, NEAP_LOG_ERROR,
+			      "migration goes on as before: %s", err.msg);
+}
+
+static void migrate(void *arg, const struct neap_deschedule_wish *wish,
+		    void (*told)(void *told_arg, const char *trouble), void *told_arg)
+{
+	struct neap_role_descheduler *role = arg;
+	const struct neap_migrate_wish what = {.ns = wish->ns,
+					       .name = wish->name,
+					       .uid = wish->uid,
+					       .reason = wish->why,
+					       .trigger = wish->strategy};
+
+	neap_migrate_ask(role->migrate, &what, told, told_arg);
+}
+
+static int migrate_start(struct neap_role_descheduler *role, struct neap_client *client,
+			 struct neap_error *err)
+{
+	const struct neap_migrate_config config = {.tasks = role->tasks,
+						   .client = client,
+						   .log = &role->process->log,
+						   .schedulers = schedulers};
+
+	return neap_migrate_new(&config, NULL, &role->migrate, err);
+}
+
 int neap_role_descheduler_start(struct neap_role_descheduler *role,
 				struct neap_client *client, struct neap_error *err)
 {
@@ -164,6 +202,9 @@ int neap_role_descheduler_start(struct neap_role_descheduler *role,
 					 ? options->descheduler_per_namespace
 					 : -1,
 		.total = options->descheduler_total ? options->descheduler_total : -1,
+		.migrate = migrate,
+		.configured = configured,
+		.migrate_arg = role,
 	};
 
 	if (!has_role(role))
@@ -171,7 +212,8 @@ int neap_role_descheduler_start(struct neap_role_descheduler *role,
 	config.tasks = role->tasks = neap_tasks_new(role->process->base);
 	if (role->tasks == NULL)
 		return neap_error_nomem(err);
-	if (neap_descheduler_new(&config, &role->descheduler, err) < 0)
+	if (migrate_start(role, client, err) < 0 ||
+	    neap_descheduler_new(&config, &role->descheduler, err) < 0)
 		return -(int)err->code;
 	if (role->file)
 		use_file(role);
@@ -182,6 +224,8 @@ void neap_role_descheduler_stop(struct neap_role_descheduler *role)
 {
 	neap_descheduler_free(role->descheduler);
 	role->descheduler = NULL;
+	neap_migrate_free(role->migrate);
+	role->migrate = NULL;
 	neap_tasks_free(role->tasks);
 	role->tasks = NULL;
 }
@@ -197,6 +241,8 @@ void neap_role_descheduler_add_metrics(const struct neap_role_descheduler *role,
 {
 	if (role->descheduler)
 		neap_descheduler_add_metrics(role->descheduler, out);
+	if (role->migrate)
+		neap_migrate_metrics(role->migrate, out);
 }
 
 void neap_role_descheduler_free(struct neap_role_descheduler *role)

@@ -35,6 +35,7 @@ struct neap_link;
 struct neap_look;
 struct neap_loop;
 struct neap_metrics;
+struct neap_migrate;
 struct neap_node;
 struct neap_node_keep;
 struct neap_pins;
@@ -260,6 +261,7 @@ struct neap_role_descheduler {
 	char *text;                          /* of the file, as it was read last */
 	struct neap_tasks *tasks;
 	struct neap_descheduler *descheduler; /* NULL: it does not work here now */
+	struct neap_migrate *migrate; /* with the descheduler */
 	struct neap_deschedule_routes *routes;
 	struct event *look; /* at the file */
 };

@@ -33,6 +33,19 @@ bool deschedule_priority_of(void *arg, const char *name, int64_t *ret)
 	return is_known;
 }
 
+static void tell_who_migrates(const struct neap_descheduler *descheduler)
+{
+	const struct neap_descheduler_config *config = &descheduler->config;
+	const struct neap_play_set *set = descheduler->set;
+	size_t count = set ? set->config->profile_count : 0, i = 0;
+
+	while (i < count && !set->profiles[i].has_migrate)
+		i++;
+	if (config->configured)
+		config->configured(config->migrate_arg,
+				   i < count ? &set->profiles[i].migrate : NULL);
+}
+
 static void take(struct neap_descheduler *descheduler, struct neap_play_set *set)
 {
 	struct neap_error err;
@@ -45,6 +58,7 @@ static void take(struct neap_descheduler *descheduler, struct neap_play_set *set
 	descheduler->next_usec = 0;
 	if (set && set->config->window.is_set)
 		(void)neap_zone_load(set->config->window.zone, &descheduler->zone, &err);
+	tell_who_migrates(descheduler);
 }
 
 void deschedule_take_next(struct neap_descheduler *descheduler)

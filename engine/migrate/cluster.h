@@ -43,6 +43,7 @@ enum neap_job_phase {
 struct neap_migrate_job {
 	const char *name, *uid;
 	const char *pod_ns, *pod_name, *pod_uid; /* "": not given */
+	const char *reason;                      /* of its status; "" */
 	enum neap_job_phase phase;
 	bool is_arbitrated, is_paused, is_direct, has_mode, has_force, is_deleting;
 	int64_t created_usec;

@@ -290,12 +290,16 @@ static bool evict(struct job_pass *pass)
 		fail_without_pod(pass);
 		return false;
 	}
-	if (neap_json_is_text(condition, "reason", "Evicting") && view->is_asked) {
+	/* A process that does not know whether it asked asks again, as long as the pod is
+	 * not on its way. */
+	if (neap_json_is_text(condition, "reason", "Evicting") &&
+	    (view->is_asked || neap_json_at(view->pod, "metadata.deletionTimestamp"))) {
 		job_wait(pass);
 		return false;
 	}
-	/* The room is not the pod's successor's any more. */
-	if (view->reservation && is_phase(pass, "Succeeded")) {
+	/* The room is not the pod's successor's any more. A pod that is on its way may
+	 * have its successor there already. */
+	if (view->reservation && is_phase(pass, "Succeeded") && !may_have_evicted(pass)) {
 		job_fail_and_tell(pass, "ForbiddenMigratePod",
 				  "Reservation is already bound by another Pod");
 		return false;

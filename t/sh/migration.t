@@ -1,0 +1,335 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# PodMigrationJobs with kubectl: the story of the manual, what may come between, and a
+# neapd that is killed in every state. Nobody is evicted who has nowhere to go, and an
+# ended job leaves nothing.
+#
+# Runs beside others.
+cd "$(dirname "$0")/../.." || exit 1
+. t/lib/tap.sh
+need_root
+command -v kubectl >/dev/null || skip_all "kubectl is not installed"
+command -v curl >/dev/null || skip_all "curl is not installed"
+command -v jq >/dev/null || skip_all "jq is not installed"
+tap_start
+. t/lib/play.sh
+trap 'play_end; tap_cleanup' EXIT
+
+free_port
+serve()
+{
+	neapd_options --roles api,scheduler,controllers,descheduler --policy none --listen "127.0.0.1:$PORT" --node-grace 1h
+	"$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/neapd.out" 2>>"$WORK/neapd.log" &
+	NEAPD_PID=$!
+	eventually 10 exists api/v1/namespaces/default
+}
+export KUBECONFIG=$WORK/data/kubeconfig
+
+NS=api/v1/namespaces/default
+APPS=apis/apps/v1/namespaces/default/deployments
+PMJ=apis/scheduling.koordinator.sh/v1alpha1/podmigrationjobs
+RESERVATIONS=apis/scheduling.koordinator.sh/v1alpha1/reservations
+BUDGETS=apis/policy/v1/namespaces/default/poddisruptionbudgets
+
+# of PATH FILTER: of the object there; "" when that is missing.
+of() { api GET "$1" | jq -r "if .kind == \"Status\" then \"\" else $2 // \"\" end"; }
+# deployment NAME REPLICAS CPU
+deployment()
+{
+	api POST "$APPS" -d '{"metadata": {"name": "'"$1"'"}, "spec": {"replicas": '"$2"',
+		"selector": {"matchLabels": {"app": "'"$1"'"}},
+		"template": {"metadata": {"labels": {"app": "'"$1"'"}}, "spec": {"schedulerName": "koord-scheduler",
+		"terminationGracePeriodSeconds": 5, "containers": [{"name": "stress", "image": "polinux/stress",
+		"resources": {"requests": {"cpu": "'"$3"'", "memory": "100Mi"}}}]}}}}'
+} >/dev/null
+pods_of() { api GET "$NS/pods?labelSelector=app%3D$1" | jq -r '.items[].metadata.name'; }
+pod_of() { pods_of "$1" | head -n 1; }
+uid_of() { of "$NS/pods/$1" .metadata.uid; }
+exists() { not is "$(of "$1" .metadata.uid)" ""; }
+are_ready() { is "$(of "$APPS/$1" .status.readyReplicas)" "$2"; }
+# job NAME POD [TTL [REFERENCE]]
+job()
+{
+	local options=
+	[ -z "${4:-}" ] || options='"reservationOptions": {"reservationRef": {"name": "'"$4"'"}},'
+	api POST "$PMJ" -d '{"apiVersion": "scheduling.koordinator.sh/v1alpha1", "kind": "PodMigrationJob",
+		"metadata": {"name": "'"$1"'"}, "spec": {"ttl": "'"${3:-10m}"'", "mode": "ReservationFirst",
+		'"$options"'
+		"podRef": {"namespace": "default", "name": "'"$2"'"}}}'
+} >/dev/null
+of_job() { of "$PMJ/$1" "$2"; }
+job_is() { is "$(of_job "$1" "$2")" "$3"; }
+ended() { job_is "$1" .status.phase "$2" && job_is "$1" .status.reason "$3"; }
+events() { api GET "api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D$1" | jq -r '.items[].message'; }
+end_ttl() { patch "$PMJ/$1" '{"spec": {"ttl": "1s"}}' >/dev/null; }
+# Whether the Reservation that was made for a job is there.
+has_reservation() { exists "$RESERVATIONS/$(of_job "$1" .metadata.uid)"; }
+has_no_pods() { is "$(pods_of "$1")" ""; }
+remove() # APP JOB...: all that a story made
+{
+	local app=$1 name
+	shift
+	for name in "$@"; do api DELETE "$PMJ/$name"; done
+	api DELETE "$APPS/$app"
+	eventually 10 has_no_pods "$app"
+} >/dev/null 2>&1
+
+check "neapd starts" serve
+play_node 8 node-0 node-1
+play
+
+# --- the story of the manual ---
+
+check "a Deployment" kubectl create -f - <<YAML
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: pod-demo
+spec:
+  replicas: 3
+  selector:
+    matchLabels: {app: pod-demo}
+  template:
+    metadata:
+      labels: {app: pod-demo}
+    spec:
+      schedulerName: koord-scheduler
+      containers:
+      - name: stress
+        image: polinux/stress
+        resources: {requests: {cpu: 500m, memory: 800Mi}}
+YAML
+check "its pods run" eventually 20 are_ready pod-demo 3
+POD=$(pod_of pod-demo)
+FROM=$(of "$NS/pods/$POD" .spec.nodeName)
+check "a job" kubectl create -f - <<YAML
+apiVersion: scheduling.koordinator.sh/v1alpha1
+kind: PodMigrationJob
+metadata:
+  name: migrationjob-demo
+spec:
+  paused: false
+  ttl: 5m
+  mode: ReservationFirst
+  podRef:
+    namespace: default
+    name: $POD
+status:
+  phase: Pending
+YAML
+check "it succeeds" eventually 20 job_is migrationjob-demo .status.phase Succeeded
+NEW=$(of_job migrationjob-demo .status.podRef.name)
+TO=$(of_job migrationjob-demo .status.nodeName)
+RESERVATION=$(of_job migrationjob-demo .metadata.uid)
+check "the pod is another one" not is "$NEW" "$POD"
+check "on the other node" not is "$TO" "$FROM"
+check "where the successor is" is "$(kubectl get pod "$NEW" -o 'jsonpath={.spec.nodeName}')" "$TO"
+check "in the Reservation" has "$(kubectl get pod "$NEW" -o yaml)" "$RESERVATION"
+check "the old pod is gone" not kubectl get pod "$POD"
+check "columns" is "$(kubectl get podmigrationjob migrationjob-demo | sed 's/ [0-9]*[ms][0-9s]*  */ AGE /' | tr -s ' ')" \
+"NAME PHASE STATUS AGE NODE RESERVATION PODNAMESPACE POD NEWPOD TTL
+migrationjob-demo Succeeded Complete AGE $TO $RESERVATION default $POD $NEW 5m"
+describe() { kubectl describe podmigrationjob migrationjob-demo | sed -n '/^Events:/,$p'; }
+REASONS=$(describe | awk 'NR > 3 { print $2 }' | grep -v Wait | tr '\n' ' ')
+check "events in order" is "$REASONS" \
+	"ReservationCreated ReservationScheduled Evicting EvictComplete PodBoundReservation BoundPodReady Complete "
+check "from koord-descheduler" has "$(describe)" "koord-descheduler  Bind Pod \"default/$NEW\" in Reservation \"$RESERVATION\""
+check "the pod's event" has "$(kubectl get events -A --field-selector reason=Descheduled)" \
+	"Pod evicted from node \"$FROM\" by the reason \"NotSet\""
+check "metrics" has "$(api GET metrics)" 'neap_migration_jobs{phase="Succeeded",reason=""} 1'
+check "evictions by result" has "$(api GET metrics)" \
+	"descheduler_pods_evicted{result=\"success\",strategy=\"\",namespace=\"default\",node=\"$FROM\"} 1"
+kubectl delete pmj migrationjob-demo >/dev/null
+check "the Reservation goes with its job" eventually 10 not kubectl get reservation "$RESERVATION"
+remove pod-demo
+
+# --- what is not migrated ---
+
+deployment single 1 500m >/dev/null
+eventually 20 are_ready single 1
+POD=$(pod_of single)
+job forbidden "$POD"
+check "a workload of one" eventually 20 ended forbidden Failed ForbiddenMigratePod
+check "it says so" job_is forbidden .status.message \
+	"Pod \"default/$POD\" is forbidden to migrate because it does not meet the requirements"
+check "its pod stays" exists "$NS/pods/$POD"
+patch "$NS/pods/$POD" '{"metadata": {"annotations": {"descheduler.alpha.kubernetes.io/evict": "true"}}}' >/dev/null
+job forced "$POD"
+check "with the annotation it is" eventually 20 job_is forced .status.phase Succeeded
+job missing nobody
+check "a pod that is not there" eventually 20 ended missing Failed MissingPod
+remove single forbidden forced missing
+
+# --- states that a job is held in ---
+
+# hold STATE: makes app with pods and a job "held" that stays in that state, $POD is its
+# pod, $UID_OF its uid. let_go STATE: what held it is over.
+hold()
+{
+	case $1 in
+	place) deployment place 2 6 ;;
+	arbitration) deployment arbitration 5 200m ;;
+	*) deployment "$1" 3 500m ;;
+	esac >/dev/null
+	case $1 in
+	place) eventually 20 are_ready place 2 ;;
+	arbitration) eventually 20 are_ready arbitration 5 ;;
+	*) eventually 20 are_ready "$1" 3 ;;
+	esac
+	POD=$(pod_of "$1") UID_OF=$(uid_of "$(pod_of "$1")")
+	case $1 in
+	arbitration)
+		touch "$WORK/slow"
+		for name in $(pods_of arbitration | tail -n 2); do api DELETE "$NS/pods/$name?gracePeriodSeconds=0"; done
+		eventually 20 are_ready arbitration 3
+		;;
+	refused) api POST "$BUDGETS" -d '{"metadata": {"name": "held"}, "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "refused"}}}}' ;;
+	evicting) touch "$WORK/stays" ;;
+	bind) api POST "$NS/resourcequotas" -d '{"metadata": {"name": "held"}, "spec": {"hard": {"pods": "1"}}}' ;;
+	ready) touch "$WORK/slow" ;;
+	esac >/dev/null 2>&1
+	[ "$1" != refused ] || eventually 10 budget_is_counted
+	job held "$POD"
+}
+budget_is_counted() { is "$(of "$BUDGETS/held" .status.expectedPods)" 3; }
+is_held()
+{
+	case $1 in
+	arbitration) job_is held .metadata.annotations "" && has "$(api GET metrics)" 'neap_arbitration_waiting{check="MaxUnavailablePerWorkload"} 1' ;;
+	place) job_is held .status.reason Unschedulable && job_is held .status.phase Running ;;
+	refused) has "$(events held)" "Failed evict Pod \"default/$POD\" caused by" ;;
+	evicting) job_is held .status.reason Evicting ;;
+	bind) job_is held .status.reason WaitForPodBindReservation ;;
+	ready) job_is held .status.reason WaitForBoundPodReady ;;
+	esac
+}
+let_go()
+{
+	rm -f "$WORK/slow" "$WORK/stays"
+	case $1 in
+	place) play_node 8 node-2 ;;
+	refused) api DELETE "$BUDGETS/held" ;;
+	bind) api DELETE "$NS/resourcequotas/held" ;;
+	esac >/dev/null 2>&1
+}
+clean()
+{
+	let_go none
+	api DELETE "$BUDGETS/held"
+	api DELETE "$NS/resourcequotas/held"
+	api DELETE api/v1/nodes/node-2
+	remove "$1" held
+} >/dev/null 2>&1
+# Whether the pod is the one that it was: it was not evicted.
+is_spared() { is "$(uid_of "$POD")" "$UID_OF" && is "$(of "$NS/pods/$POD" .metadata.deletionTimestamp)" ""; }
+
+for state in arbitration place refused evicting bind ready; do
+	hold "$state"
+	check "held: $state" eventually 20 is_held "$state"
+	case $state in arbitration | place | refused) check "$state: the pod is where it was" is_spared ;; esac
+	end_ttl held
+	check "$state: its ttl ends it" eventually 20 ended held Failed Timeout
+	check "$state: the Reservation is gone" eventually 20 not has_reservation held
+	case $state in arbitration | place | refused) check "$state: the pod is still there" is_spared ;; esac
+	clean "$state"
+
+	hold "$state"
+	check "held again: $state" eventually 20 is_held "$state"
+	neapd_end KILL
+	check "$state: neapd was killed and starts" serve
+	let_go "$state"
+	check "$state: the job goes on" eventually 30 job_is held .status.phase Succeeded
+	check "$state: its pod moved" not is "$(uid_of "$POD" 2>/dev/null)" "$UID_OF"
+	clean "$state"
+done
+
+# --- meanwhile ---
+
+hold refused
+eventually 20 is_held refused
+RESERVED_ON=$(of_job held .status.nodeName)
+api DELETE "api/v1/nodes/$RESERVED_ON" >/dev/null
+check "the node of the Reservation dies" eventually 30 ended held Failed ReservationExpired
+check "the pod is spared" is_spared
+play_node 8 "$RESERVED_ON"
+clean refused
+
+for what in deleted "scaled down" upgraded aborted; do
+	hold refused
+	eventually 20 is_held refused
+	case $what in
+	deleted) api DELETE "$NS/pods/$POD" ;;
+	"scaled down") patch "$APPS/refused" '{"spec": {"replicas": 0}}' ;;
+	upgraded) kubectl set image deployment/refused stress=polinux/stress:2 ;;
+	aborted) patch "$PMJ/held/status" '{"status": {"phase": "Aborted"}}' ;;
+	esac >/dev/null
+	if [ "$what" = aborted ]; then
+		check "a job that its user ends" eventually 10 job_is held .status.phase Aborted
+		check "its pod is spared" is_spared
+	else
+		check "the pod is $what" eventually 20 ended held Failed MissingPod
+	fi
+	check "$what: the Reservation is gone" eventually 20 not has_reservation held
+	clean refused
+done
+
+hold refused
+eventually 20 is_held refused
+UID_OF_JOB=$(of_job held .metadata.uid)
+api DELETE "$PMJ/held" >/dev/null
+check "a job that is deleted takes its Reservation along" eventually 20 not exists "$RESERVATIONS/$UID_OF_JOB"
+check "and its pod stays" is_spared
+clean refused
+
+# --- somebody else's evictor ---
+
+deployment soft 3 500m >/dev/null
+eventually 20 are_ready soft 3
+POD=$(pod_of soft)
+patch "$NS/pods/$POD" '{"metadata": {"labels": {"koordinator.sh/evict-policy": "SoftEviction"}}}' >/dev/null
+job softly "$POD"
+note() { of "$NS/pods/$POD" '.metadata.annotations["scheduling.koordinator.sh/soft-eviction"]'; }
+is_asked() { has "$(note)" '"reason":"NotSet"'; }
+check "the pod is marked" eventually 20 is_asked
+check "and lives" exists "$NS/pods/$POD"
+end_ttl softly
+check "the job ends" eventually 20 ended softly Failed Timeout
+is_taken_back() { is "$(note)" ""; }
+check "the mark is taken back" eventually 20 is_taken_back
+job softly-2 "$POD"
+check "another one marks it again" eventually 20 is_asked
+api DELETE "$NS/pods/$POD" >/dev/null
+check "whoever acts on it deletes it" eventually 20 job_is softly-2 .status.phase Succeeded
+remove soft softly softly-2
+
+# --- a Reservation of the user's own ---
+
+deployment search 3 500m >/dev/null
+eventually 20 are_ready search 3
+POD=$(pod_of search)
+kubectl create -f - >/dev/null <<YAML
+apiVersion: scheduling.koordinator.sh/v1alpha1
+kind: Reservation
+metadata: {name: seat}
+spec:
+  owners: [{labelSelector: {matchLabels: {app: nobody}}}]
+  template:
+    spec:
+      schedulerName: koord-scheduler
+      nodeName: $(kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}{"\n"}{end}' | grep -vx "$(of "$NS/pods/$POD" .spec.nodeName)" | head -n 1)
+      containers: [{name: c, image: scratch, resources: {requests: {cpu: 500m}}}]
+YAML
+api POST "$BUDGETS" -d '{"metadata": {"name": "held"}, "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "search"}}}}' >/dev/null
+eventually 10 budget_is_counted
+job borrowed "$POD" 10m seat
+borrows() { has "$(events borrowed)" 'Failed evict Pod'; }
+check "a Reservation of the user's own is used" eventually 20 borrows
+end_ttl borrowed
+check "the job fails" eventually 20 ended borrowed Failed Timeout
+api DELETE "$PMJ/borrowed" >/dev/null
+check "and the Reservation stays" exists "$RESERVATIONS/seat"
+
+check "the log has no errors" not grep -q ' error: ' "$WORK/neapd.log"
+play_end
+tap_end
