@@ -11,7 +11,6 @@
 #include "api/ctl/base/ctl.h"
 #include "api/ctl/base/find.h"
 #include "api/ctl/base/shell_complete.h"
-#include "api/ctl/draw/cells.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 

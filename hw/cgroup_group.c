@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libcgroup.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -3,7 +3,6 @@
  * The configuration file. Its keys are the options of the table; every error has file and
  * line. The file is read whole with a size limit, and walked only as deep as its known
  * form, so neither depth nor aliases cost anything. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "engine/json/json.h"
 
 #define LUA_TYPE "text/x-lua"
 

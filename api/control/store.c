@@ -12,7 +12,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
-#include "engine/json/json.h"
 
 #define IDLE_USEC ((int64_t)NEAP_CONTROL_STORE_IDLE_S * 1000000)
 

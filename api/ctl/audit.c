@@ -8,7 +8,6 @@
 
 #include "api/ctl/base/client.h"
 #include "api/ctl/draw/cells.h"
-#include "api/ctl/draw/text.h"
 #include "api/yaml/yaml_write.h"
 #include "engine/json/json.h"
 

@@ -3,7 +3,6 @@
  * `neapctl backup` and `neapctl restore`: the daemon's objects to a file and back.
  * neapctl writes the file, so the daemon needs no access to it; it gets its name when it
  * is complete. */
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

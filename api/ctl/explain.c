@@ -10,7 +10,6 @@
 #include "api/ctl/draw/cells.h"
 #include "api/ctl/draw/cpus_draw.h"
 #include "api/ctl/draw/table.h"
-#include "api/ctl/draw/text.h"
 #include "engine/base/mem.h"
 
 #define PATH_BYTES 1024

@@ -8,12 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/ctl/base/ctl.h"
 #include "engine/base/file.h"
-#include "engine/base/mem.h"
 
 #define FOLLOW_USEC 200000
 

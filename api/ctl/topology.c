@@ -9,7 +9,6 @@
 #include "api/control/topology_json.h"
 #include "api/ctl/base/client.h"
 #include "api/ctl/draw/cells.h"
-#include "api/ctl/draw/text.h"
 #include "api/ctl/draw/topology_draw.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"

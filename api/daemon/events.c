@@ -17,7 +17,6 @@
 #include "api/daemon/api.h"
 #include "api/daemon/neapd.h"
 #include "api/daemon/roles.h"
-#include "api/daemon/start.h"
 #include "api/remote/link/link.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"

@@ -13,7 +13,6 @@
 
 #include "api/daemon/notify.h"
 #include "engine/base/file.h"
-#include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
 #define TRIES        3

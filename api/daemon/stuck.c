@@ -4,7 +4,6 @@
  * The last watchdog (lua/vm/budget.h) writes it and ends its neapd; the next neapd reads
  * it. The line stays until an operator removes it, because the same text would be stuck
  * again. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 #include <unistd.h>
 
 #include "api/daemon/start.h"
-#include "engine/base/mem.h"
 #include "lua/vm/budget.h"
 
 #define FILE_BYTES  (16 * 1024) /* how much of the file's end is read */

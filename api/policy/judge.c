@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "engine/base/utf8.h"
 #include "engine/json/json.h"
 #include "lua/reserve/reserve.h"
 #include "lua/run/replay.h"

@@ -5,7 +5,6 @@
  * NUL-terminated texts. Records of ended commands: lines of text. */
 #include "hw/keeper/wire.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>

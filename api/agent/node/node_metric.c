@@ -10,9 +10,7 @@
 #include "api/agent/node/node_keep_priv.h"
 #include "api/agent/pod/pins.h"
 #include "engine/base/map.h"
-#include "engine/base/mem.h"
 #include "engine/base/quantity.h"
-#include "engine/json/json.h"
 #include "engine/machine/sample.h"
 #include "engine/object/pod_class.h"
 

@@ -26,7 +26,6 @@
 
 #include "api/agent/pod/agent_priv.h"
 #include "engine/base/file.h"
-#include "engine/base/mem.h"
 
 /* Seconds until a missing thing is looked for again. */
 #define AGAIN_S    10

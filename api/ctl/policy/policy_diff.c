@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "api/ctl/base/files.h"
-#include "api/ctl/draw/cells.h"
 #include "api/ctl/draw/text.h"
 #include "api/ctl/policy/policy_priv.h"
 #include "engine/base/mem.h"

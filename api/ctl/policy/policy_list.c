@@ -6,7 +6,6 @@
 #include "api/ctl/draw/cells.h"
 #include "api/ctl/draw/table.h"
 #include "api/ctl/policy/policy_priv.h"
-#include "engine/base/mem.h"
 #include "engine/json/json.h"
 
 static void row_add(struct neap_table *table, const json_t *policy)

@@ -9,9 +9,7 @@
 #include <string.h>
 
 #include "api/ctl/draw/cells.h"
-#include "api/ctl/draw/text.h"
 #include "api/ctl/policy/policy_priv.h"
-#include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 

@@ -26,7 +26,6 @@
 #include "api/http/serve/server_priv.h"
 #include "api/http/users/tokens.h"
 #include "engine/base/buf.h"
-#include "engine/base/mem.h"
 #include "engine/json/json.h"
 
 /* libevent reads this much at a time, which no call of 2.1 can change; and the amount

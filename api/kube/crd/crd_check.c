@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/base/meta.h"
 #include "api/kube/crd/crd.h"
 #include "api/kube/rules/check_priv.h"
 #include "api/kube/rules/rules.h"

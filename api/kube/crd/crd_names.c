@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "api/kube/crd/crd_priv.h"
-#include "engine/base/mem.h"
 
 #define LABEL_MAX  63
 #define DOMAIN_MAX 253

@@ -8,7 +8,6 @@
 
 #include "api/kube/crd/crd_priv.h"
 #include "api/kube/print/table.h"
-#include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/json/json.h"
 

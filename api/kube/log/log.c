@@ -5,7 +5,6 @@
  * disk. All idle responses check again on one timer. */
 #include "api/kube/log/log.h"
 
-#include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,7 +13,6 @@
 
 #include "api/kube/log/log_read.h"
 #include "api/kube/request/call.h"
-#include "api/kube/request/slow.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 
 /* After the time: " stdout F" and a blank, then the text. */

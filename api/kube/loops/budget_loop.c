@@ -17,7 +17,6 @@
 #include "api/kube/write/write.h"
 #include "api/task/task.h"
 #include "engine/base/mem.h"
-#include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
 #define BUDGETS "poddisruptionbudgets.policy"

@@ -7,10 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/base/meta.h"
 #include "api/kube/crd/crd.h"
 #include "api/kube/loops/crd_loop_priv.h"
-#include "api/kube/loops/gc_priv.h"
 #include "api/kube/read/read.h"
 #include "api/kube/write/write.h"
 #include "engine/base/mem.h"

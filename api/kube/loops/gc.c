@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/kube/base/meta.h"
 #include "api/kube/loops/gc_priv.h"
 #include "api/task/task.h"
 #include "engine/base/mem.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "api/client/events.h"
-#include "api/kube/base/meta.h"
 #include "api/kube/loops/gc_priv.h"
 #include "api/kube/write/write.h"
 #include "api/task/task.h"

@@ -14,7 +14,6 @@
 #include "api/kube/rules/rules.h"
 #include "api/kube/types/bodies.h"
 #include "engine/base/mem.h"
-#include "engine/base/utf8.h"
 #include "engine/json/json.h"
 
 #define SHOWN_BYTES 64 /* of a kind in messages */

@@ -13,7 +13,6 @@
 #include "api/kube/request/call.h"
 #include "engine/base/quantity.h"
 #include "engine/base/utf8.h"
-#include "engine/json/json.h"
 
 #define JSON_TYPE "application/json"
 

@@ -7,9 +7,7 @@
 #include "api/kube/base/meta.h"
 #include "api/kube/request/call.h"
 #include "api/kube/request/rights.h"
-#include "api/kube/request/slow.h"
 #include "engine/base/map.h"
-#include "engine/base/mem.h"
 #include "engine/json/json.h"
 
 /* The verb of Kubernetes for a method. */

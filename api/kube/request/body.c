@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "api/kube/base/meta.h"
-#include "api/kube/crd/crd.h"
 #include "api/kube/openapi/protobuf.h"
 #include "api/kube/request/call.h"
 #include "api/kube/rules/rules.h"

@@ -8,7 +8,6 @@
 
 #include "api/kube/base/meta.h"
 #include "api/kube/request/call.h"
-#include "api/kube/request/slow.h"
 #include "api/kube/rules/rules.h"
 #include "engine/base/error.h"
 #include "engine/base/quantity.h"

@@ -6,7 +6,6 @@
 
 #include "api/kube/base/meta.h"
 #include "api/kube/base/registry.h"
-#include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 

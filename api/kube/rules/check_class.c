@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "api/kube/rules/check_priv.h"
-#include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 #include "engine/pod/pod.h"

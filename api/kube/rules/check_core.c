@@ -8,7 +8,6 @@
 
 #include "api/kube/base/meta.h"
 #include "api/kube/rules/check_priv.h"
-#include "engine/base/mem.h"
 #include "engine/base/selector.h"
 #include "engine/json/json.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "api/kube/rules/check_priv.h"
-#include "engine/base/selector.h"
 #include "engine/base/text.h"
 #include "engine/json/json.h"
 

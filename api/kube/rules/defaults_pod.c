@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Defaults of pods and pod templates. */
-#include <limits.h>
 #include <string.h>
 
 #include "api/kube/rules/check_priv.h"

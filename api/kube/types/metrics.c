@@ -10,7 +10,6 @@
 
 #include "api/store/store.h"
 #include "engine/base/mem.h"
-#include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
 #define REPORTS "nodemetrics.slo.koordinator.sh"

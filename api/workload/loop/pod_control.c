@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "api/workload/loop/tree.h"
-#include "engine/base/mem.h"
 #include "engine/json/json.h"
 
 /* --- making --- */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "api/workload/replicaset/replicasets_priv.h"
-#include "engine/base/mem.h"
 #include "engine/json/json.h"
 
 /* --- what is told --- */
