@@ -18,7 +18,8 @@
 #include "engine/base/mem.h"
 #include "hw/readings_priv.h"
 
-bool neap_text_take_number(const char **at, int64_t *ret)
+/* Parses digits at *at and advances it. False without a digit or above int64. */
+static bool text_take_number(const char **at, int64_t *ret)
 {
 	const char *p = *at;
 	uint64_t value = 0;
@@ -51,7 +52,7 @@ int64_t neap_text_find_number(const char *text, const char *name)
 			do
 				at++;
 			while (*at == ' ');
-			return neap_text_take_number(&at, &value) ? value : NEAP_MISSING;
+			return text_take_number(&at, &value) ? value : NEAP_MISSING;
 		}
 		text = strchrnul(at, '\n');
 		text += *text == '\n';
@@ -63,7 +64,7 @@ int64_t neap_text_number(const char *text)
 {
 	int64_t value;
 
-	return neap_text_take_number(&text, &value) ? value : NEAP_MISSING;
+	return text_take_number(&text, &value) ? value : NEAP_MISSING;
 }
 
 /* The kernel prints two decimals always. */
@@ -76,7 +77,7 @@ double neap_text_pressure(const char *text, int64_t *ret_total_usec)
 	if (strncmp(at, "some avg10=", 11) != 0)
 		return NAN;
 	at += 11;
-	if (!neap_text_take_number(&at, &whole) || at[0] != '.' || at[1] < '0' ||
+	if (!text_take_number(&at, &whole) || at[0] != '.' || at[1] < '0' ||
 	    at[1] > '9' || at[2] < '0' || at[2] > '9')
 		return NAN;
 	part = (at[1] - '0') * 10 + (at[2] - '0');
@@ -236,7 +237,7 @@ static void parse_cpu_line(const char *text, int64_t usec_per_tick, int64_t *ret
 		return;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(column); i++) {
 		at += strspn(at, " ");
-		if (!neap_text_take_number(&at, &column[i]) || column[i] > INT64_MAX / 16)
+		if (!text_take_number(&at, &column[i]) || column[i] > INT64_MAX / 16)
 			return;
 	}
 	*ret_busy = times(column[0] + column[1] + column[2] + column[5] + column[6],

@@ -38,7 +38,6 @@ struct neap_readings {
 };
 
 /* Parses digits at *at and advances it. False without a digit or above int64. */
-bool neap_text_take_number(const char **at, int64_t *ret);
 /* Returns the number at the start of text; missing if there is none. */
 int64_t neap_text_number(const char *text);
 /* Returns the number in the line "name value" or "name: value kB"; missing if there is

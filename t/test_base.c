@@ -405,21 +405,6 @@ static void log_cut(void **state)
 		}
 }
 
-static void log_names(void **state)
-{
-	enum neap_log_level level = NEAP_LOG_WARN;
-	enum neap_log_format format = NEAP_LOG_TEXT;
-
-	(void)state;
-	assert_int_equal(neap_log_level_parse("debug", &level, NULL), 0);
-	assert_int_equal(level, NEAP_LOG_DEBUG);
-	assert_int_equal(neap_log_level_parse("loud", &level, NULL), -NEAP_EINVAL);
-	assert_int_equal(level, NEAP_LOG_DEBUG);
-	assert_int_equal(neap_log_format_parse("json", &format, NULL), 0);
-	assert_int_equal(format, NEAP_LOG_JSON);
-	assert_int_equal(neap_log_format_parse("", &format, NULL), -NEAP_EINVAL);
-}
-
 /* One call reaches every log of the process, also those that were copied before. */
 static void log_override(void **state)
 {
@@ -516,7 +501,6 @@ int main(void)
 		cmocka_unit_test(cleanup),
 		cmocka_unit_test(log_lines),
 		cmocka_unit_test(log_cut),
-		cmocka_unit_test(log_names),
 		cmocka_unit_test(log_override),
 		cmocka_unit_test(json_members),
 	};

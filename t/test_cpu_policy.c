@@ -94,7 +94,7 @@ static void test_wishes(void **state)
 						  .default_bind = NEAP_BIND_FULL_PCPUS};
 		struct neap_cpu_wish wish;
 		struct neap_error err;
-		int got = neap_cpu_wish_make(&from, &wish, &err);
+		int got = neap_cpu_wishes_make(&from, &from.default_bind, 1, &wish, &err);
 
 		if (got != table[i].wanted ||
 		    (got == 0 && (wish.is_binding != table[i].is_binding ||

@@ -110,6 +110,16 @@ static const struct {
 	 NEAP_EFORBIDDEN, "(mode 0664)"},
 };
 
+static int trusted_read(const char *file, size_t max, char **ret_text, size_t *ret_len,
+			struct neap_error *err)
+{
+	neap_auto_fd int fd = -1;
+	struct stat st;
+	int rc = neap_trusted_open(file, own_uid, false, &fd, &st, err);
+
+	return rc < 0 ? rc : neap_fd_read_all(fd, file, max, ret_text, ret_len, err);
+}
+
 static void check(size_t i)
 {
 	struct neap_error err = {0};
@@ -118,7 +128,7 @@ static void check(size_t i)
 	int rc;
 
 	snprintf(file, sizeof(file), "%s/%s", base, rows[i].file);
-	rc = neap_trusted_read(file, own_uid, 1000, &text, &len, &err);
+	rc = trusted_read(file, 1000, &text, &len, &err);
 	if (rc != -(int)rows[i].code)
 		fail_msg("%s: %d: %s", rows[i].name, rc, err.msg);
 	if (rc < 0 && (!strstr(err.msg, rows[i].says) || !strstr(err.msg, base)))
@@ -158,10 +168,9 @@ static void test_read_only(void **state)
 	run("mkdir -m 777 ..1; echo ok > ..1/f; chmod 666 ..1/f; ln -s ..1 ..data; "
 	    "ln -s ..data/f f");
 	snprintf(file, sizeof(file), "%s/f", base);
-	assert_int_equal(neap_trusted_read(file, own_uid, 1000, &text, &len, &err),
-			 -NEAP_EFORBIDDEN);
+	assert_int_equal(trusted_read(file, 1000, &text, &len, &err), -NEAP_EFORBIDDEN);
 	assert_int_equal(mount(NULL, base, NULL, MS_REMOUNT | MS_RDONLY, "mode=0777"), 0);
-	if (neap_trusted_read(file, own_uid, 1000, &text, &len, &err) < 0)
+	if (trusted_read(file, 1000, &text, &len, &err) < 0)
 		fail_msg("%s", err.msg);
 	assert_string_equal(text, "ok\n");
 	free(text);
@@ -170,8 +179,7 @@ static void test_read_only(void **state)
 	assert_int_equal(mount(NULL, base, NULL, MS_REMOUNT, "mode=0777"), 0);
 	run("chown 4243 ..1/f");
 	assert_int_equal(mount(NULL, base, NULL, MS_REMOUNT | MS_RDONLY, "mode=0777"), 0);
-	assert_int_equal(neap_trusted_read(file, own_uid, 1000, &text, &len, &err),
-			 -NEAP_EFORBIDDEN);
+	assert_int_equal(trusted_read(file, 1000, &text, &len, &err), -NEAP_EFORBIDDEN);
 	assert_int_equal(umount(base), 0);
 }
 
@@ -185,18 +193,15 @@ static void test_paths(void **state)
 	run("rm -rf *; echo ok > f");
 	assert_non_null(getcwd(cwd, sizeof(cwd)));
 	assert_int_equal(chdir(base), 0);
-	assert_int_equal(neap_trusted_read("f", own_uid, 9, &text, &len, &err), 0);
+	assert_int_equal(trusted_read("f", 9, &text, &len, &err), 0);
 	free(text);
 	assert_int_equal(chdir(cwd), 0);
-	assert_int_equal(neap_trusted_read("", own_uid, 9, &text, &len, &err),
-			 -NEAP_ENOTFOUND);
-	assert_int_equal(neap_trusted_read("/", own_uid, 9, &text, &len, &err),
-			 -NEAP_EFORBIDDEN);
+	assert_int_equal(trusted_read("", 9, &text, &len, &err), -NEAP_ENOTFOUND);
+	assert_int_equal(trusted_read("/", 9, &text, &len, &err), -NEAP_EFORBIDDEN);
 	memset(path, 'x', 8000);
-	assert_int_equal(neap_trusted_read(path, own_uid, 9, &text, &len, &err),
-			 -NEAP_ETOOLARGE);
+	assert_int_equal(trusted_read(path, 9, &text, &len, &err), -NEAP_ETOOLARGE);
 	path[300] = '\0'; /* longer than a name may be */
-	assert_true(neap_trusted_read(path, own_uid, 9, &text, &len, &err) < 0);
+	assert_true(trusted_read(path, 9, &text, &len, &err) < 0);
 	free(path);
 }
 

@@ -160,7 +160,9 @@ static int find_pod(struct question *question, struct neap_error *err)
 	return 0;
 }
 
-int question_open(struct question *question, struct neap_error *err)
+/* Finds the pod and the nodes. Returns 0; -NEAP_EINVAL: malformed or contradictory; other
+ * codes: it cannot be decided. */
+static int question_open(struct question *question, struct neap_error *err)
 {
 	int failed;
 
@@ -171,7 +173,7 @@ int question_open(struct question *question, struct neap_error *err)
 	return failed < 0 ? failed : find_pod(question, err);
 }
 
-void question_done(struct question *question)
+static void question_done(struct question *question)
 {
 	neap_extender_args_done(&question->args);
 	free(question->rows);

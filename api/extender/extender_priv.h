@@ -66,11 +66,6 @@ struct question {
 	size_t known_count;
 };
 
-/* Finds the pod and the nodes. Returns 0; -NEAP_EINVAL: malformed or contradictory; other
- * codes: it cannot be decided. */
-int question_open(struct question *question, struct neap_error *err);
-void question_done(struct question *question);
-
 /* --- answer.c --- */
 
 /* out is taken. */

@@ -215,8 +215,9 @@ static int load_file(const struct neap_folder *folder, const char *name,
 	return 0;
 }
 
-int neap_params_digest(const struct neap_folder *folder, char ret[NEAP_VERSION_SIZE],
-		       struct neap_error *err)
+/* "" without parameters, else the digest of their text. */
+static int params_digest(const struct neap_folder *folder, char ret[NEAP_VERSION_SIZE],
+			 struct neap_error *err)
 {
 	neap_auto_free char *text = NULL;
 	size_t len;
@@ -251,7 +252,7 @@ static int is_done(const struct neap_folder *folder, const struct neap_history *
 	}
 	if (!last->has_params)
 		return 0;
-	if (neap_params_digest(folder, is, err) < 0)
+	if (params_digest(folder, is, err) < 0)
 		return -(int)err->code;
 	return !strcmp(is, last->params);
 }

@@ -42,10 +42,6 @@ int neap_history_save(const struct neap_history *history,
 		      const struct neap_folder *folder, const char *name,
 		      struct neap_error *err);
 
-/* "" without parameters, else the digest of their text. */
-int neap_params_digest(const struct neap_folder *folder, char ret[NEAP_VERSION_SIZE],
-		       struct neap_error *err);
-
 /* Returns whether the last line about the version says that it failed or was rolled back
  * automatically. */
 bool neap_history_has_failed(const struct neap_history *history, const char *version);

@@ -307,18 +307,6 @@ int neap_fd_read_all(int fd, const char *file, size_t max, char **ret_text,
 	return 0;
 }
 
-int neap_trusted_read(const char *file, uid_t own_uid, size_t max, char **ret_text,
-		      size_t *ret_len, struct neap_error *err)
-{
-	neap_auto_fd int fd = -1;
-	struct stat st;
-	int rc = neap_trusted_open(file, own_uid, false, &fd, &st, err);
-
-	if (rc < 0)
-		return rc;
-	return neap_fd_read_all(fd, file, max, ret_text, ret_len, err);
-}
-
 static int names_fill(DIR *stream, const char *path, struct neap_names *names,
 		      struct neap_error *err)
 {

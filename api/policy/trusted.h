@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Opens and reads files in places that others may write to: shared by the files of
- * api/policy. The public function, neap_trusted_read, is in versions.h. */
+ * api/policy. */
 #ifndef NEAP_API_POLICY_TRUSTED_H
 #define NEAP_API_POLICY_TRUSTED_H
 
@@ -17,9 +17,12 @@ struct neap_names {
 	size_t count;
 };
 
-/* Opens file (or, with is_dir, a directory) for reading by the rules of
- * neap_trusted_read. ret_st: the attributes that were checked. NEAP_ENOTFOUND: it, or the
- * target of a link, does not exist. */
+/* Opens a file (or, with is_dir, a directory) that must be trusted: owned by root or
+ * own_uid, neither it nor its directory writable by others (nor by a group, unless it is
+ * the owner's own); symbolic links are followed and judged alike. On a read-only mount
+ * mode bits are ignored (a ConfigMap volume). ret_st: the attributes that were checked.
+ * NEAP_ENOTFOUND: it, or the target of a link, does not exist. The error names the file
+ * and what would be right. */
 int neap_trusted_open(const char *file, uid_t own_uid, bool is_dir, int *ret_fd,
 		      struct stat *ret_st, struct neap_error *err);
 

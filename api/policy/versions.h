@@ -92,12 +92,4 @@ int neap_versions_walk(const char *dir,
 int neap_versions_bound(const char *dir, int64_t max_bytes, int64_t *ret_bytes,
 			struct neap_error *err);
 
-/* Reads a file that must be trusted: a plain file, owned by root or own_uid, neither it
- * nor its directory writable by others (nor by a group, unless it is the owner's own);
- * symbolic links are followed and judged alike. On a read-only mount mode bits are
- * ignored (a ConfigMap volume). At most max bytes; the caller frees text. The error names
- * the file and what would be right. */
-int neap_trusted_read(const char *file, uid_t own_uid, size_t max, char **ret_text,
-		      size_t *ret_len, struct neap_error *err);
-
 #endif

@@ -110,16 +110,7 @@ void neap_buf_added(struct neap_buf *buf, const char *end)
 	buf->data[buf->len] = '\0';
 }
 
-void neap_buf_addf(struct neap_buf *buf, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	neap_buf_vaddf(buf, fmt, args);
-	va_end(args);
-}
-
-void neap_buf_vaddf(struct neap_buf *buf, const char *fmt, va_list args)
+static void buf_vaddf(struct neap_buf *buf, const char *fmt, va_list args)
 {
 	size_t room = buf->size - buf->len;
 	va_list again;
@@ -142,6 +133,15 @@ void neap_buf_vaddf(struct neap_buf *buf, const char *fmt, va_list args)
 	}
 	if (buf->size)
 		buf->data[buf->len] = '\0'; /* the try may have left a part */
+}
+
+void neap_buf_addf(struct neap_buf *buf, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	buf_vaddf(buf, fmt, args);
+	va_end(args);
 }
 
 bool neap_buf_failed(const struct neap_buf *buf)

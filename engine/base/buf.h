@@ -35,8 +35,6 @@ void neap_buf_addc(struct neap_buf *buf, char c);
 char *neap_buf_room(struct neap_buf *buf, size_t len);
 void neap_buf_added(struct neap_buf *buf, const char *end);
 void neap_buf_addf(struct neap_buf *buf, const char *fmt, ...) NEAP_PRINTF(2, 3);
-void neap_buf_vaddf(struct neap_buf *buf, const char *fmt, va_list args)
-	NEAP_PRINTF(2, 0);
 /* True when an addition was lost; the content is then a prefix. */
 bool neap_buf_failed(const struct neap_buf *buf);
 /* Fills *err (may be NULL) for a failed buffer: NEAP_ENOMEM, or NEAP_ETOOLARGE with

@@ -110,7 +110,7 @@ struct neap_columns {
 	uint8_t *flags; /* NEAP_ROW_* */
 	uint32_t *pods; /* number of pods */
 	struct neap_row_kinds *kinds;
-	uint16_t *cpu_class; /* neap_cpus_class of its CPU book */
+	uint16_t *cpu_class; /* what a filter asks of its CPU book, see cpus.c */
 	/* By resource and row. NULL for a resource that no node ever had. */
 	int64_t *allocatable[NEAP_RESOURCES_MAX], *used[NEAP_RESOURCES_MAX];
 	/* Requests with defaults filled in, for comparing nodes. */

@@ -157,6 +157,21 @@ static int64_t count_bound(const struct neap_numa_node *numa)
 	return count * 1000;
 }
 
+static uint16_t cpus_class(const struct neap_cpus *book)
+{
+	int per_core = book && book->numa ? book->numa->layout->per_core : 0;
+	unsigned class = 2;
+
+	if (!book)
+		return NEAP_CPUS_NONE;
+	if (book->is_stale || book->load.ratio > 1 || isnan(book->load.ratio) ||
+	    per_core > UINT8_MAX)
+		return NEAP_CPUS_SINGLE;
+	class |= !book->numa ? 0 : book->numa->zone_count ? 4 | 8 : 4;
+	class |= (unsigned)book->rule.bind << 4 | (unsigned)book->rule.numa << 6;
+	return (uint16_t)(class | (unsigned)per_core << 8);
+}
+
 void neap_cluster_count_cpus(struct neap_cluster *cluster, struct neap_cluster_node *node)
 {
 	const struct neap_columns *columns = &cluster->columns;
@@ -166,7 +181,7 @@ void neap_cluster_count_cpus(struct neap_cluster *cluster, struct neap_cluster_n
 		return;
 	if (book->is_stale)
 		hold_all(cluster, node, book);
-	columns->cpu_class[node->row] = neap_cpus_class(book);
+	columns->cpu_class[node->row] = cpus_class(book);
 	if (!(book->load.ratio > 1))
 		return;
 	book->load.allocatable = neap_amounts_get(&node->allocatable, NEAP_RESOURCE_CPU);
@@ -193,21 +208,6 @@ static bool is_ruled(const struct neap_cpus *book)
 			isnan(book->load.ratio));
 }
 
-uint16_t neap_cpus_class(const struct neap_cpus *book)
-{
-	int per_core = book && book->numa ? book->numa->layout->per_core : 0;
-	unsigned class = 2;
-
-	if (!book)
-		return NEAP_CPUS_NONE;
-	if (book->is_stale || book->load.ratio > 1 || isnan(book->load.ratio) ||
-	    per_core > UINT8_MAX)
-		return NEAP_CPUS_SINGLE;
-	class |= !book->numa ? 0 : book->numa->zone_count ? 4 | 8 : 4;
-	class |= (unsigned)book->rule.bind << 4 | (unsigned)book->rule.numa << 6;
-	return (uint16_t)(class | (unsigned)per_core << 8);
-}
-
 static void replace(struct neap_cluster *cluster, struct neap_cluster_node *node,
 		    struct neap_cpus *book)
 {
@@ -217,7 +217,7 @@ static void replace(struct neap_cluster *cluster, struct neap_cluster_node *node
 	cluster->cpus_ruled += is_ruled(book);
 	free_book(node->cpus);
 	node->cpus = book;
-	cluster->columns.cpu_class[node->row] = neap_cpus_class(book);
+	cluster->columns.cpu_class[node->row] = cpus_class(book);
 }
 
 void neap_cluster_drop_cpus(struct neap_cluster *cluster, struct neap_cluster_node *node)

@@ -46,7 +46,6 @@ enum {
 	NEAP_CPUS_NONE,       /* no book */
 	NEAP_CPUS_SINGLE = 1, /* not decided by the class; ask the book itself */
 };
-uint16_t neap_cpus_class(const struct neap_cpus *book);
 
 /* What a pod is given on a node besides its place. Owned by the caller that received
  * it. */

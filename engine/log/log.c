@@ -107,47 +107,11 @@ uint64_t log_kind_held(void)
 
 static const char *const levels[] = {"error", "warn", "info", "debug"};
 static const int priorities[] = {3, 4, 6, 7}; /* of syslog(3), for the journal */
-static const char *const formats[] = {"text", "json"};
 
 struct line {
 	size_t len;
 	char text[PIPE_BUF];
 };
-
-static int find_name(const char *const names[], size_t count, const char *text)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(names[i], text))
-			return (int)i;
-	return -1;
-}
-
-int neap_log_level_parse(const char *text, enum neap_log_level *ret,
-			 struct neap_error *err)
-{
-	int i = find_name(levels, NEAP_ARRAY_LEN(levels), text);
-
-	if (i < 0)
-		return neap_error_set(
-			err, NEAP_EINVAL,
-			"unknown log level '%.40s': use error, warn, info or debug",
-			text);
-	*ret = (enum neap_log_level)i;
-	return 0;
-}
-
-int neap_log_format_parse(const char *text, enum neap_log_format *ret,
-			  struct neap_error *err)
-{
-	int i = find_name(formats, NEAP_ARRAY_LEN(formats), text);
-
-	if (i < 0)
-		return neap_error_set(err, NEAP_EINVAL,
-				      "unknown log format '%.40s': use text or json",
-				      text);
-	*ret = (enum neap_log_format)i;
-	return 0;
-}
 
 /* JSON has only two escapes: invalid characters have one that says so. Returns the bytes
  * at s; to stays "" when they can be written as they are. */

@@ -18,10 +18,6 @@ struct neap_log {
 	const char *program; /* "neapd", "neap-hand" */
 };
 
-int neap_log_level_parse(const char *text, enum neap_log_level *ret,
-			 struct neap_error *err);
-int neap_log_format_parse(const char *text, enum neap_log_format *ret,
-			  struct neap_error *err);
 /* Replaces level and format for every log of this process from now on, including copies
  * made earlier. */
 void neap_log_override(enum neap_log_level level, enum neap_log_format format);

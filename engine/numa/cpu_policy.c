@@ -154,12 +154,6 @@ int neap_cpu_wishes_make(const struct neap_cpu_wish_from *from,
 	return failed;
 }
 
-int neap_cpu_wish_make(const struct neap_cpu_wish_from *from, struct neap_cpu_wish *ret,
-		       struct neap_error *err)
-{
-	return neap_cpu_wishes_make(from, &from->default_bind, 1, ret, err);
-}
-
 /* --- what a node says --- */
 
 bool neap_cpu_kubelet_is_full(const json_t *policy)

@@ -35,11 +35,8 @@ struct neap_cpu_wish {
 	enum neap_numa_policy numa;
 	enum neap_numa_exclusive numa_exclusive;
 };
-/* NEAP_EINVAL: an annotation cannot be read; NEAP_ENOFIT: no node can ever fit;
- * NEAP_ENOMEM. */
-int neap_cpu_wish_make(const struct neap_cpu_wish_from *from, struct neap_cpu_wish *ret,
-		       struct neap_error *err);
-/* The same for each of count default policies, instead of from's. */
+/* One wish for each of count default policies, instead of from's. NEAP_EINVAL: an
+ * annotation cannot be read; NEAP_ENOFIT: no node can ever fit; NEAP_ENOMEM. */
 int neap_cpu_wishes_make(const struct neap_cpu_wish_from *from,
 			 const enum neap_cpu_bind *defaults, size_t count,
 			 struct neap_cpu_wish *ret, struct neap_error *err);

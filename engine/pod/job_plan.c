@@ -8,7 +8,7 @@
 
 #include "engine/base/mem.h"
 
-bool job_pod_is_active(const struct neap_job_pod *pod)
+static bool job_pod_is_active(const struct neap_job_pod *pod)
 {
 	return pod->phase == NEAP_JOB_POD_ACTIVE && !pod->is_deleting;
 }
@@ -382,38 +382,6 @@ static int64_t wanted(const struct job_work *work)
 	return left < spec->parallelism ? left : spec->parallelism;
 }
 
-/* Either makes or deletes. False without memory. */
-static bool manage(struct job_work *work)
-{
-	const struct neap_job_spec *spec = work->spec;
-	struct neap_job_plan *plan = work->plan;
-	int64_t want = spec->is_suspended ? 0 : wanted(work);
-	int64_t there = plan->active;
-	size_t dropped = 0;
-	int64_t backoff;
-
-	if (spec->is_indexed && !spec->is_suspended && !drop_wrong(work, &dropped))
-		return false;
-	if (!drop_most(work, there - want, &dropped))
-		return false;
-	if (spec->only_replace_failed)
-		there += plan->terminating;
-	if (dropped || want <= there)
-		return true;
-	backoff = job_has_index_limit(spec)
-			  ? 0
-			  : neap_job_backoff(work->pods, work->count, work->now);
-	if (backoff > 0) {
-		wait_for(plan, backoff);
-		return true;
-	}
-	want = want - there < NEAP_JOB_STEP_MAX ? want - there : NEAP_JOB_STEP_MAX;
-	if (spec->is_indexed)
-		return pick_indexes(work, (size_t)want);
-	plan->create = (size_t)want;
-	return true;
-}
-
 /* Those that were deleted to have less of them, and so released before, are none. */
 static bool delays(const struct neap_job_pod *pod)
 {
@@ -423,7 +391,9 @@ static bool delays(const struct neap_job_pod *pod)
 				 pod->is_deleting;
 }
 
-int64_t neap_job_backoff(const struct neap_job_pod *pods, size_t count, int64_t now_usec)
+/* Returns the microseconds until a pod may be created again; 0: now. */
+static int64_t job_backoff(const struct neap_job_pod *pods, size_t count,
+			   int64_t now_usec)
 {
 	int64_t success = INT64_MIN, failure = INT64_MIN, pause = NEAP_JOB_BACKOFF_USEC;
 	size_t failures = 0;
@@ -448,6 +418,38 @@ int64_t neap_job_backoff(const struct neap_job_pod *pods, size_t count, int64_t 
 	if (now_usec < failure)
 		return pause;
 	return failure + pause > now_usec ? failure + pause - now_usec : 0;
+}
+
+/* Either makes or deletes. False without memory. */
+static bool manage(struct job_work *work)
+{
+	const struct neap_job_spec *spec = work->spec;
+	struct neap_job_plan *plan = work->plan;
+	int64_t want = spec->is_suspended ? 0 : wanted(work);
+	int64_t there = plan->active;
+	size_t dropped = 0;
+	int64_t backoff;
+
+	if (spec->is_indexed && !spec->is_suspended && !drop_wrong(work, &dropped))
+		return false;
+	if (!drop_most(work, there - want, &dropped))
+		return false;
+	if (spec->only_replace_failed)
+		there += plan->terminating;
+	if (dropped || want <= there)
+		return true;
+	backoff = job_has_index_limit(spec)
+			  ? 0
+			  : job_backoff(work->pods, work->count, work->now);
+	if (backoff > 0) {
+		wait_for(plan, backoff);
+		return true;
+	}
+	want = want - there < NEAP_JOB_STEP_MAX ? want - there : NEAP_JOB_STEP_MAX;
+	if (spec->is_indexed)
+		return pick_indexes(work, (size_t)want);
+	plan->create = (size_t)want;
+	return true;
 }
 
 /* --- the whole --- */

@@ -140,7 +140,4 @@ int neap_job_plan_make(const struct neap_job_spec *spec,
 		       struct neap_error *err);
 void neap_job_plan_done(struct neap_job_plan *plan);
 
-/* Returns the microseconds until a pod may be created again; 0: now. */
-int64_t neap_job_backoff(const struct neap_job_pod *pods, size_t count, int64_t now_usec);
-
 #endif

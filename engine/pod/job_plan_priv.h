@@ -28,7 +28,6 @@ struct job_work {
 	bool is_short; /* of memory */
 };
 
-bool job_pod_is_active(const struct neap_job_pod *pod);
 bool job_pod_has_index(const struct neap_job_spec *spec, const struct neap_job_pod *pod);
 bool job_pod_has_failed(const struct neap_job_spec *spec, const struct neap_job_pod *pod);
 

@@ -138,44 +138,36 @@ int neap_policy_set_param(struct neap_policy *policy, const char *name, const ch
 	return commit(policy, &before, true, rc, err);
 }
 
-int neap_policy_set_params(struct neap_policy *policy, const json_t *values,
-			   struct neap_error *err)
+/* Sets base, then values, over what is in force, or with is_anew over the defaults. */
+static int change(struct neap_policy *policy, bool is_anew,
+		  const struct neap_param_text *base, int base_count,
+		  const json_t *values, struct neap_error *err)
 {
 	struct neap_params before = {0};
 	int rc = neap_params_dup(&policy->params, &before, err);
 
 	if (rc < 0)
 		return rc;
-	rc = neap_params_set_json(&policy->params, values, err);
-	return commit(policy, &before, json_object_size(values) > 0, rc, err);
-}
-
-int neap_policy_reset_params(struct neap_policy *policy, struct neap_error *err)
-{
-	struct neap_params before = {0};
-	int rc = neap_params_dup(&policy->params, &before, err);
-
-	if (rc < 0)
-		return rc;
-	neap_params_reset(&policy->params);
-	return commit(policy, &before, false, 0, err);
-}
-
-int neap_policy_put_params(struct neap_policy *policy, const struct neap_param_text *base,
-			   int base_count, const json_t *values, struct neap_error *err)
-{
-	struct neap_params before = {0};
-	int rc = neap_params_dup(&policy->params, &before, err);
-
-	if (rc < 0)
-		return rc;
-	neap_params_reset(&policy->params);
+	if (is_anew)
+		neap_params_reset(&policy->params);
 	for (int i = 0; i < base_count && rc == 0; i++)
 		rc = neap_params_set_text(&policy->params, base[i].name, base[i].value,
 					  err);
 	if (rc == 0 && values)
 		rc = neap_params_set_json(&policy->params, values, err);
 	return commit(policy, &before, json_object_size(values) > 0, rc, err);
+}
+
+int neap_policy_set_params(struct neap_policy *policy, const json_t *values,
+			   struct neap_error *err)
+{
+	return change(policy, false, NULL, 0, values, err);
+}
+
+int neap_policy_put_params(struct neap_policy *policy, const struct neap_param_text *base,
+			   int base_count, const json_t *values, struct neap_error *err)
+{
+	return change(policy, true, base, base_count, values, err);
 }
 
 json_t *neap_policy_params(struct neap_policy *policy)

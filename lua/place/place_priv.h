@@ -150,9 +150,4 @@ int neap_place_row_pod(const struct neap_place_row *row, struct neap_resources *
 int neap_place_example_numa(const json_t *numa, const char *name, json_t **ret_object,
 			    json_t **ret_annotations, struct neap_error *err);
 
-/* score.c: reads what plan returned, at index; does not raise. 1: there are terms, 0:
- * none. */
-int neap_place_read_plan(lua_State *L, int index, const struct neap_policy *policy,
-			 struct neap_curve_score *ret, struct neap_error *err);
-
 #endif

@@ -168,8 +168,10 @@ static int read_term(lua_State *L, int index, struct neap_curve_term *term,
 
 /* --- the whole --- */
 
-int neap_place_read_plan(lua_State *L, int index, const struct neap_policy *policy,
-			 struct neap_curve_score *ret, struct neap_error *err)
+/* Reads what plan returned, at index; does not raise. 1: there are terms, 0:
+ * none. */
+static int place_read_plan(lua_State *L, int index, const struct neap_policy *policy,
+			   struct neap_curve_score *ret, struct neap_error *err)
 {
 	size_t count;
 	int rc;
@@ -237,8 +239,8 @@ static int read_result(lua_State *L)
 	int rc;
 
 	neap_policy_push(L, plan->policy, NEAP_REF_RESULT);
-	plan->rc = neap_place_read_plan(L, lua_gettop(L), plan->policy, plan->score,
-					plan->err);
+	plan->rc =
+		place_read_plan(L, lua_gettop(L), plan->policy, plan->score, plan->err);
 	if (plan->rc < 0) {
 		plan->rc = neap_error_wrap(plan->err, "plan returned");
 		return 0;

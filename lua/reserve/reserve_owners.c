@@ -94,6 +94,15 @@ static void make_table(lua_State *L, int kept, lua_Integer front, lua_Integer be
 	lua_rawseti(L, kept, front);
 }
 
+/* Empties the owner tables, so that no selector stays borrowed. The state must exist. */
+static void reserve_hide_owners(struct neap_reserve_own *own)
+{
+	for (size_t i = 0; i < own->slot_count; i++)
+		if (own->slots[i].selector)
+			*own->slots[i].selector = NULL;
+	own->shown = neap_reserve_unref(own->shown);
+}
+
 /* Whatever was made before is left to scripts that hold it, and shows no selector any
  * more. */
 static void make_list(lua_State *L, struct neap_policy *policy)
@@ -102,7 +111,7 @@ static void make_list(lua_State *L, struct neap_policy *policy)
 
 	lua_newtable(L);
 	make_table(L, lua_gettop(L), LIST, LIST_BEHIND);
-	neap_reserve_hide_owners(own);
+	reserve_hide_owners(own);
 	neap_policy_keep(L, policy, NEAP_REF_OWNERS);
 	own->slot_count = own->slots_shown = 0;
 	own->is_torn = false;
@@ -290,12 +299,4 @@ void neap_reserve_push_owners(lua_State *L, struct neap_policy *policy,
 		show(L, policy, reserve);
 	lua_rawgeti(L, -1, LIST);
 	lua_remove(L, -2);
-}
-
-void neap_reserve_hide_owners(struct neap_reserve_own *own)
-{
-	for (size_t i = 0; i < own->slot_count; i++)
-		if (own->slots[i].selector)
-			*own->slots[i].selector = NULL;
-	own->shown = neap_reserve_unref(own->shown);
 }

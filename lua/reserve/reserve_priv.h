@@ -56,8 +56,6 @@ bool neap_reserve_owners_are_small(const struct neap_reserve *reserve);
 /* Pushes the list of owners, which shows those of one reservation at a time; raises. */
 void neap_reserve_push_owners(lua_State *L, struct neap_policy *policy,
 			      const struct neap_reserve *reserve);
-/* Empties the owner tables, so that no selector stays borrowed. The state must exist. */
-void neap_reserve_hide_owners(struct neap_reserve_own *own);
 
 /* reserve_offer.c: creates the tables of a decision; raises. */
 void neap_reserve_open(lua_State *L, struct neap_policy *policy);

@@ -25,7 +25,8 @@ void neap_string_check(lua_State *L, int arg)
 			lua_pushfstring(L, "text of over %d bytes", NEAP_VM_TEXT_BYTES));
 }
 
-void neap_string_push(lua_State *L, int index)
+/* stringlib.c: pushes the text of the value at index, never an address. */
+static void string_push(lua_State *L, int index)
 {
 	index = lua_absindex(L, index);
 	if (luaL_callmeta(L, index, "__tostring")) {
@@ -57,7 +58,7 @@ void neap_string_push(lua_State *L, int index)
 int neap_string_tostring(lua_State *L)
 {
 	luaL_checkany(L, 1);
-	neap_string_push(L, 1);
+	string_push(L, 1);
 	return 1;
 }
 
@@ -106,7 +107,7 @@ static int string_format(lua_State *L)
 				L, "%%p is not allowed: addresses are not repeatable");
 		if ((*at == 's' || *at == 'q') && arg <= last) {
 			if (*at == 's' && lua_type(L, arg) != LUA_TSTRING) {
-				neap_string_push(L, arg);
+				string_push(L, arg);
 				lua_replace(L, arg);
 			}
 			neap_string_check(L, arg);

@@ -45,7 +45,6 @@ int neap_order_next(lua_State *L);
 int neap_order_pairs(lua_State *L);
 
 /* stringlib.c: pushes the text of the value at index, never an address. */
-void neap_string_push(lua_State *L, int index);
 int neap_string_tostring(lua_State *L);
 void neap_string_open(
 	lua_State *L); /* adds to the table at the top: format, rep, and the patterns */

@@ -45,7 +45,6 @@ static void told(void *arg, struct neap_probe *probe, enum neap_probe_verdict ve
 		 const char *text)
 {
 	(void)arg;
-	assert_int_equal(verdict, neap_probe_verdict_get(probe));
 	assert_true(probe_world.count < sizeof(probe_world.told) - 1);
 	probe_world.told[probe_world.count++] = "USF"[verdict];
 	if (*text)

@@ -57,7 +57,7 @@ static int prefilter(struct vector_context *context, json_t *given, json_t **ret
 				 from.qos, NEAP_KUBE_BESTEFFORT);
 	if (from.cpu_milli == 0)
 		return vector_answer_new(json_null(), ret, err);
-	rc = neap_cpu_wish_make(&from, &wish, &why);
+	rc = neap_cpu_wishes_make(&from, &from.default_bind, 1, &wish, &why);
 	if (rc == -NEAP_ENOFIT)
 		return vector_answer_new(json_pack("{s:s, s:s}", "error", why.msg, "code",
 						   "UnschedulableAndUnresolvable"),

@@ -419,8 +419,3 @@ enum neap_probe_kind neap_probe_kind_get(const struct neap_probe *probe)
 {
 	return probe->config.kind;
 }
-
-enum neap_probe_verdict neap_probe_verdict_get(const struct neap_probe *probe)
-{
-	return probe->verdict;
-}

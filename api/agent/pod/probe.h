@@ -77,6 +77,5 @@ void neap_probe_free(struct neap_probe *probe);
  * call told. */
 void neap_probe_hear(struct neap_probe *probe, const struct neap_keeper_event *event);
 enum neap_probe_kind neap_probe_kind_get(const struct neap_probe *probe);
-enum neap_probe_verdict neap_probe_verdict_get(const struct neap_probe *probe);
 
 #endif

@@ -83,9 +83,11 @@ static const struct neap_option *option_find(const struct neap_command *command,
 	return row != NULL ? row : option_in(globals, word);
 }
 
-void neap_complete_usage(const struct neap_command *command,
-			 const struct neap_option *globals, int index, char *buf,
-			 size_t size)
+/* Exported for tests: the placeholder of positional word index in a usage text
+ * ("KIND/NAME"), "" when there is none. */
+static void complete_usage(const struct neap_command *command,
+			   const struct neap_option *globals, int index, char *buf,
+			   size_t size)
 {
 	char usage[256], *word, *rest = NULL, last[KIND_BYTES] = "";
 	bool is_value = false, repeats = false;
@@ -318,8 +320,8 @@ static void offer_word(const struct line *line)
 		(void)puts(line->args == 0 ? ":command" : ":file");
 		return;
 	}
-	neap_complete_usage(line->command, line->table->globals, line->args, kind,
-			    sizeof(kind));
+	complete_usage(line->command, line->table->globals, line->args, kind,
+		       sizeof(kind));
 	/* Behind `help`. */
 	if (strcmp(kind, "COMMAND") == 0)
 		offer_commands(line, NULL);

@@ -24,10 +24,4 @@ struct neap_complete {
  * nothing else, whatever fails. Returns 0. */
 int neap_complete(const struct neap_complete *table, int argc, char **argv);
 
-/* Exported for tests: the placeholder of positional word index in a usage text
- * ("KIND/NAME"), "" when there is none. */
-void neap_complete_usage(const struct neap_command *command,
-			 const struct neap_option *globals, int index, char *buf,
-			 size_t size);
-
 #endif

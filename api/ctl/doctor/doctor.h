@@ -108,8 +108,5 @@ void neap_doctor_daemon(const struct neap_doctor *doctor, struct neap_findings *
 /* Fills *ret from the facts; root as there. */
 void neap_kubelet_look(const char *root, const struct neap_agent_facts *facts,
 		       struct neap_kubelet *ret);
-/* Returns the first process of that name, NULL if there is none. */
-const struct neap_facts_process *neap_doctor_process(const struct neap_doctor *doctor,
-						     const char *comm);
 
 #endif

@@ -39,8 +39,9 @@ static const struct {
 	 NULL},
 };
 
-const struct neap_facts_process *neap_doctor_process(const struct neap_doctor *doctor,
-						     const char *comm)
+/* Returns the first process of that name, NULL if there is none. */
+static const struct neap_facts_process *doctor_process(const struct neap_doctor *doctor,
+						       const char *comm)
 {
 	const struct neap_agent_facts *facts = &doctor->facts.agents;
 
@@ -94,7 +95,7 @@ static void runtimes_check(const struct neap_doctor *doctor,
 	if (strncmp(runtimes, scheme, sizeof(scheme) - 1) == 0)
 		runtimes += sizeof(scheme) - 1;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(comms) && process == NULL; i++)
-		process = neap_doctor_process(doctor, comms[i]);
+		process = doctor_process(doctor, comms[i]);
 	if (runtimes[0] != '\0')
 		neap_finding_add(
 			findings, NEAP_FINDING_OK, "others.runtime", NULL,
@@ -119,7 +120,7 @@ static void agents_check(const struct neap_doctor *doctor, struct neap_findings 
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(agents); i++) {
 		const struct neap_facts_process *process =
-			neap_doctor_process(doctor, agents[i].comm);
+			doctor_process(doctor, agents[i].comm);
 		const bool is_settled = no_pods && agents[i].todo != NULL &&
 					strcmp(agents[i].todo, NOT_PODS) == 0;
 
@@ -133,7 +134,7 @@ static void agents_check(const struct neap_doctor *doctor, struct neap_findings 
 			is_settled ? "; neapd leaves pods alone (--kubepods off)" : "");
 	}
 	if (doctor->facts.agents.koordlet[0] != '\0' &&
-	    neap_doctor_process(doctor, "koordlet") == NULL)
+	    doctor_process(doctor, "koordlet") == NULL)
 		neap_finding_add(
 			findings, NEAP_FINDING_NOTE, "others.koordlet", NULL,
 			"koordlet was here (%s) and does not run: values that it set may still be "

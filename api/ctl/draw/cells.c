@@ -35,7 +35,8 @@ const char *neap_cell_integer(const json_t *object, const char *name, char *buf)
 	return buf;
 }
 
-const char *neap_cell_cpus(const json_t *object, const char *name, char *buf)
+/* Thousandths of a CPU as CPUs: "1.25". */
+static const char *cell_cpus(const json_t *object, const char *name, char *buf)
 {
 	int64_t milli = neap_member_integer(object, name, NEAP_MISSING);
 
@@ -45,7 +46,8 @@ const char *neap_cell_cpus(const json_t *object, const char *name, char *buf)
 	return buf;
 }
 
-const char *neap_cell_percent(const json_t *object, const char *name, char *buf)
+/* A fraction of 1: "12 %". */
+static const char *cell_percent(const json_t *object, const char *name, char *buf)
 {
 	const json_t *value = json_object_get(object, name);
 
@@ -55,7 +57,8 @@ const char *neap_cell_percent(const json_t *object, const char *name, char *buf)
 	return buf;
 }
 
-const char *neap_cell_bytes(const json_t *object, const char *name, char *buf)
+/* "1.50 GiB". */
+static const char *cell_bytes(const json_t *object, const char *name, char *buf)
 {
 	int64_t bytes = neap_member_integer(object, name, NEAP_MISSING);
 
@@ -71,9 +74,9 @@ static void add_member(struct neap_buf *out, const json_t *object, const char *n
 		const char *how;
 		const char *(*format)(const json_t *object, const char *name, char *buf);
 	} formats[] = {
-		{"cpus", neap_cell_cpus},
-		{"percent", neap_cell_percent},
-		{"bytes", neap_cell_bytes},
+		{"cpus", cell_cpus},
+		{"percent", cell_percent},
+		{"bytes", cell_bytes},
 	};
 	char number[NEAP_CELL_BYTES];
 

@@ -15,11 +15,8 @@
 const char *neap_cell_text(const json_t *object, const char *name);
 const char *neap_cell_integer(const json_t *object, const char *name, char *buf);
 /* Thousandths of a CPU as CPUs: "1.25". */
-const char *neap_cell_cpus(const json_t *object, const char *name, char *buf);
 /* A fraction of 1: "12 %". */
-const char *neap_cell_percent(const json_t *object, const char *name, char *buf);
 /* "1.50 GiB". */
-const char *neap_cell_bytes(const json_t *object, const char *name, char *buf);
 /* Appends form with {MEMBER} replaced by what the object has there: a text, cleaned for a
  * terminal (text.h), or a whole number. {MEMBER|lines}: a text that keeps its line ends;
  * {MEMBER|cpus}, {MEMBER|percent}, {MEMBER|bytes}: a number as above. */

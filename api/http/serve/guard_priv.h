@@ -151,15 +151,4 @@ void neap_guard_keep_caps(struct neap_guard *guard);
 /* Enforces the total bytes of unidentified clients, by dropping others too. */
 void neap_guards_make_room(struct neap_guards *guards);
 
-/* Number of identified connections. */
-size_t neap_guards_known(const struct neap_guards *guards);
-
-/* Returns the longest silent idle connection of the user of this rank with the most of
- * them, if more than more_than; NULL: none. */
-struct neap_guard *neap_guards_find_greedy(struct neap_guards *guards,
-					   enum neap_http_rank rank, size_t more_than);
-
-/* Counts a refusal. */
-void neap_guard_note_refused(struct neap_guard *guard, enum neap_http_thing thing);
-
 #endif

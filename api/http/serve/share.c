@@ -156,10 +156,41 @@ static size_t strangers(const struct neap_guards *guards)
 	return guards->facts.held[NEAP_HTTP_RANK_STRANGER][NEAP_HTTP_CONNECTIONS];
 }
 
+/* Counts a refusal. */
+static void guard_note_refused(struct neap_guard *guard, enum neap_http_thing thing)
+{
+	guard->guards->facts.refused[neap_guard_rank(guard)][thing]++;
+}
+
 static void drop(struct neap_guard *guard)
 {
-	neap_guard_note_refused(guard, NEAP_HTTP_CONNECTIONS);
+	guard_note_refused(guard, NEAP_HTTP_CONNECTIONS);
 	neap_guard_refuse(guard);
+}
+
+/* Returns the longest silent idle connection of the user of this rank with the most of
+ * them, if more than more_than; NULL: none. */
+static struct neap_guard *guards_find_greedy(struct neap_guards *guards,
+					     enum neap_http_rank rank, size_t more_than)
+{
+	const struct neap_share *greedy = NULL;
+	struct neap_guard *guard;
+
+	for (size_t i = 0; i < neap_map_count(guards->shares); i++) {
+		const struct neap_share *share = neap_map_at(guards->shares, i, NULL);
+
+		if (share->rank == rank &&
+		    share->held[NEAP_HTTP_CONNECTIONS] > more_than) {
+			more_than = share->held[NEAP_HTTP_CONNECTIONS];
+			greedy = share;
+		}
+	}
+	if (!greedy)
+		return NULL;
+	TAILQ_FOREACH(guard, &guards->list, next)
+	if (guard->share == greedy && !guard->is_busy && !guard->is_refused)
+		return guard;
+	return NULL;
 }
 
 bool neap_guards_make_descriptor(struct neap_guards *guards)
@@ -174,12 +205,21 @@ bool neap_guards_make_descriptor(struct neap_guards *guards)
 		break;
 	for (int rank = NEAP_HTTP_RANK_USER; !guard && rank <= NEAP_HTTP_RANK_ADMIN;
 	     rank++)
-		guard = neap_guards_find_greedy(guards, (enum neap_http_rank)rank,
-						SPARED);
+		guard = guards_find_greedy(guards, (enum neap_http_rank)rank, SPARED);
 	if (!guard)
 		return false;
 	drop(guard);
 	return true;
+}
+
+/* Number of identified connections. */
+static size_t guards_known(const struct neap_guards *guards)
+{
+	size_t known = 0;
+
+	for (int rank = NEAP_HTTP_RANK_USER; rank < NEAP_HTTP_RANK_COUNT; rank++)
+		known += guards->facts.held[rank][NEAP_HTTP_CONNECTIONS];
+	return known;
 }
 
 void neap_guard_admit(struct neap_guard *guard)
@@ -187,7 +227,7 @@ void neap_guard_admit(struct neap_guard *guard)
 	const size_t *max = guard->guards->facts.all_max;
 
 	if (!guard->share &&
-	    strangers(guard->guards) + neap_guards_known(guard->guards) >
+	    strangers(guard->guards) + guards_known(guard->guards) >
 		    max[NEAP_HTTP_RANK_LOCAL] + max[NEAP_HTTP_RANK_STRANGER])
 		drop(find_victim(guard, false));
 }
@@ -346,44 +386,7 @@ void neap_guard_leave(struct neap_guard *guard)
 	guard->share = NULL;
 }
 
-size_t neap_guards_known(const struct neap_guards *guards)
-{
-	size_t known = 0;
-
-	for (int rank = NEAP_HTTP_RANK_USER; rank < NEAP_HTTP_RANK_COUNT; rank++)
-		known += guards->facts.held[rank][NEAP_HTTP_CONNECTIONS];
-	return known;
-}
-
-struct neap_guard *neap_guards_find_greedy(struct neap_guards *guards,
-					   enum neap_http_rank rank, size_t more_than)
-{
-	const struct neap_share *greedy = NULL;
-	struct neap_guard *guard;
-
-	for (size_t i = 0; i < neap_map_count(guards->shares); i++) {
-		const struct neap_share *share = neap_map_at(guards->shares, i, NULL);
-
-		if (share->rank == rank &&
-		    share->held[NEAP_HTTP_CONNECTIONS] > more_than) {
-			more_than = share->held[NEAP_HTTP_CONNECTIONS];
-			greedy = share;
-		}
-	}
-	if (!greedy)
-		return NULL;
-	TAILQ_FOREACH(guard, &guards->list, next)
-	if (guard->share == greedy && !guard->is_busy && !guard->is_refused)
-		return guard;
-	return NULL;
-}
-
 /* --- limits --- */
-
-void neap_guard_note_refused(struct neap_guard *guard, enum neap_http_thing thing)
-{
-	guard->guards->facts.refused[neap_guard_rank(guard)][thing]++;
-}
 
 static bool neap_guard_may_have(struct neap_guard *guard, enum neap_http_thing thing,
 				struct neap_error *err)
@@ -393,7 +396,7 @@ static bool neap_guard_may_have(struct neap_guard *guard, enum neap_http_thing t
 	if (neap_guard_rank(guard) != NEAP_HTTP_RANK_USER ||
 	    guard->share->held[thing] < max)
 		return true;
-	neap_guard_note_refused(guard, thing);
+	guard_note_refused(guard, thing);
 	(void)neap_error_set(err, NEAP_EUNAVAILABLE,
 			     "%.100s has %zu %s open, as many as one user may have: end "
 			     "some, or raise %s of neapd",
@@ -411,13 +414,13 @@ static void keep(struct neap_guard *guard)
 	struct neap_guard *greedy;
 	struct neap_error err;
 
-	if (neap_guards_known(guards) <= max)
+	if (guards_known(guards) <= max)
 		return;
 	greedy = share->rank == NEAP_HTTP_RANK_USER
-			 ? neap_guards_find_greedy(guards, NEAP_HTTP_RANK_USER,
-						   share->held[NEAP_HTTP_CONNECTIONS])
+			 ? guards_find_greedy(guards, NEAP_HTTP_RANK_USER,
+					      share->held[NEAP_HTTP_CONNECTIONS])
 			 : NULL;
-	neap_guard_note_refused(greedy ? greedy : guard, NEAP_HTTP_CONNECTIONS);
+	guard_note_refused(greedy ? greedy : guard, NEAP_HTTP_CONNECTIONS);
 	if (greedy) {
 		neap_guard_refuse(greedy);
 		return;
@@ -518,7 +521,7 @@ int neap_guard_take_stream(struct neap_guard *guard, const struct neap_http_tree
 		if (!neap_guard_may_have(guard, NEAP_HTTP_WATCHES, err))
 			return 429;
 		if (guards->tree_streams >= max) {
-			neap_guard_note_refused(guard, NEAP_HTTP_WATCHES);
+			guard_note_refused(guard, NEAP_HTTP_WATCHES);
 			return all_taken(err, max);
 		}
 		guard->is_of_tree = true;

@@ -180,6 +180,15 @@ static void release(void *owner)
 	(void)neap_object_unref(owner);
 }
 
+/* There is room for the next piece; arg is the watcher. */
+static void watcher_has_room(void *arg)
+{
+	struct watcher *watcher = arg;
+
+	watcher->waits = false;
+	neap_task_go(watcher->task);
+}
+
 /* 1: sent or queued. 0: the watcher waits for room. -1: it cannot go on. */
 static int piece_push(struct watcher *watcher, struct piece *piece)
 {
@@ -370,14 +379,6 @@ static bool take_events(struct watcher *watcher, struct piece *piece)
 		watcher->told = event->version;
 	}
 	return true;
-}
-
-void watcher_has_room(void *arg)
-{
-	struct watcher *watcher = arg;
-
-	watcher->waits = false;
-	neap_task_go(watcher->task);
 }
 
 /* Sends a piece. Ends the watcher when nothing more is to be sent. */

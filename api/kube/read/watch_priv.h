@@ -48,7 +48,4 @@ struct piece {
 	size_t held_count;
 };
 
-/* watch.c: there is room for the next piece; arg is the watcher. */
-void watcher_has_room(void *arg);
-
 #endif

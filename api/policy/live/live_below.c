@@ -161,7 +161,7 @@ static bool is_in(char seen[][12], int count, const char *version)
 	return false;
 }
 
-void neap_live_note_failed(struct live_job *job, const char *version, const char *why)
+static void live_note_failed(struct live_job *job, const char *version, const char *why)
 {
 	struct neap_history_line line;
 	struct neap_error
@@ -176,8 +176,8 @@ void neap_live_note_failed(struct live_job *job, const char *version, const char
  * note cannot be written (or the machine is at fault), two versions could each name the
  * other as predecessor, so the tried ones are remembered. A version that needs an admin
  * may only follow a failed one that needed an admin too. */
-int neap_live_try_predecessors(struct live_job *job, const char *verb, const char *before,
-			       const char *why)
+static int live_try_predecessors(struct live_job *job, const char *verb,
+				 const char *before, const char *why)
 {
 	const char *dir = job->live->config.dir;
 	char seen[NEAP_VERSIONS_KEPT][12], version[12], older[12];
@@ -199,7 +199,7 @@ int neap_live_try_predecessors(struct live_job *job, const char *verb, const cha
 		if (rc == 0)
 			break;
 		if (neap_live_is_refused(job) && rc != -NEAP_EFORBIDDEN)
-			neap_live_note_failed(job, version, job->err.msg);
+			live_note_failed(job, version, job->err.msg);
 		(void)neap_strcopy(seen[count++], sizeof(seen[0]), version);
 		(void)neap_strcopy(older, sizeof(older), version);
 	}
@@ -305,16 +305,15 @@ static void failed_work(struct live_job *job)
 {
 	job->rc = -NEAP_ENOTFOUND;
 	if (job->to[0] != '\0') {
-		neap_live_note_failed(job, job->to, job->why);
+		live_note_failed(job, job->to, job->why);
 		return;
 	}
 	if (job->item->layer == LAYER_DIRECTORY)
 		fall_from_file(job);
 	if (job->item->layer != LAYER_UPLOADED)
 		return;
-	neap_live_note_failed(job, job->older_version, job->why);
-	job->rc = neap_live_try_predecessors(job, "rolled-back", job->older_version,
-					     job->why);
+	live_note_failed(job, job->older_version, job->why);
+	job->rc = live_try_predecessors(job, "rolled-back", job->older_version, job->why);
 	if (job->verdict.policy != NULL)
 		return;
 	(void)neap_live_try_configured(job);
@@ -435,8 +434,8 @@ static void try_uploads(struct live_job *job)
 	(void)neap_strcopy(job->why, sizeof(job->why), job->err.msg);
 	is_refused = version[0] != '\0' && (neap_live_is_refused(job) || job->is_banned);
 	if (is_refused)
-		neap_live_note_failed(job, version, job->why);
-	job->rc = neap_live_try_predecessors(job, "rolled-back", version, job->why);
+		live_note_failed(job, version, job->why);
+	job->rc = live_try_predecessors(job, "rolled-back", version, job->why);
 	job->has_no_upload = job->verdict.policy == NULL && is_refused &&
 			     neap_live_put_none(job, "rolled-back", job->why) == 0;
 }

@@ -207,7 +207,6 @@ void neap_live_queue(struct live_job *job);
 void neap_live_kick(struct neap_live *live);
 void neap_live_on_kick(evutil_socket_t fd, short what, void *arg);
 /* Looks up what is live under the job's name. */
-int neap_live_job_look(struct live_job *job, struct neap_error *err);
 /* The same for an item found later. */
 int neap_live_job_turn(struct live_job *job, struct live_item *item,
 		       struct neap_error *err);
@@ -227,12 +226,9 @@ int neap_live_judge(struct live_job *job, const char *text, size_t len,
 void neap_live_line(const struct live_job *job, const char *verb, const char *version,
 		    const char *why, struct neap_history_line *ret);
 int neap_live_try_stored(struct live_job *job, const char *version, char *ret_version);
-int neap_live_try_predecessors(struct live_job *job, const char *verb, const char *before,
-			       const char *why);
 int neap_live_try_configured(struct live_job *job);
 void neap_live_bound_deleted(struct neap_live *live);
 int neap_live_put_none(struct live_job *job, const char *verb, const char *why);
-void neap_live_note_failed(struct live_job *job, const char *version, const char *why);
 void neap_live_go_nowhere(struct live_job *job);
 void neap_live_say_left_out(const struct live_job *job);
 
@@ -267,7 +263,6 @@ void neap_live_file_free(struct live_file *file);
 
 /* live_report.c */
 /* NULL without memory; invalid UTF-8 is replaced. */
-json_t *neap_live_text_json(const char *text);
 json_t *neap_live_problems(const struct neap_judgement *verdict);
 void neap_live_report_versions(struct live_job *job);
 json_t *neap_live_report_item(struct neap_live *live, const struct live_item *item);

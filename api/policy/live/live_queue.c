@@ -59,7 +59,7 @@ static void find_replacer(struct live_job *job)
 }
 
 /* Copies everything, because a starved policy gets another state while the job runs. */
-int neap_live_job_look(struct live_job *job, struct neap_error *err)
+static int live_job_look(struct live_job *job, struct neap_error *err)
 {
 	struct neap_live *live = job->live;
 	struct neap_registry_slot *slot;
@@ -106,7 +106,7 @@ int neap_live_job_turn(struct live_job *job, struct live_item *item,
 	job->older_version[0] = job->older_label[0] = job->older_origin[0] = '\0';
 	job->is_older_admins = false;
 	job->tape = neap_tape_unref(job->tape);
-	return neap_live_job_look(job, err);
+	return live_job_look(job, err);
 }
 
 static void queue_go(struct neap_live *live);
@@ -212,7 +212,7 @@ static void queue_go(struct neap_live *live)
 			live->last = NULL;
 		job->next = NULL;
 		live->at_work = job;
-		rc = neap_live_job_look(job, &job->err);
+		rc = live_job_look(job, &job->err);
 		if (rc == 0)
 			rc = neap_live_check_rights(job, &job->err);
 		if (rc == 0)

@@ -33,7 +33,7 @@ static const struct {
 };
 
 /* Scripts can put any bytes into their errors. */
-json_t *neap_live_text_json(const char *text)
+static json_t *live_text_json(const char *text)
 {
 	json_t *json = json_string(text);
 	char *copy, *at;
@@ -53,7 +53,7 @@ json_t *neap_live_text_json(const char *text)
 static void set_text(json_t *object, const char *name, const char *text)
 {
 	if (text[0] != '\0')
-		(void)json_object_set_new(object, name, neap_live_text_json(text));
+		(void)json_object_set_new(object, name, live_text_json(text));
 }
 
 static void set_time(json_t *object, int64_t unix_usec)
@@ -182,10 +182,10 @@ json_t *neap_live_rows(struct neap_live *live)
 		if (file->item != NULL || file->is_gone || !file->refusal.is_set)
 			continue;
 		(void)json_array_append_new(
-			out, json_pack("{s:o, s:s, s:o, s:o}", "policy",
-				       neap_live_text_json(name), "state", "refused",
-				       "owner_file", neap_live_text_json(name), "refused",
-				       report_refusal(&file->refusal)));
+			out,
+			json_pack("{s:o, s:s, s:o, s:o}", "policy", live_text_json(name),
+				  "state", "refused", "owner_file", live_text_json(name),
+				  "refused", report_refusal(&file->refusal)));
 	}
 	return out;
 }
@@ -292,7 +292,7 @@ static void add_configured(json_t *body, const struct live_item *item)
 		json_object_get(body, "versions"),
 		json_pack("{s:s, s:s, s:I, s:b, s:o}", "version", version, "layer",
 			  "configured", "bytes", (json_int_t)text->len, "is_active",
-			  (int)is_active, "origin", neap_live_text_json(text->origin)));
+			  (int)is_active, "origin", live_text_json(text->origin)));
 	if (is_active)
 		(void)json_object_set_new(body, "active", json_string(version));
 }

@@ -22,7 +22,7 @@ json_t *rollout_find_condition(const struct rollout *rollout, const char *type)
 	return neap_json_find(rollout->conditions, "type", type);
 }
 
-void rollout_drop_condition(struct rollout *rollout, const char *type)
+static void rollout_drop_condition(struct rollout *rollout, const char *type)
 {
 	for (size_t i = json_array_size(rollout->conditions); i-- > 0;)
 		if (strcmp(neap_tree_text(json_array_get(rollout->conditions, i), "type"),

@@ -149,7 +149,6 @@ void rollout_scale(struct rollout *rollout);
 void rollout_condition(struct rollout *rollout, const char *type, const char *status,
 		       const char *reason, const char *fmt, ...) NEAP_PRINTF(5, 6);
 json_t *rollout_find_condition(const struct rollout *rollout, const char *type);
-void rollout_drop_condition(struct rollout *rollout, const char *type);
 /* Returns whether all its pods have the present template and are available. */
 bool rollout_is_complete(const struct rollout *rollout);
 void rollout_check_paused(struct rollout *rollout);
