@@ -138,37 +138,45 @@ int neap_error_nomem(struct neap_error *err)
 	return neap_error_set(err, NEAP_ENOMEM, "out of memory");
 }
 
-int neap_error_wrap(struct neap_error *err, const char *fmt, ...)
+/* Puts the text before a part of the error. */
+static int lead(struct neap_error *err, bool is_field, const char *fmt, va_list args)
 {
 	char head[NEAP_ERROR_MSG];
-	va_list args;
+	size_t size = is_field ? NEAP_ERROR_FIELD : NEAP_ERROR_MSG;
 
 	if (!err)
 		return -NEAP_EINTERNAL;
 	if (err->code == NEAP_OK)
 		fill(err, NEAP_EINTERNAL, 0);
-	va_start(args, fmt);
-	print(head, sizeof(head), fmt, args);
-	va_end(args);
-	prepend(err->msg, sizeof(err->msg), head, err->msg[0] ? ": " : "");
+	print(head, size, fmt, args);
+	if (is_field)
+		prepend(err->field, size, head,
+			err->field[0] && err->field[0] != '[' ? "." : "");
+	else
+		prepend(err->msg, size, head, err->msg[0] ? ": " : "");
 	return -(int)err->code;
+}
+
+int neap_error_wrap(struct neap_error *err, const char *fmt, ...)
+{
+	va_list args;
+	int rc;
+
+	va_start(args, fmt);
+	rc = lead(err, false, fmt, args);
+	va_end(args);
+	return rc;
 }
 
 int neap_error_infield(struct neap_error *err, const char *fmt, ...)
 {
-	char head[NEAP_ERROR_FIELD];
 	va_list args;
+	int rc;
 
-	if (!err)
-		return -NEAP_EINTERNAL;
-	if (err->code == NEAP_OK)
-		fill(err, NEAP_EINTERNAL, 0);
 	va_start(args, fmt);
-	print(head, sizeof(head), fmt, args);
+	rc = lead(err, true, fmt, args);
 	va_end(args);
-	prepend(err->field, sizeof(err->field), head,
-		err->field[0] && err->field[0] != '[' ? "." : "");
-	return -(int)err->code;
+	return rc;
 }
 
 const char *neap_code_name(enum neap_code code)

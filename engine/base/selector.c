@@ -48,18 +48,13 @@ struct builder {
 
 /* --- labels --- */
 
-static bool is_alnum(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 /* [A-Za-z0-9] at both ends, also - _ . between; not empty. */
 static bool is_name(const char *text, size_t len)
 {
-	if (!len || !is_alnum(text[0]) || !is_alnum(text[len - 1]))
+	if (!len || !neap_text_is_alnum(text[0]) || !neap_text_is_alnum(text[len - 1]))
 		return false;
 	for (size_t i = 0; i < len; i++)
-		if (!is_alnum(text[i]) && text[i] != '-' && text[i] != '_' &&
+		if (!neap_text_is_alnum(text[i]) && text[i] != '-' && text[i] != '_' &&
 		    text[i] != '.')
 			return false;
 	return true;
@@ -71,7 +66,8 @@ static bool is_domain(const char *text, size_t len)
 	bool was_alnum = false;
 
 	for (size_t i = 0; i < len; i++) {
-		bool is_lower = is_alnum(text[i]) && (text[i] < 'A' || text[i] > 'Z');
+		bool is_lower =
+			neap_text_is_alnum(text[i]) && (text[i] < 'A' || text[i] > 'Z');
 
 		if (!is_lower && text[i] != '-' && text[i] != '.')
 			return false;
@@ -413,6 +409,23 @@ int neap_selector_parse(const json_t *json, struct neap_selector **ret,
 			struct neap_error *err)
 {
 	return parse(json, false, OP_GT, ret, err);
+}
+
+int neap_selector_parse_into(struct neap_arena *arena, const json_t *json,
+			     const struct neap_selector **ret, struct neap_error *err)
+{
+	struct neap_selector *selector;
+	void *copy;
+	int rc = neap_selector_parse(json, &selector, err);
+
+	if (rc < 0)
+		return rc;
+	copy = neap_arena_alloc(arena, neap_selector_size(selector));
+	if (copy)
+		memcpy(copy, selector, neap_selector_size(selector));
+	neap_selector_free(selector);
+	*ret = copy;
+	return copy ? 0 : neap_error_nomem(err);
 }
 
 int neap_selector_parse_of_text(const json_t *json, struct neap_selector **ret,

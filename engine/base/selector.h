@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "engine/base/arena.h"
 #include "engine/base/error.h"
 
 #define NEAP_SELECTOR_REQUIREMENTS 64 /* matchLabels and matchExpressions together */
@@ -24,6 +25,9 @@ struct neap_selector;
  * ("Invalid value: ..."). */
 int neap_selector_parse(const json_t *json, struct neap_selector **ret,
 			struct neap_error *err);
+/* The same, as a copy in the arena. */
+int neap_selector_parse_into(struct neap_arena *arena, const json_t *json,
+			     const struct neap_selector **ret, struct neap_error *err);
 /* Parses a map of required labels, as in nodeSelector. Errors name the label in field. */
 int neap_selector_parse_map(const json_t *json, struct neap_selector **ret,
 			    struct neap_error *err);

@@ -53,6 +53,11 @@ size_t neap_text_distance(const char *a, const char *b)
 	return row[b_len];
 }
 
+bool neap_text_is_alnum(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
 int neap_text_hex(char c)
 {
 	if (c >= '0' && c <= '9')

@@ -14,6 +14,8 @@ bool neap_text_is_in(const char *text, const char *const *list);
 bool neap_text_starts(const char *text, const char *prefix);
 /* Letters to change, add or remove to get from a to b. Looks at 64 bytes of each. */
 size_t neap_text_distance(const char *a, const char *b);
+/* A letter or digit of ASCII, whatever the locale says. */
+bool neap_text_is_alnum(char c);
 /* The value of a hexadecimal digit, -1 for another character. */
 int neap_text_hex(char c);
 

@@ -227,11 +227,17 @@ json_t *neap_json_need_take(json_t *object, const char *name, json_t *fresh)
 	return value;
 }
 
-const char *neap_json_text(const json_t *object, const char *name)
+const char *neap_json_text_or(const json_t *object, const char *name,
+			      const char *otherwise)
 {
 	const char *text = json_string_value(json_object_get(object, name));
 
-	return text ? text : "";
+	return text ? text : otherwise;
+}
+
+const char *neap_json_text(const json_t *object, const char *name)
+{
+	return neap_json_text_or(object, name, "");
 }
 
 void neap_cleanup_json(json_t **value)

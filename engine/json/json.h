@@ -58,6 +58,9 @@ json_t *neap_json_at(const json_t *object, const char *path);
 json_t *neap_json_need_take(json_t *object, const char *name, json_t *fresh);
 /* The text of a member, "" when it is missing or no text. Borrowed. */
 const char *neap_json_text(const json_t *object, const char *name);
+/* The same with another text where it is missing. */
+const char *neap_json_text_or(const json_t *object, const char *name,
+			      const char *otherwise);
 /* Drops the reference when the variable goes out of scope, as neap_auto_free. */
 #define neap_auto_json __attribute__((cleanup(neap_cleanup_json)))
 void neap_cleanup_json(json_t **value);

@@ -12,22 +12,10 @@
 static int read_selector(struct neap_pod *pod, const json_t *json,
 			 const struct neap_selector **ret, struct neap_error *err)
 {
-	struct neap_selector *selector;
-	void *copy;
-	int failed;
-
 	*ret = NULL;
 	if (!json || json_is_null(json))
 		return 0;
-	failed = neap_selector_parse(json, &selector, err);
-	if (failed < 0)
-		return failed;
-	copy = neap_arena_alloc(&pod->arena, neap_selector_size(selector));
-	if (copy)
-		memcpy(copy, selector, neap_selector_size(selector));
-	neap_selector_free(selector);
-	*ret = copy;
-	return copy ? 0 : neap_error_nomem(err);
+	return neap_selector_parse_into(&pod->arena, json, ret, err);
 }
 
 /* A demand for each of the labels that the pod itself has. False without memory. */

@@ -50,23 +50,6 @@ int neap_reserve_refs_read(struct neap_arena *arena, const json_t *list,
 	return arena->failed ? neap_error_nomem(err) : 0;
 }
 
-static int read_selector(struct neap_arena *arena, const json_t *json,
-			 const struct neap_selector **ret, struct neap_error *err)
-{
-	struct neap_selector *selector;
-	void *copy;
-	int rc = neap_selector_parse(json, &selector, err);
-
-	if (rc < 0)
-		return rc;
-	copy = neap_arena_alloc(arena, neap_selector_size(selector));
-	if (copy)
-		memcpy(copy, selector, neap_selector_size(selector));
-	neap_selector_free(selector);
-	*ret = copy;
-	return copy ? 0 : neap_error_nomem(err);
-}
-
 /* Any one label that the selector demands with values; matchLabels are asked first. */
 static void find_label(struct neap_arena *arena, const json_t *json,
 		       struct neap_reserve_owner *ret)
@@ -116,7 +99,7 @@ static int read_owner(struct neap_arena *arena, const json_t *json,
 	read_ref(arena, object, &ret->object);
 	read_ref(arena, controller, &ret->controller);
 	if (json_is_object(selector)) {
-		rc = read_selector(arena, selector, &ret->selector, err);
+		rc = neap_selector_parse_into(arena, selector, &ret->selector, err);
 		if (rc < 0)
 			(void)neap_error_infield(err, "labelSelector");
 		find_label(arena, selector, ret);

@@ -13,6 +13,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
+#include "engine/base/text.h"
 #include "engine/base/utf8.h"
 
 #define REQUEST_MAGIC 0x4e4b5231u /* NKR1 */
@@ -187,17 +188,12 @@ struct order_head {
 	int64_t open_files_max, log_bytes_max, probe_usec;
 };
 
-static bool is_alnum(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 static bool is_pod_uid(const char *text)
 {
 	size_t i;
 
 	for (i = 0; text[i]; i++)
-		if (!is_alnum(text[i]) &&
+		if (!neap_text_is_alnum(text[i]) &&
 		    (i == 0 || (text[i] != '-' && text[i] != '.' && text[i] != '_')))
 			return false;
 	return i > 0 && i < NEAP_KEEPER_UID_MAX;
@@ -208,7 +204,7 @@ static bool is_label(const char *text)
 	size_t i;
 
 	for (i = 0; text[i]; i++)
-		if ((!is_alnum(text[i]) && text[i] != '-') ||
+		if ((!neap_text_is_alnum(text[i]) && text[i] != '-') ||
 		    (text[i] >= 'A' && text[i] <= 'Z'))
 			return false;
 	return i > 0 && i < NEAP_KEEPER_NAME_MAX && text[0] != '-' && text[i - 1] != '-';

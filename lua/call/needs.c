@@ -147,20 +147,27 @@ static void make_metas(lua_State *L, struct neap_policy *policy)
 	}
 }
 
+int neap_needs_count(lua_State *L, int index, size_t *ret, struct neap_error *err)
+{
+	*ret = lua_istable(L, index) ? lua_rawlen(L, index) : NEAP_NEEDS_MAX + 1;
+	if (lua_isnil(L, index))
+		*ret = 0;
+	if (*ret <= NEAP_NEEDS_MAX)
+		return 0;
+	return neap_error_set(err, NEAP_EINVAL,
+			      "field 'needs': a list of at most %d names is wanted",
+			      NEAP_NEEDS_MAX);
+}
+
 int neap_needs_read(lua_State *L, int index, struct neap_policy *policy,
 		    struct neap_error *err)
 {
-	size_t count = lua_istable(L, index) ? lua_rawlen(L, index) : NEAP_NEEDS_MAX + 1;
 	int top = lua_gettop(L);
+	size_t count;
 
 	luaL_checkstack(L, 16 + NEAP_NEEDS_MAX, NULL);
-	if (lua_isnil(L, index))
-		count = 0;
-	if (count > NEAP_NEEDS_MAX)
-		return neap_error_set(
-			err, NEAP_EINVAL,
-			"field 'needs': a list of at most %d names is wanted",
-			NEAP_NEEDS_MAX);
+	if (neap_needs_count(L, index, &count, err) < 0)
+		return -NEAP_EINVAL;
 	policy->needs = neap_alloc_array(count ? count : 1, sizeof(*policy->needs));
 	if (!policy->needs)
 		return neap_error_nomem(err);

@@ -228,15 +228,16 @@ void neap_params_fill(lua_State *L, const struct neap_params *params)
 	}
 }
 
-json_t *neap_params_values_json(const struct neap_params *params)
+static json_t *rows_json(const struct neap_params *params, bool is_schema)
 {
 	json_t *ret = json_object();
 
 	for (size_t i = 0; ret && i < params->count; i++) {
 		const struct neap_param *param = &params->rows[i];
+		json_t *one = is_schema ? neap_param_schema_json(param)
+					: neap_param_json(param, &param->value);
 
-		if (json_object_set_new(ret, param->name,
-					neap_param_json(param, &param->value)) < 0) {
+		if (json_object_set_new(ret, param->name, one) < 0) {
 			json_decref(ret);
 			return NULL;
 		}
@@ -244,18 +245,12 @@ json_t *neap_params_values_json(const struct neap_params *params)
 	return ret;
 }
 
+json_t *neap_params_values_json(const struct neap_params *params)
+{
+	return rows_json(params, false);
+}
+
 json_t *neap_params_schema_json(const struct neap_params *params)
 {
-	json_t *ret = json_object();
-
-	for (size_t i = 0; ret && i < params->count; i++) {
-		const struct neap_param *param = &params->rows[i];
-
-		if (json_object_set_new(ret, param->name, neap_param_schema_json(param)) <
-		    0) {
-			json_decref(ret);
-			return NULL;
-		}
-	}
-	return ret;
+	return rows_json(params, true);
 }

@@ -290,16 +290,11 @@ void neap_place_push_main(lua_State *L, const struct neap_place_needs *needs,
 int neap_place_needs_read(lua_State *L, int index, struct neap_policy *policy,
 			  struct neap_error *err)
 {
-	size_t count = lua_istable(L, index) ? lua_rawlen(L, index) : NEAP_NEEDS_MAX + 1;
+	size_t count;
 
 	luaL_checkstack(L, 16, NULL);
-	if (lua_isnil(L, index))
-		count = 0;
-	if (count > NEAP_NEEDS_MAX)
-		return neap_error_set(
-			err, NEAP_EINVAL,
-			"field 'needs': a list of at most %d names is wanted",
-			NEAP_NEEDS_MAX);
+	if (neap_needs_count(L, index, &count, err) < 0)
+		return -NEAP_EINVAL;
 	policy->place = neap_alloc(sizeof(*policy->place));
 	if (!policy->place)
 		return neap_error_nomem(err);

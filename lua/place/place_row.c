@@ -107,21 +107,15 @@ static json_t *list_of(const json_t *list)
 	return json_is_array(list) ? neap_json_deep_copy(list) : json_array();
 }
 
-static const char *text_of(const json_t *object, const char *name, const char *otherwise)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : otherwise;
-}
-
 static json_t *pod_tree(const json_t *pod, json_t *requests)
 {
 	return json_pack(
 		"{s:{s:s, s:s, s:s, s:o, s:o, s:o}, s:{s:I, s:o}, s:{}}", "metadata",
-		"name", text_of(pod, "name", "pod"), "namespace",
-		text_of(pod, "namespace", "default"), "uid", text_of(pod, "uid", "pod"),
-		"labels", neap_place_row_map(json_object_get(pod, "labels")),
-		"annotations", neap_place_row_map(json_object_get(pod, "annotations")),
+		"name", neap_json_text_or(pod, "name", "pod"), "namespace",
+		neap_json_text_or(pod, "namespace", "default"), "uid",
+		neap_json_text_or(pod, "uid", "pod"), "labels",
+		neap_place_row_map(json_object_get(pod, "labels")), "annotations",
+		neap_place_row_map(json_object_get(pod, "annotations")),
 		"ownerReferences", list_of(json_object_get(pod, "ownerReferences")),
 		"spec", "priority",
 		(json_int_t)json_integer_value(json_object_get(pod, "priority")),

@@ -66,13 +66,6 @@ static json_t *owners_of(const json_t *owners)
 	return neap_json_made(copy && make_objects(copy) == 0, copy);
 }
 
-static const char *text_of(const json_t *object, const char *name, const char *otherwise)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : otherwise;
-}
-
 static int64_t number_of(const json_t *object, const char *name, int64_t otherwise)
 {
 	const json_t *number = json_object_get(object, name);
@@ -122,13 +115,14 @@ static json_t *tree_of(const struct example *ex, const json_t *told, json_t *all
 {
 	int64_t created = ex->pod.now_usec - number_of(told, "age_s", 0) * 1000000;
 
-	return json_pack("{s:{s:s, s:s, s:o, s:o, s:o}, s:o, s:{s:s, s:s, s:o}}",
-			 "metadata", "name", text_of(told, "name", "reservation"), "uid",
-			 text_of(told, "uid", "reservation"), "creationTimestamp",
-			 time_of(created), "labels", labels_of(told), "annotations",
-			 neap_place_row_map(json_object_get(told, "annotations")), "spec",
-			 spec_of(told), "status", "phase", "Available", "nodeName",
-			 text_of(told, "node", "node"), "allocatable", allocatable);
+	return json_pack(
+		"{s:{s:s, s:s, s:o, s:o, s:o}, s:o, s:{s:s, s:s, s:o}}", "metadata",
+		"name", neap_json_text_or(told, "name", "reservation"), "uid",
+		neap_json_text_or(told, "uid", "reservation"), "creationTimestamp",
+		time_of(created), "labels", labels_of(told), "annotations",
+		neap_place_row_map(json_object_get(told, "annotations")), "spec",
+		spec_of(told), "status", "phase", "Available", "nodeName",
+		neap_json_text_or(told, "node", "node"), "allocatable", allocatable);
 }
 
 static int read_allocated(struct example *ex, const json_t *told)
@@ -169,7 +163,7 @@ static int make_reserve(struct example *ex, const json_t *told)
 
 static int make_node(struct example *ex, const json_t *told)
 {
-	const char *name = text_of(told, "node", "node");
+	const char *name = neap_json_text_or(told, "node", "node");
 
 	return neap_place_row_object(
 		ex->row,

@@ -88,15 +88,22 @@ static int file_read(struct file *file, uid_t own_uid, struct neap_error *err)
 	return 0;
 }
 
+/* Reports OpenSSL's error for a thing of two words. */
+static int tls_error(struct neap_error *err, enum neap_code code, const char *first,
+		     const char *second, const char *what)
+{
+	unsigned long why = ERR_peek_last_error();
+	const char *reason = why ? ERR_reason_error_string(why) : NULL;
+
+	ERR_clear_error();
+	return neap_error_set(err, code, "%s %s: %s%s%s", first, second, what,
+			      reason ? ": " : "", reason ? reason : "");
+}
+
 /* Reports OpenSSL's error for the file. */
 static int refuse(const struct file *file, const char *what, struct neap_error *err)
 {
-	unsigned long code = ERR_peek_last_error();
-	const char *reason = code ? ERR_reason_error_string(code) : NULL;
-
-	ERR_clear_error();
-	return neap_error_set(err, NEAP_EINVAL, "%s %s: %s%s%s", file->option, file->path,
-			      what, reason ? ": " : "", reason ? reason : "");
+	return tls_error(err, NEAP_EINVAL, file->option, file->path, what);
 }
 
 /* A key with a passphrase is an error, not a question on a terminal. */
@@ -344,12 +351,7 @@ int neap_tls_load(const struct neap_tls_config *config, SSL_CTX *present, SSL_CT
 
 static int ssl_error(const char *what, struct neap_error *err)
 {
-	unsigned long code = ERR_peek_last_error();
-	const char *reason = code ? ERR_reason_error_string(code) : NULL;
-
-	ERR_clear_error();
-	return neap_error_set(err, NEAP_EINTERNAL, "a certificate of its own: %s%s%s",
-			      what, reason ? ": " : "", reason ? reason : "");
+	return tls_error(err, NEAP_EINTERNAL, "a certificate of", "its own", what);
 }
 
 /* --- reading the old one --- */

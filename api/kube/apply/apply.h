@@ -22,6 +22,9 @@
 int apply_set_add(json_t *to, const json_t *from);
 /* Removes the fields of gone from set, keeping fields below them. */
 void apply_set_drop(json_t *set, const json_t *gone);
+/* Orders entries of managedFields (json_t *const *) by the texts of these members. */
+int apply_entries_compare(const void *a, const void *b, const char *const *members,
+			  size_t count);
 /* Removes the fields of gone from set, with all fields below them. */
 void apply_set_drop_trees(json_t *set, const json_t *gone);
 /* Computes the intersection as a new tree *ret. */

@@ -142,13 +142,8 @@ static int by_name(const void *a, const void *b)
 {
 	static const char *const members[] = {"manager", "operation", "apiVersion",
 					      "subresource"};
-	const json_t *left = *(json_t *const *)a, *right = *(json_t *const *)b;
-	int order = 0;
 
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(members) && order == 0; i++)
-		order = strcmp(neap_json_text(left, members[i]),
-			       neap_json_text(right, members[i]));
-	return order;
+	return apply_entries_compare(a, b, members, NEAP_ARRAY_LEN(members));
 }
 
 static int look_at_all(const json_t *list, const json_t *self, const json_t *changed,

@@ -246,18 +246,25 @@ bool kube_managers_last(json_t *object)
 
 /* --- keeping it small --- */
 
+int apply_entries_compare(const void *a, const void *b, const char *const *members,
+			  size_t count)
+{
+	const json_t *left = *(json_t *const *)a, *right = *(json_t *const *)b;
+	int order = 0;
+
+	for (size_t i = 0; i < count && order == 0; i++)
+		order = strcmp(neap_json_text(left, members[i]),
+			       neap_json_text(right, members[i]));
+	return order;
+}
+
 /* By operation, time and name, as displayed. */
 static int by_age(const void *a, const void *b)
 {
 	static const char *const members[] = {"operation", "time", "manager",
 					      "apiVersion", "subresource"};
-	const json_t *left = *(json_t *const *)a, *right = *(json_t *const *)b;
-	int order = 0;
 
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(members) && order == 0; i++)
-		order = strcmp(neap_json_text(left, members[i]),
-			       neap_json_text(right, members[i]));
-	return order;
+	return apply_entries_compare(a, b, members, NEAP_ARRAY_LEN(members));
 }
 
 /* A new list without entries that own nothing; NULL without memory. */

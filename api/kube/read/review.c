@@ -8,6 +8,7 @@
 #include "api/kube/read/read.h"
 #include "api/kube/request/call.h"
 #include "api/kube/request/rights.h"
+#include "api/kube/request/trail.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
@@ -258,18 +259,6 @@ static json_t *rules_status(struct neap_kube *kube, const struct subject *subjec
 
 /* --- who --- */
 
-static json_t *user_info(const struct neap_http_user *user)
-{
-	json_t *groups = json_array();
-
-	for (int i = 0; i < user->group_count; i++)
-		(void)json_array_append_new(groups, json_string(user->groups[i]));
-	if (user != &neap_http_anonymous)
-		(void)json_array_append_new(groups,
-					    json_string(neap_http_user_standing(user)));
-	return json_pack("{s:s, s:o}", "username", user->name, "groups", groups);
-}
-
 /* The role here of a user with the name and groups, however authenticated. */
 static enum neap_http_role role_of(struct neap_kube *kube, const json_t *spec)
 {
@@ -328,7 +317,8 @@ static int review_self(struct call *call, const struct neap_kube_review *review,
 	const struct neap_http_peer *peer = neap_http_peer_get(call->request);
 
 	return answer(call, review, NULL,
-		      json_pack("{s:o}", "userInfo", user_info(peer->user)), lost);
+		      json_pack("{s:o}", "userInfo", neap_kube_trail_user(peer->user)),
+		      lost);
 }
 
 static int review_rules(struct call *call, const struct neap_kube_review *review,
@@ -441,7 +431,7 @@ static int review_token(struct call *call, const struct neap_kube_review *review
 	return answer(
 		call, review, object,
 		user ? json_pack("{s:b, s:o}", "authenticated", 1, "user",
-				 user_info(user))
+				 neap_kube_trail_user(user))
 		     : json_pack("{s:{}, s:s}", "user", "error", "invalid bearer token"),
 		lost);
 }

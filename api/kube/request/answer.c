@@ -12,6 +12,7 @@
 #include "api/kube/base/view.h"
 #include "api/kube/request/call.h"
 #include "engine/base/quantity.h"
+#include "engine/base/text.h"
 #include "engine/base/utf8.h"
 
 #define JSON_TYPE "application/json"
@@ -369,13 +370,10 @@ int call_parse_dry(struct call *call, const char *value)
 
 static int check_validation(struct call *call)
 {
-	static const char *const known[] = {"", "Ignore", "Strict", "Warn"};
+	static const char *const known[] = {"", "Ignore", "Strict", "Warn", NULL};
 	const char *text = call_query(call, "fieldValidation");
 
-	for (size_t i = 0; text && i < NEAP_ARRAY_LEN(known); i++)
-		if (strcmp(known[i], text) == 0)
-			return 0;
-	if (!text)
+	if (!text || neap_text_is_in(text, known))
 		return 0;
 	return call_refuse_option(call, "FieldValueNotSupported", "fieldValidation",
 				  "Unsupported value: \"%.40s\": supported values: "

@@ -100,10 +100,9 @@ static json_t *object_ref(const struct neap_kube_target *target, const char *not
 	return ref;
 }
 
-static json_t *user_of(const struct neap_http_peer *peer)
+json_t *neap_kube_trail_user(const struct neap_http_user *user)
 {
 	json_t *groups = json_array();
-	const struct neap_http_user *user = peer->user;
 
 	for (int i = 0; i < user->group_count; i++)
 		(void)json_array_append_new(groups, json_string(user->groups[i]));
@@ -150,8 +149,8 @@ json_t *neap_kube_trail_event(const struct neap_kube_registry *registry,
 			has_target && !target.name[0],
 			has_target && watch &&
 				(strcmp(watch, "true") == 0 || strcmp(watch, "1") == 0)),
-		"user", user_of(neap_http_peer_get(request)), "sourceIPs", source,
-		"requestReceivedTimestamp",
+		"user", neap_kube_trail_user(neap_http_peer_get(request)->user),
+		"sourceIPs", source, "requestReceivedTimestamp",
 		neap_time_format(neap_http_received_get(request), 6, received,
 				 sizeof(received)),
 		"stageTimestamp", neap_time_format(now_usec, 6, now, sizeof(now)));

@@ -15,6 +15,8 @@
 /* Returns whether a request with this status (0: the client left first) is logged.
  * Reviews change nothing. */
 bool neap_kube_trail_wants(struct neap_http_request *request, int status);
+/* Returns name and groups of a user; a new reference, NULL without memory. */
+json_t *neap_kube_trail_user(const struct neap_http_user *user);
 /* Returns the event; a new reference, NULL without memory. registry may be NULL: no
  * object is named then. now_usec: Unix time. */
 json_t *neap_kube_trail_event(const struct neap_kube_registry *registry,

@@ -358,15 +358,12 @@ bool rule_selector_is_empty(const json_t *selector)
 static bool is_left_out(const char *name)
 {
 	static const char *const names[] = {
-		"hostNetwork", "hostPID",   "hostIPC",
-		"stdin",       "stdinOnce", "tty",
-		"readOnly",    "hostPort",  "initialDelaySeconds",
+		"hostNetwork",         "hostPID", "hostIPC",  "stdin",
+		"stdinOnce",           "tty",     "readOnly", "hostPort",
+		"initialDelaySeconds", NULL,
 	};
 
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
+	return neap_text_is_in(name, names);
 }
 
 /* Maps, and structs that are not pointers in Go: an empty one counts as missing. An empty
@@ -379,13 +376,10 @@ static bool is_void_when_empty(const char *name)
 		"resources",  "limits",          "requests",   "overhead",
 		"capacity",   "allocatable",     "parameters", "matchLabels",
 		"preference", "podAffinityTerm", "options",    "volumeAttributes",
-		"strategy",   "updateStrategy",
+		"strategy",   "updateStrategy",  NULL,
 	};
 
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
+	return neap_text_is_in(name, names);
 }
 
 static bool is_nothing(const char *name, const json_t *value)

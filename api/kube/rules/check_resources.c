@@ -128,19 +128,6 @@ static void check_amount(const char *name, const json_t *value, const char *fiel
 		neap_causes_invalid(causes, field, value, "must be an integer");
 }
 
-void rule_amounts(json_t *amounts, const char *field, struct neap_causes *causes)
-{
-	const char *name;
-	json_t *value;
-
-	json_object_foreach (amounts, name, value) {
-		char at[FIELD_SIZE];
-
-		(void)snprintf(at, sizeof(at), "%s[%.100s]", field, name);
-		check_amount(name, value, at, causes);
-	}
-}
-
 static void check_name(const char *name, const char *field, struct neap_causes *causes)
 {
 	struct neap_error err;
@@ -161,7 +148,8 @@ static void check_name(const char *name, const char *field, struct neap_causes *
 
 /* --- containers --- */
 
-static void check_list(json_t *amounts, const char *field, struct neap_causes *causes)
+static void check_list(json_t *amounts, const char *field, bool are_named,
+		       struct neap_causes *causes)
 {
 	const char *name;
 	json_t *value;
@@ -170,9 +158,15 @@ static void check_list(json_t *amounts, const char *field, struct neap_causes *c
 		char at[FIELD_SIZE];
 
 		(void)snprintf(at, sizeof(at), "%s[%.100s]", field, name);
-		check_name(name, at, causes);
+		if (are_named)
+			check_name(name, at, causes);
 		check_amount(name, value, at, causes);
 	}
+}
+
+void rule_amounts(json_t *amounts, const char *field, struct neap_causes *causes)
+{
+	check_list(amounts, field, false, causes);
 }
 
 static void compare(const char *name, const json_t *request, const json_t *limit,
@@ -225,8 +219,8 @@ void rule_resources(const json_t *resources, struct neap_causes *causes)
 	const char *name;
 	json_t *value;
 
-	check_list(limits, "limits", causes);
-	check_list(requests, "requests", causes);
+	check_list(limits, "limits", true, causes);
+	check_list(requests, "requests", true, causes);
 	json_object_foreach (requests, name, value) {
 		compare(name, value, json_object_get(limits, name), causes);
 	}

@@ -13,6 +13,7 @@
 #include "api/kube/rules/rules.h"
 #include "engine/base/mem.h"
 #include "engine/base/selector.h"
+#include "engine/base/text.h"
 #include "engine/json/json.h"
 
 #define LABEL_MAX     63
@@ -138,21 +139,15 @@ void rule_annotations_size(json_t *annotations, const char *field,
  * definitions, declared kinds, core events and leases. */
 static bool is_finalizer_word(const struct neap_kube_kind *kind, const char *text)
 {
-	static const char *const known[] = {"kubernetes", "orphan", "foregroundDeletion"};
-
+	static const char *const known[] = {"kubernetes", "orphan", "foregroundDeletion",
+					    NULL};
 	static const char *const free_groups[] = {"apiextensions.k8s.io",
-						  "coordination.k8s.io"};
+						  "coordination.k8s.io", NULL};
 
-	if (kind->is_custom || (strcmp(kind->plural, "events") == 0 && !kind->group[0]) ||
-	    strchr(text, '/'))
-		return true;
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(free_groups); i++)
-		if (strcmp(free_groups[i], kind->group) == 0)
-			return true;
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(known); i++)
-		if (strcmp(known[i], text) == 0)
-			return true;
-	return false;
+	return kind->is_custom ||
+	       (strcmp(kind->plural, "events") == 0 && !kind->group[0]) ||
+	       strchr(text, '/') || neap_text_is_in(kind->group, free_groups) ||
+	       neap_text_is_in(text, known);
 }
 
 static void check_finalizers(const struct neap_kube_kind *kind, const json_t *list,

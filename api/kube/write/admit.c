@@ -11,6 +11,7 @@
 #include "api/kube/request/slow.h"
 #include "api/kube/rules/rules.h"
 #include "api/kube/write/write.h"
+#include "engine/base/text.h"
 #include "engine/json/json.h"
 
 #define CLASSES "priorityclasses.scheduling.k8s.io"
@@ -314,12 +315,10 @@ int call_admit(struct call *call, enum admit_verb verb, json_t *object,
 
 static bool is_system(const struct call *call, bool is_new)
 {
-	static const char *const resources[] = {"events", "leases.coordination.k8s.io"};
+	static const char *const resources[] = {"events", "leases.coordination.k8s.io",
+						NULL};
 
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(resources); i++)
-		if (strcmp(call->resource, resources[i]) == 0)
-			return true;
-	if (call->target.sub[0])
+	if (neap_text_is_in(call->resource, resources) || call->target.sub[0])
 		return true;
 	return !call->request && (!is_new || strcmp(call->resource, "pods") != 0);
 }

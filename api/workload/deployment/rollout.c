@@ -105,14 +105,16 @@ static bool grow_current(struct rollout *rollout)
 
 /* --- the old ones --- */
 
-/* Removes pods that do not run anyway, oldest ReplicaSet first; at most so many. */
-static int64_t drop_unhealthy(struct rollout *rollout, int64_t most)
+/* Removes at most so many pods, oldest ReplicaSet first; only those that do not run
+ * anyway, if so asked. */
+static int64_t drop(struct rollout *rollout, int64_t most, bool only_unhealthy)
 {
 	int64_t gone = 0;
 
 	for (size_t i = 0; i < rollout->count && gone < most; i++) {
 		struct member *member = &rollout->members[i];
-		int64_t count = least(most - gone, member->replicas - member->available);
+		int64_t kept = only_unhealthy ? member->available : 0;
+		int64_t count = least(most - gone, member->replicas - kept);
 
 		if (member != rollout->current && count > 0 &&
 		    rollout_resize_member(rollout, member, member->replicas - count))
@@ -123,19 +125,11 @@ static int64_t drop_unhealthy(struct rollout *rollout, int64_t most)
 
 static int64_t drop_healthy(struct rollout *rollout, int64_t least_available)
 {
-	int64_t gone = 0, most = -least_available;
+	int64_t most = -least_available;
 
 	for (size_t i = 0; i < rollout->count; i++)
 		most += rollout->members[i].available;
-	for (size_t i = 0; i < rollout->count && gone < most; i++) {
-		struct member *member = &rollout->members[i];
-		int64_t count = least(most - gone, member->replicas);
-
-		if (member != rollout->current && count > 0 &&
-		    rollout_resize_member(rollout, member, member->replicas - count))
-			gone += count;
-	}
-	return gone;
+	return drop(rollout, most, false);
 }
 
 static bool shrink_old(struct rollout *rollout)
@@ -149,7 +143,7 @@ static bool shrink_old(struct rollout *rollout)
 
 	if (all == mine || most <= 0)
 		return false;
-	return drop_unhealthy(rollout, most) + drop_healthy(rollout, least_available) > 0;
+	return drop(rollout, most, true) + drop_healthy(rollout, least_available) > 0;
 }
 
 void rollout_rolling(struct rollout *rollout)

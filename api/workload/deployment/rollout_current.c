@@ -7,6 +7,7 @@
 
 #include "api/workload/deployment/deployments_priv.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/json/json.h"
 
 /* Bytes of the annotation with earlier revisions. */
@@ -35,12 +36,10 @@ static bool is_own(const char *name)
 		DESIRED_REPLICAS,
 		MAX_REPLICAS,
 		"deprecated.deployment.rollback.to",
+		NULL,
 	};
 
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(names); i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
+	return neap_text_is_in(name, names);
 }
 
 static int put_number(json_t *map, const char *name, int64_t number)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/text.h"
 #include "engine/json/json.h"
 #include "engine/schema/schema.h"
 
@@ -13,12 +14,9 @@ static bool is_void_when_empty(const char *name)
 {
 	static const char *const names[] = {"metadata",     "labels",    "annotations",
 					    "nodeSelector", "resources", "limits",
-					    "requests"};
+					    "requests",     NULL};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
+	return neap_text_is_in(name, names);
 }
 
 static bool is_void(const char *name, const json_t *value)
@@ -34,13 +32,10 @@ static bool is_void(const char *name, const json_t *value)
 /* Whether a member of this name is an amount, or a map of amounts. */
 static bool is_amounts(const char *name)
 {
-	static const char *const names[] = {"limits", "requests", "overhead", "sizeLimit",
-					    "divisor"};
+	static const char *const names[] = {"limits",    "requests", "overhead",
+					    "sizeLimit", "divisor",  NULL};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
+	return neap_text_is_in(name, names);
 }
 
 /* Equal amounts give the same text: older versions stored amounts in other forms. */
