@@ -111,8 +111,8 @@ int neap_ctx_check_memo(lua_State *L, const struct neap_policy *policy,
 /* timelib.c: pushes ctx.time, which reads now_unix in the table at the top; raises. */
 void neap_time_open(lua_State *L);
 
-/* needs.c; both raise. */
-/* needs.c: how many names the list at index has; NEAP_EINVAL: no list, or too long. */
+/* needs.c; all raise. */
+/* How many names the list at index has; NEAP_EINVAL: no list, or too long. */
 int neap_needs_count(lua_State *L, int index, size_t *ret, struct neap_error *err);
 int neap_needs_read(lua_State *L, int index, struct neap_policy *policy,
 		    struct neap_error *err);
