@@ -13,6 +13,7 @@
 
 #include <event2/event.h>
 
+#include "api/workload/job/jobs_priv.h"
 #include "api/workload/loop/feed.h"
 #include "t/lib/jobs_rig.h"
 
@@ -514,6 +515,50 @@ static void test_long_texts(void **state)
 	assert_in_range(jobs_most_steps(), NEAP_STEPS / 2, NEAP_STEPS * 3 / 2);
 }
 
+/* Waits until all that was due is done. Returns the steps so far. */
+static int64_t until_still(struct kube_rig *rig)
+{
+	int64_t steps = -1;
+
+	for (int still = 0; still < 5; still++) {
+		kube_run(rig, 100);
+		if (jobs_all_steps() != steps)
+			still = -1;
+		steps = jobs_all_steps();
+	}
+	return steps;
+}
+
+/* A look at one Job takes few steps for each pod of the others, however long it is, also
+ * after a start. */
+static void test_others_pods(void **state)
+{
+	enum { MANY = 30, TEXT = 20000, SEARCH = TEXT / JOB_SEARCH_BYTES };
+	static char body[TEXT + 1024], filling[TEXT + 1];
+	struct kube_rig *rig = *state;
+	int64_t before;
+
+	memset(filling, 'x', TEXT);
+	for (int i = 0; i < MANY; i++) {
+		(void)snprintf(
+			body, sizeof(body),
+			"{'metadata':{'name':'j-%d'},'spec':{'template':{'metadata':{"
+			"'annotations':{'x':'%s'}},'spec':{'restartPolicy':'Never',"
+			"'containers':[{'name':'c','image':'i'}]}}}}",
+			i, filling);
+		assert_int_equal(kube_ask(rig, "POST " JOBS, body), 201);
+	}
+	json_decref(jobs_until_active(rig, MANY));
+	for (int i = 0; i < 2; i++) {
+		before = until_still(rig);
+		jobs_add(rig, i ? "later" : "z", "Never", ",'suspend':true");
+		UNTIL(rig, i ? "GET " JOBS "/later" : "GET " JOBS "/z",
+		      "status.conditions.0.type=Suspended");
+		assert_in_range(jobs_all_steps() - before, MANY, MANY * SEARCH / 2);
+		jobs_again(rig);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -523,6 +568,7 @@ int main(void)
 		TEST(deleted_pods), TEST(job_deleted),    TEST(policy),
 		TEST(others),       TEST(slow_disk),      TEST(per_index),
 		TEST(lost_index),   TEST(success_policy), TEST(long_texts),
+		TEST(others_pods),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -346,8 +346,8 @@ int neap_members_int(const json_t *json, const char *name, int64_t min, int64_t 
 	return 0;
 }
 
-static int members_bool(const json_t *json, const char *name, bool *ret,
-			struct neap_error *err)
+int neap_members_bool(const json_t *json, const char *name, bool *ret,
+		      struct neap_error *err)
 {
 	const json_t *value = find(json, name);
 
@@ -432,7 +432,7 @@ static int take_one(const json_t *json, const struct neap_member *row,
 		return neap_members_int(json, row->name, row->min, row->max, row->ret,
 					err);
 	case NEAP_MEMBER_BOOL:
-		return members_bool(json, row->name, row->ret, err);
+		return neap_members_bool(json, row->name, row->ret, err);
 	case NEAP_MEMBER_TEXT:
 		return neap_members_text(json, row->name, row->ret, err);
 	case NEAP_MEMBER_CHOICE:

@@ -89,6 +89,8 @@ int neap_members_check(const json_t *json, const char *const *names,
 /* Reads a whole number from min to max. */
 int neap_members_int(const json_t *json, const char *name, int64_t min, int64_t max,
 		     int64_t *ret, struct neap_error *err);
+int neap_members_bool(const json_t *json, const char *name, bool *ret,
+		      struct neap_error *err);
 /* Borrowed, as in the next two. */
 int neap_members_text(const json_t *json, const char *name, const char **ret,
 		      struct neap_error *err);

@@ -63,6 +63,11 @@ int64_t jobs_most_steps(void)
 	return neap_feed_most_steps(jobs->feed);
 }
 
+int64_t jobs_all_steps(void)
+{
+	return neap_feed_all_steps(jobs->feed);
+}
+
 void jobs_again(struct kube_rig *rig)
 {
 	jobs_stop(rig);

@@ -21,6 +21,8 @@ int jobs_teardown(void **state);
 void jobs_stop(struct kube_rig *rig);
 /* The most steps that a turn of its feed has taken. */
 int64_t jobs_most_steps(void);
+/* The steps of all turns. */
+int64_t jobs_all_steps(void);
 /* Ends it and starts it. */
 void jobs_again(struct kube_rig *rig);
 /* Of the monotonic clock. */

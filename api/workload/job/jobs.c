@@ -145,6 +145,22 @@ static int64_t look(void *arg, const char *ns, const char *name)
 
 /* --- what happens --- */
 
+/* Remembers the name of a pod's Job. Without memory the pods' texts are read. */
+static void note_job(struct neap_jobs *jobs, const char *ns, const json_t *owner)
+{
+	const char *uid = neap_json_text(owner, "uid"),
+		   *name = neap_json_text(owner, "name");
+	const struct neap_object *job;
+	char *copy;
+
+	if (neap_map_find(jobs->names, uid))
+		return;
+	job = neap_client_find(jobs->config.client, "jobs.batch", ns, name);
+	copy = job && strcmp(job->uid, uid) == 0 ? neap_strdup(name) : NULL;
+	if (copy && !neap_map_set(jobs->names, uid, copy))
+		free(copy);
+}
+
 /* Returns the steps it took. */
 static int64_t hear_pod(struct neap_jobs *jobs, const struct neap_object *object)
 {
@@ -158,8 +174,10 @@ static int64_t hear_pod(struct neap_jobs *jobs, const struct neap_object *object
 		return steps;
 	tree = neap_object_tree(object);
 	owner = job_of_pod(tree);
-	if (owner)
+	if (owner) {
+		note_job(jobs, object->ns, owner);
 		neap_feed_due(jobs->feed, object->ns, neap_json_text(owner, "name"), 0);
+	}
 	json_decref(tree);
 	return steps + neap_steps_of_text(object);
 }
@@ -172,6 +190,8 @@ static void heard(void *arg, const char *resource, const struct neap_client_even
 		neap_search_hear(jobs->pods, event);
 		neap_feed_spend(jobs->feed, hear_pod(jobs, event->object));
 	} else {
+		if (event->what == NEAP_CLIENT_DELETED)
+			free(neap_map_remove(jobs->names, event->object->uid));
 		neap_feed_due(jobs->feed, event->object->ns, event->object->name, 0);
 	}
 }
@@ -233,8 +253,9 @@ int neap_jobs_new(const struct neap_workload_config *config, struct neap_jobs **
 		return neap_error_nomem(err);
 	jobs->config = *config;
 	jobs->flights = neap_map_new();
+	jobs->names = neap_map_new();
 	jobs->search = event_new(neap_tasks_base(config->tasks), -1, 0, search, jobs);
-	if (!jobs->flights || !jobs->search) {
+	if (!jobs->flights || !jobs->names || !jobs->search) {
 		neap_jobs_free(jobs);
 		return neap_error_nomem(err);
 	}
@@ -271,6 +292,9 @@ void neap_jobs_free(struct neap_jobs *jobs)
 			job_flight_free(flight);
 	}
 	neap_map_free(jobs->flights);
+	for (size_t i = 0; jobs->names && i < neap_map_count(jobs->names); i++)
+		free(neap_map_at(jobs->names, i, NULL));
+	neap_map_free(jobs->names);
 	if (jobs->search)
 		event_free(jobs->search);
 	free(jobs);

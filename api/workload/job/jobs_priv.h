@@ -46,6 +46,8 @@ struct neap_jobs {
 	struct neap_workload_config config;
 	struct neap_feed *feed;
 	struct neap_map *flights; /* "NAMESPACE/NAME" */
+	/* By uid: the name of a Job that a pod named and that was there. */
+	struct neap_map *names;
 	/* The pods of the current Job, and those of an earlier Job with its name. */
 	struct neap_search *pods;
 	char name[NEAP_OBJECT_NAME];

@@ -229,7 +229,22 @@ static bool is_old(const struct neap_object *object)
 	       (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
 }
 
-/* The pod belongs to an earlier Job of the same name. */
+/* Whether its only owner is a Job that exists. */
+static bool has_job(const struct neap_jobs *jobs, const struct neap_object *object)
+{
+	const char *name = object->owner_count == 1
+				   ? neap_map_find(jobs->names, object->owners)
+				   : NULL;
+	const struct neap_object *job =
+		name ? neap_client_find(jobs->config.client, "jobs.batch", object->ns,
+					name)
+		     : NULL;
+
+	return job && strcmp(job->uid, object->owners) == 0;
+}
+
+/* The pod belongs to an earlier Job of the same name. Most pods are of other Jobs: those
+ * are told apart without their text, as a look meets all pods of its namespace. */
 static bool is_orphan(struct neap_jobs *jobs, const struct neap_object *object)
 {
 	char quoted[NEAP_OBJECT_NAME + 2];
@@ -237,7 +252,7 @@ static bool is_orphan(struct neap_jobs *jobs, const struct neap_object *object)
 	json_t *tree;
 	bool is_one;
 
-	if (!object->has_finalizers || !object->owner_count)
+	if (!object->has_finalizers || !object->owner_count || has_job(jobs, object))
 		return false;
 	(void)snprintf(quoted, sizeof(quoted), "\"%.253s\"", jobs->name);
 	neap_feed_spend(jobs->feed, object->text_len / JOB_SEARCH_BYTES);
