@@ -191,7 +191,7 @@ static void test_rows(void **state)
 		struct neap_error err = {0};
 		int rc = rows[i].set
 				 ? neap_policy_set_params(policy, set, &err)
-				 : neap_policy_put_params(policy, NULL, 0, NULL, &err);
+				 : neap_policy_reset_params(policy, &err);
 
 		if (!rows[i].error != (rc == 0) ||
 		    (rc < 0 && (!strstr(err.msg, rows[i].error) ||

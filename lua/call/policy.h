@@ -121,9 +121,11 @@ int neap_policy_find_line(const struct neap_policy *policy, const char *key,
  * JSON. */
 int neap_policy_set_param(struct neap_policy *policy, const char *name, const char *text,
 			  struct neap_error *err);
-/* Sets JSON values by name, null restores the default: all are set, or none. */
+/* Sets JSON values by name, null restores the default: all are set, or none.
+ * neap_policy_reset_params restores all defaults. */
 int neap_policy_set_params(struct neap_policy *policy, const json_t *values,
 			   struct neap_error *err);
+int neap_policy_reset_params(struct neap_policy *policy, struct neap_error *err);
 /* Applies the defaults, then base, then values (may be NULL): all of it, or nothing on an
  * error. */
 struct neap_param_text {

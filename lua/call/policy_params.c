@@ -164,6 +164,11 @@ int neap_policy_set_params(struct neap_policy *policy, const json_t *values,
 	return change(policy, false, NULL, 0, values, err);
 }
 
+int neap_policy_reset_params(struct neap_policy *policy, struct neap_error *err)
+{
+	return change(policy, true, NULL, 0, NULL, err);
+}
+
 int neap_policy_put_params(struct neap_policy *policy, const struct neap_param_text *base,
 			   int base_count, const json_t *values, struct neap_error *err)
 {
