@@ -31,7 +31,8 @@
 #   make soak       an hour of churn: memory and descriptors stay (SOAK_SECONDS=3600)
 #   make bench      the figures of t/bench as ratios
 #   make bench-node  a server beside best-effort burners, as pods of a real kubelet,
-#                    minutes (doc/internals/tick.md)
+#                    minutes (doc/internals/tick.md); what a node asks of a server beside
+#                    that kubelet
 #   make bench-colocation  a service beside batch work under every policy, an hour
 #                          (doc/colocation.md)
 #   make fmt        lay out C sources by .clang-format; make doc/lua-api.md of lua/meta
@@ -381,6 +382,7 @@ bench-colocation: all
 bench-node: all
 	+@$(SUBMAKE) test-programs
 	@BUILD=$(O) PEERS='$(PEERS)' t/bench/node.sh
+	@BUILD=$(O) PEERS='$(PEERS)' t/bench/node-requests.sh
 
 lint: need-deps
 	@t/deps.sh lint

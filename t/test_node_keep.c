@@ -420,6 +420,20 @@ static void test_metric(void **arg)
 	kube_now += KEEP_SECOND;
 	keep_until(state, "GET " METRIC, "status.updateTime=2026-09-21T13:35:40Z", NULL,
 		   NULL);
+	/* Also more often than usual. */
+	keep_stop(state);
+	state->config.metric_usec = KEEP_MINUTE;
+	assert_int_equal(kube_ask(state->rig, "MERGE " METRIC,
+				  "{'spec':{'metricCollectPolicy':{"
+				  "'reportIntervalSeconds':30}}}"),
+			 200);
+	keep_start(state);
+	kube_now += 40 * KEEP_SECOND;
+	keep_until(state, "GET " METRIC, "status.updateTime=2026-09-21T13:36:20Z", NULL,
+		   NULL);
+	kube_now += 30 * KEEP_SECOND;
+	keep_until(state, "GET " METRIC, "status.updateTime=2026-09-21T13:36:50Z", NULL,
+		   NULL);
 }
 
 /* --- what goes wrong --- */

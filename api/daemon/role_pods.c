@@ -14,8 +14,10 @@
 #include "engine/base/mem.h"
 #include "hw/keeper/keeper.h"
 
-/* Between two NodeMetrics, from which "kubectl top" reads. */
-#define METRIC_USEC (15 * 1000000LL)
+/* Between two NodeMetrics, from which "kubectl top" reads; and in a cluster, where others
+ * pay for each of them. */
+#define METRIC_USEC         (15 * 1000000LL)
+#define CLUSTER_METRIC_USEC (60 * 1000000LL)
 
 int neap_role_pods_fork(struct neap_role_pods *role, const struct neap_process *process,
 			struct neap_error *err)
@@ -68,7 +70,8 @@ int neap_role_pods_start(struct neap_role_pods *role, const struct neap_process 
 		.kube_reserved_bytes = config->reserve_bytes,
 		.reserved_cpus = &role->reserved_cpus,
 		.system_cpus = &role->system_cpus,
-		.metric_usec = METRIC_USEC,
+		.metric_usec =
+			*config->kubeconfig != '\0' ? CLUSTER_METRIC_USEC : METRIC_USEC,
 		.data_dir = config->data_dir,
 		.lease_usec = config->node_grace_usec,
 		.sys_root = config->sys_root,

@@ -148,8 +148,10 @@ int main(int argc, char **argv)
 	load.url = argv[1];
 	load.ca = argv[2];
 	load.rate = argc > 6 ? atoll(argv[6]) : 0;
+	if (curl_global_init(CURL_GLOBAL_ALL) != CURLE_OK)
+		return 1;
 	load.lines = fopen(argv[5], "re");
-	if (load.lines == NULL || curl_global_init(CURL_GLOBAL_ALL) != CURLE_OK)
+	if (load.lines == NULL)
 		return 1;
 	load.count = count_lines(load.lines);
 	load.first = load.count / 10 > 0 ? load.count / 10 : 1;

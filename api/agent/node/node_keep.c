@@ -345,14 +345,14 @@ static void measure(struct neap_node_keep *keep, int64_t now)
 {
 	const struct neap_object *object;
 	struct neap_client_ask ask = ask_quietly(keep, METRICS);
+	int64_t usual = keep->config.metric_usec ? keep->config.metric_usec : METRIC_USEC;
+	int64_t least = usual < METRIC_S_MIN * SECOND ? usual : METRIC_S_MIN * SECOND;
 	uint64_t lost = neap_json_failures();
 	json_t *status;
+	bool is_there;
 
 	node_metric_look(&keep->state);
-	if (!keep->uid[0] ||
-	    !is_due(keep->measured,
-		    keep->config.metric_usec ? keep->config.metric_usec : METRIC_USEC,
-		    now))
+	if (!keep->uid[0] || !is_due(keep->measured, least, now))
 		return;
 	object = newest(keep, METRICS);
 	if (!is_due(keep->measured, metric_interval(keep, object), now))
@@ -362,15 +362,18 @@ static void measure(struct neap_node_keep *keep, int64_t now)
 		json_decref(status);
 		return;
 	}
-	keep->measured = now;
 	if (!object)
 		neap_client_create_take(keep->config.client, &ask,
 					json_pack("{s:{s:s, s:o}, s:{}}", "metadata",
 						  "name", keep->config.node_name,
 						  "ownerReferences", owner_of(keep),
 						  "spec"));
-	/* There is still no object if the kind does not exist. */
-	if (object || newest(keep, METRICS))
+	/* There is still no object if another server was asked for it, or the kind does
+	 * not exist. */
+	is_there = object || newest(keep, METRICS);
+	keep->measured =
+		is_there || usual <= METRIC_USEC ? now : now - usual + METRIC_USEC;
+	if (is_there)
 		neap_client_patch_take(keep->config.client, &ask, true,
 				       json_pack("{s:o}", "status", status));
 	else
