@@ -3,6 +3,8 @@
 #
 # HTTP attacks on a running neapd over TCP, partly by one who has the token: refused or
 # cut off, while the unix socket serves everybody as if nothing were.
+#
+# Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups

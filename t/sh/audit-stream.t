@@ -4,6 +4,8 @@
 # The audit as a stream of events: entries come while things happen, a client that comes
 # back goes on where it was, one that does not read is cut off in the end and delays
 # nobody.
+#
+# Runs beside others.
 # shellcheck disable=SC2016  # perl and inner shells expand them
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh

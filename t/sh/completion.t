@@ -3,6 +3,8 @@
 #
 # Completion as the shells do it: the candidates come from the programs' own tables, and
 # names of policies, versions and parameters from a daemon, if there is one.
+#
+# Runs beside others.
 # shellcheck disable=SC2317,SC2016  # functions are called through check; scripts for other shells
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh

@@ -4,6 +4,8 @@
 # Every script of t/sandbox sent to a running neapd, in three ways: as the policy itself,
 # as its tick with an example, and as a tick that runs only once it is in service. Each is
 # refused, stopped or fine; /readyz answers all the time, memory is bounded, neapd lives.
+#
+# Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups

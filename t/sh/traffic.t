@@ -3,6 +3,8 @@
 #
 # Policies changed, refused, failing and flooding in while a thousand other requests a
 # second are answered: none of these fails, none stands still.
+#
+# Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups

@@ -4,6 +4,8 @@
 # kill -9 of neapd at any moment of an upload. Afterwards the version before it or the
 # uploaded one is active and whole, an answered one surely; its write acts; the history
 # can be read. KILL_ROUNDS (100).
+#
+# Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 need_cgroups
