@@ -6,6 +6,8 @@
 # every path named exists, and the tutorials, policies.md and control-api.md run as they
 # are written (t/lib/docs.sh; t/sh/docs-*.t run others). Names come from the programs'
 # --help and from the tables of the sources.
+#
+# Runs beside others.
 # shellcheck disable=SC2016,SC2046,SC2059,SC2086,SC2317  # names are words, forms hold backticks,
 # and functions are called through check
 cd "$(dirname "$0")/../.." || exit 1
