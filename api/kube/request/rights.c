@@ -24,9 +24,11 @@ static const char *const reading[] = {"get", "list", "watch", NULL};
 
 /* --- editors --- */
 
-static const struct {
+struct about {
 	const char *group, *resource; /* NULL: all resources of the group */
-} power[] = {
+};
+
+static const struct about power[] = {
 	{"apiextensions.k8s.io", "customresourcedefinitions"},
 	{"config.koordinator.sh", "clustercolocationprofiles"},
 	{"rbac.authorization.k8s.io", NULL},
@@ -35,21 +37,20 @@ static const struct {
 	{"certificates.k8s.io", NULL},
 };
 
-static bool gives_power(const struct neap_access_ask *ask)
+static bool is_about(const struct neap_access_ask *ask, const struct about *rows,
+		     size_t count)
 {
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(power); i++)
-		if ((is_any(ask->group) || strcmp(ask->group, power[i].group) == 0) &&
-		    (!power[i].resource || is_any(ask->resource) ||
-		     strcmp(ask->resource, power[i].resource) == 0))
+	for (size_t i = 0; i < count; i++)
+		if ((is_any(ask->group) || strcmp(ask->group, rows[i].group) == 0) &&
+		    (!rows[i].resource || is_any(ask->resource) ||
+		     strcmp(ask->resource, rows[i].resource) == 0))
 			return true;
 	return false;
 }
 
 /* What runs as processes where pods run, and the sources of their environment and
  * arguments. */
-static const struct {
-	const char *group, *resource; /* NULL: all resources of the group */
-} commands[] = {
+static const struct about commands[] = {
 	{"", "pods"},         {"", "replicationcontrollers"},
 	{"", "podtemplates"}, {"", "configmaps"},
 	{"apps", NULL},       {"batch", NULL},
@@ -64,17 +65,12 @@ static bool runs_commands(const struct neap_access_ask *ask)
 	if (!ask->runs_pods || neap_text_is_in(ask->verb, harmless_verbs) ||
 	    neap_text_is_in(ask->sub, harmless_parts))
 		return false;
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(commands); i++)
-		if ((is_any(ask->group) || strcmp(ask->group, commands[i].group) == 0) &&
-		    (!commands[i].resource || is_any(ask->resource) ||
-		     strcmp(ask->resource, commands[i].resource) == 0))
-			return true;
-	return false;
+	return is_about(ask, commands, NEAP_ARRAY_LEN(commands));
 }
 
 static bool editor_may(const struct neap_access_ask *ask, const char **ret_why)
 {
-	if (gives_power(ask))
+	if (is_about(ask, power, NEAP_ARRAY_LEN(power)))
 		return false;
 	if (!runs_commands(ask))
 		return true;

@@ -267,9 +267,10 @@ static int64_t work(struct daemon *look)
 	return look->is_short || look->is_failed ? -1 : look->after_usec;
 }
 
-static int64_t look_at_tree(struct neap_daemonsets *sets,
-			    const struct neap_object *object, const json_t *tree)
+static int64_t look_at_tree(void *arg, const struct neap_object *object,
+			    const json_t *tree)
 {
+	struct neap_daemonsets *sets = arg;
 	struct daemon look = {
 		.sets = sets,
 		.object = object,
@@ -287,27 +288,6 @@ static int64_t look_at_tree(struct neap_daemonsets *sets,
 	free(look.pods);
 	free(look.revisions);
 	return again;
-}
-
-static int64_t look_at_it(struct neap_daemonsets *sets, const char *ns, const char *name)
-{
-	struct neap_object *object =
-		neap_client_find(sets->config.client, DAEMONSETS, ns, name);
-	int64_t again = 0;
-	json_t *tree;
-
-	if (!object) {
-		neap_owners_drop(sets->owners, ns, name);
-		return 0;
-	}
-	if (!neap_rounds_begin(sets->rounds, ns, name, &again))
-		return again;
-	object = neap_object_ref(object);
-	tree = neap_object_tree(object);
-	again = tree ? look_at_tree(sets, object, tree) : -1;
-	json_decref(tree);
-	neap_object_unref(object);
-	return neap_rounds_end(sets->rounds, again);
 }
 
 static bool make_due(void *arg, struct neap_object *object)
@@ -337,7 +317,9 @@ static int64_t make_all_due(struct neap_daemonsets *sets)
 static int64_t look_at(void *arg, const char *ns, const char *name)
 {
 	struct neap_daemonsets *sets = arg;
-	int64_t again = *name ? look_at_it(sets, ns, name) : make_all_due(sets);
+	int64_t again = *name ? neap_rounds_look_at(sets->rounds, sets->owners, ns, name,
+						    look_at_tree)
+			      : make_all_due(sets);
 
 	if (again != NEAP_FEED_GOES_ON) {
 		neap_claims_end(sets->pods);

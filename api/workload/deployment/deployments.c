@@ -92,10 +92,10 @@ static void read_strategy(struct rollout *rollout)
 				     "Recreate") != 0;
 	if (!rollout->is_rolling)
 		return;
-	rollout->surge =
-		neap_tree_part(json_object_get(rolling, "maxSurge"), rollout->replicas, true);
+	rollout->surge = neap_tree_part(json_object_get(rolling, "maxSurge"),
+					rollout->replicas, true);
 	rollout->unavailable = neap_tree_part(json_object_get(rolling, "maxUnavailable"),
-				       rollout->replicas, false);
+					      rollout->replicas, false);
 	/* Otherwise no step would ever be possible. */
 	if (rollout->surge == 0 && rollout->unavailable == 0)
 		rollout->unavailable = 1;
@@ -176,9 +176,10 @@ static int64_t go_on(struct rollout *rollout)
 	return rollout->goes_on ? NEAP_FEED_GOES_ON : rollout_status(rollout, is_rollout);
 }
 
-static int64_t look_at_tree(struct neap_deployments *deployments,
-			    const struct neap_object *object, const json_t *tree)
+static int64_t look_at_tree(void *arg, const struct neap_object *object,
+			    const json_t *tree)
 {
+	struct neap_deployments *deployments = arg;
 	struct rollout rollout = {.deployments = deployments,
 				  .object = object,
 				  .tree = tree,
@@ -204,32 +205,11 @@ static int64_t look_at_tree(struct neap_deployments *deployments,
 	return again;
 }
 
-static int64_t look_at_it(struct neap_deployments *deployments, const char *ns,
-			  const char *name)
-{
-	struct neap_object *object =
-		neap_client_find(deployments->config.client, DEPLOYMENTS, ns, name);
-	int64_t again = 0;
-	json_t *tree;
-
-	if (!object) {
-		neap_owners_drop(deployments->owners, ns, name);
-		return 0;
-	}
-	if (!neap_rounds_begin(deployments->rounds, ns, name, &again))
-		return again;
-	object = neap_object_ref(object);
-	tree = neap_object_tree(object);
-	again = tree ? look_at_tree(deployments, object, tree) : -1;
-	json_decref(tree);
-	neap_object_unref(object);
-	return neap_rounds_end(deployments->rounds, again);
-}
-
 static int64_t look_at(void *arg, const char *ns, const char *name)
 {
 	struct neap_deployments *deployments = arg;
-	int64_t again = look_at_it(deployments, ns, name);
+	int64_t again = neap_rounds_look_at(deployments->rounds, deployments->owners, ns,
+					    name, look_at_tree);
 
 	if (again != NEAP_FEED_GOES_ON) {
 		neap_search_end(deployments->sets);

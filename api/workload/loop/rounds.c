@@ -137,6 +137,28 @@ int64_t neap_rounds_end(struct neap_rounds *rounds, int64_t again)
 	return again;
 }
 
+int64_t neap_rounds_look_at(struct neap_rounds *rounds, struct neap_owners *owners,
+			    const char *ns, const char *name, neap_rounds_look *look)
+{
+	struct neap_object *object = neap_client_find(rounds->config.client,
+						      rounds->config.resource, ns, name);
+	int64_t again = 0;
+	json_t *tree;
+
+	if (!object) {
+		neap_owners_drop(owners, ns, name);
+		return 0;
+	}
+	if (!neap_rounds_begin(rounds, ns, name, &again))
+		return again;
+	object = neap_object_ref(object);
+	tree = neap_object_tree(object);
+	again = tree ? look(rounds->config.arg, object, tree) : -1;
+	json_decref(tree);
+	neap_object_unref(object);
+	return neap_rounds_end(rounds, again);
+}
+
 size_t neap_rounds_refused(const struct neap_rounds *rounds, const char **ret_why)
 {
 	if (ret_why)

@@ -10,6 +10,7 @@
 
 #include "api/client/client.h"
 #include "api/workload/loop/feed.h"
+#include "api/workload/loop/owners.h"
 
 struct neap_rounds;
 
@@ -52,6 +53,13 @@ bool neap_rounds_begin(struct neap_rounds *rounds, const char *ns, const char *n
 /* Call it last in a look. again: what the look would return; returns what it has to
  * return. */
 int64_t neap_rounds_end(struct neap_rounds *rounds, int64_t again);
+/* A whole look at a key: nothing if it has asks on their way; else look, with the object
+ * and its text as a tree. Without the object its owner is dropped. Returns what the look
+ * of the feed has to return. */
+typedef int64_t neap_rounds_look(void *arg, const struct neap_object *object,
+				 const json_t *tree);
+int64_t neap_rounds_look_at(struct neap_rounds *rounds, struct neap_owners *owners,
+			    const char *ns, const char *name, neap_rounds_look *look);
 /* Call it between begin and end. Fills *ret for a neap_client_* call, which must follow.
  * False without memory. */
 bool neap_rounds_ask(struct neap_rounds *rounds, const struct neap_round_ask *ask,

@@ -271,9 +271,10 @@ static void look_done(struct look *look)
 	free(look->strays);
 }
 
-static int64_t look_at_tree(struct neap_replicasets *sets,
-			    const struct neap_object *object, const json_t *tree)
+static int64_t look_at_tree(void *arg, const struct neap_object *object,
+			    const json_t *tree)
 {
+	struct neap_replicasets *sets = arg;
 	struct look look = {
 		.sets = sets, .object = object, .tree = tree, .now = sets->config.now()};
 	int64_t again = -1, diff = 0;
@@ -296,30 +297,11 @@ static int64_t look_at_tree(struct neap_replicasets *sets,
 	return again;
 }
 
-static int64_t look_at_it(struct neap_replicasets *sets, const char *ns, const char *name)
-{
-	struct neap_object *object = neap_client_find(sets->config.client, RS, ns, name);
-	int64_t again = 0;
-	json_t *tree;
-
-	if (!object) {
-		neap_owners_drop(sets->owners, ns, name);
-		return 0;
-	}
-	if (!neap_rounds_begin(sets->rounds, ns, name, &again))
-		return again;
-	object = neap_object_ref(object);
-	tree = neap_object_tree(object);
-	again = tree ? look_at_tree(sets, object, tree) : -1;
-	json_decref(tree);
-	neap_object_unref(object);
-	return neap_rounds_end(sets->rounds, again);
-}
-
 static int64_t look_at(void *arg, const char *ns, const char *name)
 {
 	struct neap_replicasets *sets = arg;
-	int64_t again = look_at_it(sets, ns, name);
+	int64_t again =
+		neap_rounds_look_at(sets->rounds, sets->owners, ns, name, look_at_tree);
 
 	if (again != NEAP_FEED_GOES_ON) {
 		neap_search_end(sets->pods);

@@ -205,9 +205,10 @@ static int64_t work(struct stateful *look)
 	return look->after_usec;
 }
 
-static int64_t look_at_tree(struct neap_statefulsets *sets,
-			    const struct neap_object *object, const json_t *tree)
+static int64_t look_at_tree(void *arg, const struct neap_object *object,
+			    const json_t *tree)
 {
+	struct neap_statefulsets *sets = arg;
 	struct stateful look = {
 		.sets = sets, .object = object, .tree = tree, .now = sets->config.now()};
 	int64_t again;
@@ -224,32 +225,11 @@ static int64_t look_at_tree(struct neap_statefulsets *sets,
 	return again;
 }
 
-static int64_t look_at_it(struct neap_statefulsets *sets, const char *ns,
-			  const char *name)
-{
-	struct neap_object *object =
-		neap_client_find(sets->config.client, STATEFULSETS, ns, name);
-	int64_t again = 0;
-	json_t *tree;
-
-	if (!object) {
-		neap_owners_drop(sets->owners, ns, name);
-		return 0;
-	}
-	if (!neap_rounds_begin(sets->rounds, ns, name, &again))
-		return again;
-	object = neap_object_ref(object);
-	tree = neap_object_tree(object);
-	again = tree ? look_at_tree(sets, object, tree) : -1;
-	json_decref(tree);
-	neap_object_unref(object);
-	return neap_rounds_end(sets->rounds, again);
-}
-
 static int64_t look_at(void *arg, const char *ns, const char *name)
 {
 	struct neap_statefulsets *sets = arg;
-	int64_t again = look_at_it(sets, ns, name);
+	int64_t again =
+		neap_rounds_look_at(sets->rounds, sets->owners, ns, name, look_at_tree);
 
 	if (again != NEAP_FEED_GOES_ON) {
 		neap_claims_end(sets->pods);
