@@ -115,7 +115,6 @@ static bool fill_meta(json_t *meta, const char *name, int64_t ordinal,
 		labels = json_object_get(meta, "labels");
 	}
 	(void)snprintf(number, sizeof(number), "%lld", (long long)ordinal);
-	(void)json_object_del(meta, "generateName");
 	ret |= json_object_set_new(meta, "name", json_string(name));
 	ret |= json_object_set_new(labels, POD_NAME_LABEL, json_string(name));
 	ret |= json_object_set_new(labels, POD_INDEX_LABEL, json_string(number));
