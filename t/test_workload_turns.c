@@ -23,6 +23,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "t/lib/patience.h"
+#include "t/lib/turns_rig.h"
 #include "t/lib/workload_rig.h"
 
 #define TEST(name)                                                                       \
@@ -31,6 +32,7 @@
 #define NODES  "/api/v1/nodes"
 #define PODS   "/api/v1/namespaces/default/pods"
 #define SETS   "/apis/apps/v1/namespaces/default/replicasets"
+#define APPS   "/apis/apps/v1/namespaces/default/"
 #define JOBS   "/apis/batch/v1/namespaces/default/jobs"
 #define LEASES "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 #define KEPT   "/apis/scheduling.koordinator.sh/v1alpha1/reservations"
@@ -112,6 +114,65 @@ static void test_replicasets(void **state)
 	took(neap_feed_all_steps(sets->feed), neap_feed_most_steps(sets->feed),
 	     READ + WRITE);
 	neap_replicasets_free(sets);
+}
+
+#define FILLED(more)                                                                     \
+	"{'metadata':{'name':'s-%d'},'spec':{" more "'selector':{'matchLabels':{'a':"    \
+	"'b'}},'template':{'metadata':{'labels':{'a':'b'},'annotations':{'x':'"
+
+/* Each has a revision, which is as large, and what is read of it becomes a digest. */
+static void test_statefulsets(void **state)
+{
+	struct kube_rig *rig = *state;
+	struct neap_workload_config config = workload_config(rig);
+	int64_t all, most;
+
+	make_many(rig, APPS "statefulsets", FILLED("'replicas':0,'serviceName':'s',"),
+		  "'}},'spec':{'containers':[{'name':'c','image':'i'}]}}}}");
+	begin_statefulsets(&config);
+	assert_true(comes_true_in(rig->base,
+				  count_of(rig, "statefulsets.apps", "default",
+					   "status.observedGeneration=1") == COUNT));
+	end_statefulsets(&all, &most);
+	took(all, most, 6 * READ + 2 * WRITE);
+}
+
+static void test_daemonsets(void **state)
+{
+	struct kube_rig *rig = *state;
+	struct neap_workload_config config = workload_config(rig);
+	int64_t all, most;
+
+	make_many(rig, APPS "daemonsets", FILLED(""),
+		  "'}},'spec':{'containers':[{'name':'c','image':'i'}]}}}}");
+	begin_daemonsets(&config);
+	assert_true(comes_true_in(rig->base,
+				  count_of(rig, "daemonsets.apps", "default",
+					   "status.observedGeneration=1") == COUNT));
+	end_daemonsets(&all, &most);
+	took(all, most, 6 * READ + 2 * WRITE);
+}
+
+/* Nodes are read, and judged, in some turns. */
+static void test_judged(void **state)
+{
+	struct kube_rig *rig = *state;
+	struct neap_workload_config config = workload_config(rig);
+	int64_t all, most;
+
+	make_many(rig, NODES, "{'metadata':{'name':'n-%d','annotations':{'x':'", "'}}}");
+	must(rig, "POST " APPS "daemonsets",
+	     "{'metadata':{'name':'ds'},'spec':{'selector':{'matchLabels':{'a':'b'}},"
+	     "'template':{'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{'name':"
+	     "'c','image':'i'}]}}}}",
+	     201);
+	begin_daemonsets(&config);
+	assert_true(comes_true_in(rig->base,
+				  count_of(rig, "daemonsets.apps", "default",
+					   "status.currentNumberScheduled=30") == 1));
+	end_daemonsets(&all, &most);
+	assert_in_range(all, COUNT * READ, INT_MAX);
+	assert_in_range(most, 1, NEAP_STEPS + 2 * READ);
 }
 
 static void test_jobs(void **state)
@@ -303,8 +364,9 @@ static void test_beside(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(replicasets), TEST(jobs), TEST(reservations),
-		TEST(nodes),       TEST(pods), TEST(beside),
+		TEST(replicasets), TEST(statefulsets), TEST(daemonsets),
+		TEST(judged),      TEST(jobs),         TEST(reservations),
+		TEST(nodes),       TEST(pods),         TEST(beside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,6 +66,8 @@ static void make(struct daemon *look, const uint8_t *digest, int64_t number)
 	char hash[NEAP_TEMPLATE_HASH_MAX], name[NEAP_OBJECT_NAME];
 	struct neap_client_ask ask;
 
+	neap_feed_spend(look->sets->feed,
+			NEAP_REVISION_READ * neap_steps_of_text(look->object));
 	for (int i = 0; i < TRIES; i++) {
 		const struct neap_object *taken;
 
@@ -136,15 +138,15 @@ static void label_all(struct daemon *look)
 bool daemon_revisions_find(struct daemon *look)
 {
 	const struct neap_revision *all, *current = NULL;
-	uint8_t digest[NEAP_SHA256_BYTES];
+	const uint8_t *digest = look->sets->digest.digest;
 	int64_t number = 1;
 
 	look->revisions =
 		neap_revisions_sorted(look->sets->revisions, &look->revision_count);
 	all = look->revisions;
 	look->is_short =
-		!all ||
-		!neap_template_digest(neap_tree_at(look->tree, "spec.template"), digest);
+		!all || !neap_revision_digest(&look->sets->digest, look->sets->feed,
+					      look->object, look->tree);
 	if (look->is_short)
 		return false;
 	label_all(look);

@@ -11,6 +11,9 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
+/* Steps for sorting a pod and looking at it. */
+#define POD_STEPS 8
+
 /* --- what a look asks for --- */
 
 bool daemon_may_write(struct daemon *look, const struct neap_object *object)
@@ -179,6 +182,7 @@ static bool sort_pods(struct daemon *look)
 	look->is_short = !look->pods;
 	if (look->is_short)
 		return false;
+	neap_feed_spend(look->sets->feed, POD_STEPS * (int64_t)look->count);
 	for (size_t i = 0; i < look->count; i++)
 		look->pods[i] = (struct daemon_pod){list[i].object, list[i].facts};
 	qsort(look->pods, look->count, sizeof(*look->pods), by_node);
@@ -387,12 +391,14 @@ static bool make_claims(struct neap_daemonsets *sets)
 		.read = read_pod,
 		.controller = controller_of,
 		.what = ASK_OTHER,
+		.read_steps = 1,
 	};
 
 	sets->pods = neap_claims_new(&config);
 	config.resource = NEAP_REVISIONS;
 	config.facts_size = sizeof(struct neap_revision_facts);
 	config.read = neap_revision_facts_read;
+	config.read_steps = NEAP_REVISION_READ;
 	config.controller = neap_revision_controller;
 	sets->revisions = neap_claims_new(&config);
 	return sets->pods && sets->revisions;

@@ -33,6 +33,7 @@ struct neap_daemonsets {
 	struct neap_rounds *rounds;
 	struct neap_owners *owners;
 	struct neap_claims *pods, *revisions;
+	struct neap_revision_digest digest;
 	struct daemon_nodes *nodes;
 	struct neap_map *backoffs;    /* "UID/GENERATION/NODE": struct backoff */
 	struct neap_client_place due; /* where making all due goes on */

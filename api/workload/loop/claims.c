@@ -39,6 +39,13 @@ static unsigned wants(void *arg, const char *uid, const struct neap_object *obje
 	return wanted;
 }
 
+static void spend_reading(const struct neap_claims *claims,
+			  const struct neap_object *object)
+{
+	neap_feed_spend(claims->config.feed,
+			claims->config.read_steps * neap_steps_of_text(object));
+}
+
 /* --- what happens --- */
 
 static bool is_orphan(struct neap_claims *claims, const struct neap_object *object)
@@ -48,7 +55,7 @@ static bool is_orphan(struct neap_claims *claims, const struct neap_object *obje
 	if (!object->owner_count)
 		return true;
 	if (!neap_facts_has(claims->facts, object))
-		neap_feed_spend(claims->config.feed, neap_steps_of_text(object));
+		spend_reading(claims, object);
 	facts = neap_facts_get(claims->facts, object);
 	return !facts || *claims->config.controller(facts) == '\0';
 }
@@ -127,7 +134,7 @@ static enum sorted sort_out(struct neap_claims *claims, const struct neap_found 
 	if (!neap_facts_has(claims->facts, object)) {
 		if ((*read)++ && !neap_feed_has_steps(claims->config.feed))
 			return SORT_LATER;
-		neap_feed_spend(claims->config.feed, neap_steps_of_text(object));
+		spend_reading(claims, object);
 	}
 	neap_feed_spend(claims->config.feed, 1);
 	facts = neap_facts_get(claims->facts, object);

@@ -30,6 +30,8 @@ struct neap_claims_config {
 	/* Whether an owner may have a dependent of this name. NULL: it may. */
 	bool (*accepts)(const struct neap_owner *owner, const struct neap_object *object);
 	int what; /* of the asks, see neap_round_ask */
+	/* Steps of a turn for each step of reading the text of one. */
+	int64_t read_steps;
 };
 
 struct neap_claimed {

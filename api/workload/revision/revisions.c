@@ -86,6 +86,22 @@ bool neap_revision_is_of(const struct neap_revision *revision,
 	return memcmp(revision->facts->digest, digest, NEAP_SHA256_BYTES) == 0;
 }
 
+bool neap_revision_digest(struct neap_revision_digest *known, struct neap_feed *feed,
+			  const struct neap_object *owner, const json_t *tree)
+{
+	int64_t generation = neap_tree_int(tree, "metadata.generation", 0);
+
+	if (strcmp(known->uid, owner->uid) == 0 && known->generation == generation)
+		return true;
+	neap_feed_spend(feed, NEAP_REVISION_READ * neap_steps_of_text(owner));
+	known->uid[0] = '\0';
+	if (!neap_template_digest(neap_tree_at(tree, "spec.template"), known->digest))
+		return false;
+	(void)neap_strcopy(known->uid, sizeof(known->uid), owner->uid);
+	known->generation = generation;
+	return true;
+}
+
 json_t *neap_revision_template(const struct neap_object *revision)
 {
 	neap_auto_json json_t *tree = neap_object_tree(revision);

@@ -14,6 +14,9 @@
 /* A name's part that tells the revisions of an owner apart. */
 #define NEAP_REVISION_HASH_MAX 16
 
+/* Steps of a turn for each step of reading a text that becomes a digest. */
+#define NEAP_REVISION_READ 4
+
 struct neap_revision_facts {
 	int64_t version;
 	int64_t revision, created_usec;
@@ -39,6 +42,18 @@ struct neap_revision *neap_revisions_sorted(const struct neap_claims *claims,
 /* Whether the revision is of the template with that digest. */
 bool neap_revision_is_of(const struct neap_revision *revision,
 			 const uint8_t digest[NEAP_SHA256_BYTES]);
+
+/* The digest of the template of the owner that was last looked at, with its spec. */
+struct neap_revision_digest {
+	char uid[NEAP_OBJECT_UID];
+	int64_t generation;
+	uint8_t digest[NEAP_SHA256_BYTES];
+};
+
+/* Brings it up to date for owner, with its tree, and takes the steps. False without
+ * memory. */
+bool neap_revision_digest(struct neap_revision_digest *known, struct neap_feed *feed,
+			  const struct neap_object *owner, const json_t *tree);
 
 /* The data of the revision of a template; a new reference, NULL without memory. */
 json_t *neap_revision_data(const json_t *pod_template);

@@ -44,6 +44,8 @@ static bool make(struct stateful *look, const uint8_t *digest, int64_t number)
 	json_t *data = neap_revision_data(neap_tree_at(look->tree, "spec.template"));
 	char hash[NEAP_REVISION_HASH_MAX];
 
+	neap_feed_spend(look->sets->feed,
+			NEAP_REVISION_READ * neap_steps_of_text(look->object));
 	for (int i = 0; i < TRIES; i++) {
 		const struct neap_object *taken;
 
@@ -88,10 +90,10 @@ static bool find_update(struct stateful *look)
 	const struct neap_revision *all = look->revisions;
 	size_t count = look->revision_count, at = count;
 	int64_t next = count ? all[count - 1].facts->revision + 1 : 1;
-	uint8_t digest[NEAP_SHA256_BYTES];
+	const uint8_t *digest = look->sets->digest.digest;
 
-	look->is_short =
-		!neap_template_digest(neap_tree_at(look->tree, "spec.template"), digest);
+	look->is_short = !neap_revision_digest(&look->sets->digest, look->sets->feed,
+					       look->object, look->tree);
 	if (look->is_short)
 		return false;
 	while (at && !neap_revision_is_of(&all[at - 1], digest))

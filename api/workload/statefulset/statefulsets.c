@@ -11,6 +11,9 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
+/* Steps for sorting a pod and looking at it. */
+#define POD_STEPS 8
+
 /* --- what a look asks for --- */
 
 bool stateful_may_write(struct stateful *look, const struct neap_object *object)
@@ -134,6 +137,7 @@ static bool sort_pods(struct stateful *look)
 	look->is_short = !look->pods;
 	if (look->is_short)
 		return false;
+	neap_feed_spend(look->sets->feed, POD_STEPS * (int64_t)look->count);
 	for (size_t i = 0; i < look->count; i++)
 		look->pods[i] = (struct stateful_pod){
 			.object = list[i].object,
@@ -289,12 +293,14 @@ static bool make_claims(struct neap_statefulsets *sets)
 		.controller = controller_of,
 		.accepts = accepts,
 		.what = ASK_OTHER,
+		.read_steps = 1,
 	};
 
 	sets->pods = neap_claims_new(&config);
 	config.resource = NEAP_REVISIONS;
 	config.facts_size = sizeof(struct neap_revision_facts);
 	config.read = neap_revision_facts_read;
+	config.read_steps = NEAP_REVISION_READ;
 	config.controller = neap_revision_controller;
 	config.accepts = NULL;
 	sets->revisions = neap_claims_new(&config);

@@ -30,6 +30,7 @@ struct neap_statefulsets {
 	struct neap_rounds *rounds;
 	struct neap_owners *owners;
 	struct neap_claims *pods, *revisions;
+	struct neap_revision_digest digest;
 };
 
 /* One of its pods. */

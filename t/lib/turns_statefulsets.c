@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "api/workload/statefulset/statefulsets_priv.h"
+#include "t/lib/turns_rig.h"
+
+static struct neap_statefulsets *running;
+
+void begin_statefulsets(const struct neap_workload_config *config)
+{
+	assert_int_equal(neap_statefulsets_new(config, &running, NULL), 0);
+}
+
+void end_statefulsets(int64_t *ret_all, int64_t *ret_most)
+{
+	*ret_all = neap_feed_all_steps(running->feed);
+	*ret_most = neap_feed_most_steps(running->feed);
+	neap_statefulsets_free(running);
+}
