@@ -70,6 +70,7 @@ static const struct neap_command *const commands[] = {
 	&neap_command_resume,
 	&neap_command_topology,
 	&neap_command_cpus,
+	&neap_command_deschedule,
 	&neap_command_explain_pod,
 	&neap_command_explain_reservation,
 	&neap_command_policy_list,
