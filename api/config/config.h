@@ -106,8 +106,8 @@ struct neap_config {
 	/* --kubelet, and what goes with it; "" none */
 	char kubelet[256], kubelet_ca[256], kubelet_cert[256], kubelet_key[256],
 		kubelet_token[256];
-	bool kubelet_insecure;      /* --kubelet-insecure-tls */
-	int64_t kubelet_sync_usec;  /* --kubelet-sync-interval, 10s */
+	bool kubelet_insecure;             /* --kubelet-insecure-tls */
+	int64_t kubelet_sync_usec;         /* --kubelet-sync-interval, 10s */
 	char scheduler_config[256];        /* --scheduler-config; "" none */
 	char descheduler_config[256];      /* --descheduler-config; "" none */
 	int64_t descheduler_interval_usec; /* --descheduler-interval, 5m */

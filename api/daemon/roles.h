@@ -261,7 +261,7 @@ struct neap_role_descheduler {
 	char *text;                          /* of the file, as it was read last */
 	struct neap_tasks *tasks;
 	struct neap_descheduler *descheduler; /* NULL: it does not work here now */
-	struct neap_migrate *migrate; /* with the descheduler */
+	struct neap_migrate *migrate;         /* with the descheduler */
 	struct neap_deschedule_routes *routes;
 	struct event *look; /* at the file */
 };

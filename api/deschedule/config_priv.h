@@ -113,7 +113,7 @@ bool deschedule_is_at(const struct neap_deschedule_profile *profile, int point,
 		      int index);
 void deschedule_read_profiles(struct config_reader *reader, const json_t *json);
 
-/* --- config_args.c --- */
+/* --- plugin_config.c --- */
 
 /* Reads pluginConfig of a profile. */
 void deschedule_read_args(struct profile_reader *of, const json_t *json);

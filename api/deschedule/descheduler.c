@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "api/deschedule/descheduler_priv.h"
-#include "api/deschedule/snapshot.h"
+#include "api/deschedule/round_snapshot.h"
 #include "api/deschedule/strategies.h"
 #include "api/policy/thread.h"
 #include "api/workload/loop/feed.h"

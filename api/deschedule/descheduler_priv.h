@@ -95,7 +95,7 @@ void deschedule_choose(struct neap_descheduler *descheduler);
 void deschedule_take_next(struct neap_descheduler *descheduler);
 bool deschedule_priority_of(void *arg, const char *name, int64_t *ret);
 
-/* --- leave.c: what becomes of decisions --- */
+/* --- evictions.c: what becomes of decisions --- */
 
 void deschedule_leave(struct neap_descheduler *descheduler, struct neap_play *play);
 /* Answers that come later are nobody's. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "api/deschedule/place.h"
+#include "api/deschedule/round_place.h"
 #include "api/deschedule/play_priv.h"
 #include "api/deschedule/strategies.h"
 #include "engine/base/clock.h"

@@ -4,7 +4,7 @@
 #ifndef NEAP_API_DESCHEDULE_PLAY_PRIV_H
 #define NEAP_API_DESCHEDULE_PLAY_PRIV_H
 
-#include "api/deschedule/place.h"
+#include "api/deschedule/round_place.h"
 #include "api/deschedule/play.h"
 
 /* A round that runs. */

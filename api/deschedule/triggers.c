@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "api/deschedule/descheduler_priv.h"
-#include "api/deschedule/snapshot.h"
+#include "api/deschedule/round_snapshot.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"

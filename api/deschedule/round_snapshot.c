@@ -3,7 +3,7 @@
  * Each resource is read once, a piece per slice, then updated by events. When events were
  * missed all of it is read again from nothing. Without memory likewise, a second
  * later. */
-#include "api/deschedule/snapshot.h"
+#include "api/deschedule/round_snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/deschedule/place.h"
+#include "api/deschedule/round_place.h"
 
 #include <stdio.h>
 #include <stdlib.h>

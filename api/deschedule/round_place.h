@@ -4,8 +4,8 @@
  * the cluster of the snapshot, with the pod gone from its node. What was placed counts
  * until the end of the round, and is undone then. Policies of kind score and filter take
  * no part. */
-#ifndef NEAP_API_DESCHEDULE_PLACE_H
-#define NEAP_API_DESCHEDULE_PLACE_H
+#ifndef NEAP_API_DESCHEDULE_ROUND_PLACE_H
+#define NEAP_API_DESCHEDULE_ROUND_PLACE_H
 
 #include "engine/cluster/cluster.h"
 #include "engine/deschedule/round.h"

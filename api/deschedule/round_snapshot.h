@@ -4,8 +4,8 @@
  * its own with the Reservations, in which the decision core places pods tentatively. While
  * a round runs on the policy thread, the snapshot is held: events wait, nothing is
  * copied. */
-#ifndef NEAP_API_DESCHEDULE_SNAPSHOT_H
-#define NEAP_API_DESCHEDULE_SNAPSHOT_H
+#ifndef NEAP_API_DESCHEDULE_ROUND_SNAPSHOT_H
+#define NEAP_API_DESCHEDULE_ROUND_SNAPSHOT_H
 
 #include "api/client/client.h"
 #include "engine/cluster/cluster.h"

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Rounds by event, the ConfigMap with the configuration, and simulations. */
+#include "t/lib/descheduler_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+#include "t/lib/patience.h"
+
+#define MAP "/api/v1/namespaces/koordinator-system/configmaps/koord-descheduler-config"
+
+/* --- events --- */
+
+static void test_by_event(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	json_t *status;
+
+	descheduler_begin(rig);
+	descheduler_use(rig, MOVE);
+	json_decref(descheduler_rounds(rig, 1));
+	descheduler_pod(rig, "a", "n1");
+	/* Another key than the strategy names. */
+	descheduler_must(rig, "MERGE /api/v1/nodes/n1",
+			 "{'spec':{'taints':[{'key':'stay','effect':'NoSchedule'}]}}",
+			 200);
+	kube_run(rig->kube, 50);
+	status = neap_descheduler_status(rig->descheduler, false);
+	WANTS(status, "events=0");
+	json_decref(status);
+	descheduler_must(rig, "MERGE /api/v1/nodes/n1",
+			 "{'spec':{'taints':[{'key':'go','effect':'NoSchedule'}]}}", 200);
+	kube_run(rig->kube, 50);
+	descheduler_now += 3 * SECOND;
+	neap_descheduler_resume(rig->descheduler);
+	status = descheduler_rounds(rig, 2);
+	WANTS(status, "round.because=event: a taint of n1", "rounds_by_event=1",
+	      "events=1", "round.evicted.0.pod=a");
+	json_decref(status);
+	/* At once again: it waits for a while. */
+	descheduler_must(rig, "MERGE /api/v1/nodes/n1", "{'spec':{'taints':null}}", 200);
+	kube_run(rig->kube, 50);
+	descheduler_now += 1 * SECOND;
+	neap_descheduler_resume(rig->descheduler);
+	kube_run(rig->kube, 50);
+	status = neap_descheduler_status(rig->descheduler, false);
+	WANTS(status, "events=2", "rounds=2");
+	json_decref(status);
+	descheduler_now += 5 * SECOND;
+	neap_descheduler_resume(rig->descheduler);
+	json_decref(descheduler_rounds(rig, 3));
+}
+
+/* --- the ConfigMap --- */
+
+static void put_map(struct descheduler_rig *rig, bool is_new, const char *text)
+{
+	json_t *map = json_pack("{s:{s:s},s:{s:s}}", "metadata", "name",
+				"koord-descheduler-config", "data", "c", text);
+	char *body = json_dumps(map, 0);
+
+	assert_int_equal(
+		kube_ask_with(rig->kube,
+			      is_new ? "POST /api/v1/namespaces/koordinator-system/"
+				       "configmaps"
+				     : "PUT " MAP,
+			      "Content-Type: application/json\r\n", body, strlen(body)),
+		is_new ? 201 : 200);
+	free(body);
+	json_decref(map);
+}
+
+static void test_config_map(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	json_t *status;
+
+	descheduler_must(rig, "POST /api/v1/namespaces",
+			 "{'metadata':{'name':'koordinator-system'}}", 201);
+	descheduler_begin(rig);
+	put_map(rig, true, MOVE "neap: {dryRunPlugins: [MoveAll]}\n");
+	descheduler_pod(rig, "a", "n1");
+	status = descheduler_rounds(rig, 1);
+	WANTS(status, "source~ConfigMap koordinator-system/koord-descheduler-config",
+	      "!error");
+	json_decref(status);
+	/* A wrong one changes nothing, and is told. */
+	put_map(rig, false, MOVE "strategies: {}\n");
+	for (int ms = 0; ms < PATIENCE_MS; ms += 5) {
+		kube_run(rig->kube, 5);
+		descheduler_must(rig, "GET /api/v1/namespaces/koordinator-system/events",
+				 NULL, 200);
+		if (json_array_size(kube_at(rig->kube->body, "items")))
+			break;
+	}
+	WANTS(rig->kube->body, "items.0.reason=InvalidConfiguration",
+	      "items.0.message~strategies: belongs to descheduler/v1alpha1");
+	status = neap_descheduler_status(rig->descheduler, false);
+	WANTS(status, "state=waiting", "error~belongs to descheduler/v1alpha1");
+	json_decref(status);
+	/* The right one acts at once. */
+	put_map(rig, false, MOVE);
+	status = descheduler_rounds(rig, 2);
+	WANTS(status, "!error", "round.evicted.0.pod=a");
+	json_decref(status);
+	descheduler_must(rig, "DELETE " MAP, NULL, 200);
+	for (int ms = 0; ms < PATIENCE_MS; ms += 5) {
+		kube_run(rig->kube, 5);
+		status = neap_descheduler_status(rig->descheduler, false);
+		if (!kube_differs(status, "state=unconfigured"))
+			break;
+		json_decref(status);
+	}
+	json_decref(status);
+}
+
+/* --- simulations --- */
+
+static void simulated(void *arg, json_t *record, const struct neap_error *err)
+{
+	struct descheduler_rig *rig = arg;
+
+	json_decref(rig->record);
+	rig->record = record;
+	rig->err = err ? *err : (struct neap_error){0};
+	rig->is_done = true;
+}
+
+static void simulate(struct descheduler_rig *rig,
+		     const struct neap_simulation *simulation)
+{
+	rig->is_done = false;
+	neap_descheduler_simulate(rig->descheduler, simulation, simulated, rig);
+	for (int ms = 0; ms < PATIENCE_MS && !rig->is_done; ms += 5)
+		kube_run(rig->kube, 5);
+	assert_true(rig->is_done);
+}
+
+static void test_simulations(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	struct neap_simulation of_policy = {.policy = descheduler_move_all};
+	const struct neap_simulation of_config = {.config = MOVE,
+						  .config_len = sizeof(MOVE) - 1};
+	const struct neap_simulation of_one = {.plugin = "Raises"};
+	const struct neap_simulation of_bad = {.policy = "return 1", .policy_len = 8};
+
+	descheduler_pod(rig, "a", "n1");
+	descheduler_pod(rig, "b", "n1");
+	descheduler_begin(rig);
+	simulate(rig, &of_one);
+	assert_int_equal(rig->err.code, NEAP_ECONFLICT);
+	simulate(rig, &of_bad);
+	assert_int_equal(rig->err.code, NEAP_EINVAL);
+	of_policy.policy_len = strlen(of_policy.policy);
+	simulate(rig, &of_policy);
+	assert_int_equal(rig->err.code, NEAP_OK);
+	WANTS(rig->record, "#evicted=2", "evicted.0.to=n2", "dry_run=true");
+	/* Two on one node, none on the other; then the other way round. */
+	assert_true(json_real_value(kube_at(rig->record, "spread.cpu.before")) == 25);
+	simulate(rig, &of_config);
+	WANTS(rig->record, "#evicted=2");
+	assert_string_equal(descheduler_pods(rig), "a b");
+	descheduler_use(rig, POLICY("", "deschedule: {enabled: [Raises]}"));
+	json_decref(descheduler_rounds(rig, 1));
+	simulate(rig, &of_one);
+	WANTS(rig->record, "#evicted=0", "strategies.0.result=failed");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_by_event, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_config_map, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_simulations, descheduler_setup,
+						descheduler_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
