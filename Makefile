@@ -36,6 +36,7 @@
 #   make bench-colocation  a service beside batch work under every policy, an hour
 #                          (doc/colocation.md)
 #   make fmt        lay out C sources by .clang-format; make doc/lua-api.md of lua/meta
+#   make doc/strategies.md  of policies/deschedule
 #   make deps       install the Debian packages that are missing
 #   make deb        build/neap_VERSION_ARCH.deb for Debian 12; VERSION= for another number
 #   make test-deb   that package: installed, upgraded and removed in a Debian tree, and in
@@ -394,6 +395,9 @@ fmt: doc/lua-api.md
 # Kept in git, as it is read there; t/sh/docs.t finds a stale one.
 doc/lua-api.md: doc/lua-api.awk $(wildcard lua/meta/*.lua)
 	awk -f $^ >$@
+
+doc/strategies.md: $(O)/t/demo/strategies $(wildcard policies/deschedule/*.lua)
+	$^ >$@
 
 install: all
 	install -D -m 755 $(O)/neapd $(DESTDIR)$(PREFIX)/sbin/neapd

@@ -195,8 +195,8 @@ static void test_budget(void **state)
 	assert_string_equal(ask(rig, "a", "a1"), "evicted");
 }
 
-static int place(void *arg, const struct neap_world_pod *pod, char ret_node[NEAP_ROUND_NODE],
-		 struct neap_error *err)
+static int place(void *arg, const struct neap_world_pod *pod,
+		 char ret_node[NEAP_ROUND_NODE], struct neap_error *err)
 {
 	struct rig *rig = arg;
 
@@ -268,8 +268,8 @@ static void test_world(void **state)
 	add_node(rig, "n1");
 	begin(rig);
 	assert_int_equal(rig->world->bound_count, 3);
-	assert_int_equal(neap_world_find_pod(rig->world, "a", "a1")->owners[0].group->pods,
-			 2);
+	assert_int_equal(
+		neap_world_find_pod(rig->world, "a", "a1")->owners[0].group->pods, 2);
 }
 
 /* What a node reserves is not there for pods. */
@@ -474,12 +474,12 @@ static void test_evict_policy(void **state)
 				       "round:evict(pod, 'all') end"));
 	struct neap_error err = {0};
 
-	rig->evict_policy = load("evict",
-				 "allow = function(ctx, pod)\n"
-				 "  if pod.namespace == 'a' then return false, 'not of a' end\n"
-				 "  return true\nend,\n"
-				 "before = function(ctx, pod)\n"
-				 "  return pod.node.name ~= 'n2', 'not from n2'\nend");
+	rig->evict_policy = load(
+		"evict", "allow = function(ctx, pod)\n"
+			 "  if pod.namespace == 'a' then return false, 'not of a' end\n"
+			 "  return true\nend,\n"
+			 "before = function(ctx, pod)\n"
+			 "  return pod.node.name ~= 'n2', 'not from n2'\nend");
 	rig->args.rules = &rule;
 	rig->args.rule_count = 1;
 	if (run(rig, policy, &err) != NEAP_TICK_WISHES)
@@ -558,9 +558,10 @@ static void test_fields(void **state)
 		if (!strstr(err.msg, bad[i].want))
 			fail_msg("%zu: %s", i, err.msg);
 	}
-	policy = load("deschedule",
-		      "plugin = 'Mine', triggers = { { event = 'node-taint', key = 'gpu' }, "
-		      "{ event = 'pod-restarts', bound = 5 } }, " RUN(""));
+	policy = load(
+		"deschedule",
+		"plugin = 'Mine', triggers = { { event = 'node-taint', key = 'gpu' }, "
+		"{ event = 'pod-restarts', bound = 5 } }, " RUN(""));
 	assert_int_equal(neap_policy_point(policy), NEAP_POINT_BALANCE);
 	assert_string_equal(neap_policy_plugin(policy), "Mine");
 	triggers = neap_policy_round_triggers(policy, &count);
@@ -609,7 +610,8 @@ static void test_params(void **state)
 		{"{\"least\": 1, \"ns\": {\"include\": [], \"exclude\": []}}", "ns",
 		 "at most one of"},
 		{"{\"least\": 1, \"ns\": {\"only\": []}}", "ns.only", "no field 'only'"},
-		{"{\"least\": 1, \"ns\": {\"include\": 5}}", "ns.include", "takes a list"},
+		{"{\"least\": 1, \"ns\": {\"include\": 5}}", "ns.include",
+		 "takes a list"},
 		{"{\"least\": 1, \"pools\": [{}]}", "pools[0].name", "is required"},
 		{"{\"least\": 1, \"pools\": [{\"name\": \"a\", \"low\": {\"cpu\": 101}}]}",
 		 "pools[0].low[\"cpu\"]", "at most 100"},
@@ -626,8 +628,7 @@ static void test_params(void **state)
 
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(bad); i++) {
 		assert_true(set_json(policy, bad[i].json, &err) < 0);
-		if (strcmp(err.field, bad[i].field) != 0 ||
-		    !strstr(err.msg, bad[i].want))
+		if (strcmp(err.field, bad[i].field) != 0 || !strstr(err.msg, bad[i].want))
 			fail_msg("%zu: %s: %s", i, err.field, err.msg);
 	}
 	assert_true(neap_policy_check_params(policy, &err) < 0);
@@ -643,11 +644,10 @@ static void test_params(void **state)
 	/* What is shown can be set again. */
 	values = neap_policy_params(policy);
 	assert_int_equal(neap_policy_set_params(policy, values, &err), 0);
-	assert_string_equal(
-		json_string_value(neap_json_at(
-			json_array_get(json_object_get(values, "pools"), 0),
-			"inner.after")),
-		"1m30s");
+	assert_string_equal(json_string_value(neap_json_at(
+				    json_array_get(json_object_get(values, "pools"), 0),
+				    "inner.after")),
+			    "1m30s");
 	json_decref(values);
 	schema = neap_policy_schema(policy);
 	assert_true(json_is_true(neap_json_at(schema, "least.required")));
@@ -668,15 +668,15 @@ static void test_anomalies(void **state)
 
 	(void)state;
 	/* A good mark between two bad ones ends the row. */
-	assert_int_equal(
-		neap_anomalies_mark(anomalies, "n", &rule, false, 1, &is, &err), 0);
+	assert_int_equal(neap_anomalies_mark(anomalies, "n", &rule, false, 1, &is, &err),
+			 0);
 	assert_int_equal(neap_anomalies_mark(anomalies, "n", &rule, true, 2, &is, &err),
 			 0);
-	assert_int_equal(
-		neap_anomalies_mark(anomalies, "n", &rule, false, 3, &is, &err), 0);
+	assert_int_equal(neap_anomalies_mark(anomalies, "n", &rule, false, 3, &is, &err),
+			 0);
 	assert_false(is);
-	assert_int_equal(
-		neap_anomalies_mark(anomalies, "n", &rule, false, 4, &is, &err), 0);
+	assert_int_equal(neap_anomalies_mark(anomalies, "n", &rule, false, 4, &is, &err),
+			 0);
 	assert_true(is);
 	assert_int_equal(neap_anomalies_mark(anomalies, "m", &rule, true, 4, &is, &err),
 			 0);
@@ -693,18 +693,12 @@ static void test_anomalies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(limits),
-		TEST(budget),
-		TEST(outside),
-		TEST(world),
-		TEST(reservation),
-		TEST(script_is_answered),
-		TEST(cursors_end),
-		TEST(wrong),
-		TEST(evict_policy),
-		TEST(evict_policy_wrong),
-		TEST(fields),
-		TEST(params),
+		TEST(limits),       TEST(budget),
+		TEST(outside),      TEST(world),
+		TEST(reservation),  TEST(script_is_answered),
+		TEST(cursors_end),  TEST(wrong),
+		TEST(evict_policy), TEST(evict_policy_wrong),
+		TEST(fields),       TEST(params),
 		TEST(anomalies),
 	};
 

@@ -23,6 +23,7 @@
 #include <lauxlib.h>
 
 #include "lua/call/policy_priv.h"
+#include "lua/deschedule/deschedule_priv.h"
 #include "lua/vm/sandbox.h"
 #include "lua/vm/vm_priv.h"
 
@@ -431,6 +432,8 @@ static const struct {
 	{"neap.ScorePolicy", "score", "plan = function() end, zzz = 1"},
 	{"neap.FilterPolicy", "filter", "allow = function() end, zzz = 1"},
 	{"neap.ReservationPolicy", "reservation", "match = function() end, zzz = 1"},
+	{"neap.DeschedulePolicy", "deschedule", "run = function() end, zzz = 1"},
+	{"neap.EvictPolicy", "evict", "allow = function() end, zzz = 1"},
 	{"neap.PlacePod", "score", "plan = function() end, needs = { 'pod.zzz' }"},
 	{"neap.Resv", "reservation", "match = function() end, needs = { 'resv.zzz' }"},
 	{"neap.Term", "score",
@@ -472,6 +475,45 @@ static void walk_probes(void)
 				at += strcspn(at, ",");
 		} while (*at == ',');
 	}
+}
+
+/* Fields and methods of the objects of a round: the last upvalue of their __index. */
+static void walk_names(lua_State *L, const char *class)
+{
+	assert_true(lua_getfield(L, -1, "__index") == LUA_TFUNCTION);
+	assert_non_null(lua_getupvalue(L, -1, NEAP_UP_NAMES));
+	lua_pushnil(L);
+	for (; lua_next(L, -2) != 0; lua_pop(L, 1))
+		add(&live, class, lua_isfunction(L, -1) ? ":" : ".", lua_tostring(L, -2));
+	lua_pop(L, 2);
+}
+
+static void walk_round(void)
+{
+	static const char text[] = "return { api = 1, kind = 'deschedule', name = 'x', "
+				   "point = 'balance', run = function() end }";
+	static const struct {
+		int upvalue;
+		const char *class;
+	} types[] = {{NEAP_UP_ROUND, "neap.Round"},
+		     {NEAP_UP_NODE, "neap.RoundNode"},
+		     {NEAP_UP_POD, "neap.RoundPod"}};
+	struct neap_policy *policy = NULL;
+	struct neap_error err;
+	lua_State *L;
+
+	assert_int_equal(neap_policy_load(text, strlen(text), "p.lua", &policy, &err), 0);
+	L = neap_vm_state(neap_policy_vm(policy));
+	neap_policy_push(L, policy, NEAP_REF_ROUND);
+	assert_true(lua_getmetatable(L, -1));
+	lua_getfield(L, -1, "__index");
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(types); i++) {
+		assert_non_null(lua_getupvalue(L, -1, types[i].upvalue));
+		walk_names(L, types[i].class);
+		lua_pop(L, 1);
+	}
+	lua_pop(L, 3);
+	neap_policy_free(policy);
 }
 
 /* --- the comparison --- */
@@ -541,6 +583,7 @@ static void test_both_ways(void **state)
 	walk_fields("neap.Workload", neap_workload_fields);
 	walk_fields("neap.Class", neap_class_fields);
 	walk_probes();
+	walk_round();
 
 	/* What is there now is all of it: a walk that finds little is a walk that went
 	 * wrong. */

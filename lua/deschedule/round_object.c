@@ -170,30 +170,59 @@ static const luaL_Reg methods[] = {
 	{NULL, NULL},
 };
 
+enum round_field { ROUND_IS_DRY, ROUND_NOW, ROUND_INTERVAL, ROUND_NODES };
+
+static const struct {
+	const char *name;
+	enum round_field field;
+} round_fields[] = {
+	{"is_dry", ROUND_IS_DRY},
+	{"now_unix", ROUND_NOW},
+	{"interval_s", ROUND_INTERVAL},
+	{"node_count", ROUND_NODES},
+};
+
+static void push_field(lua_State *L, const struct neap_round *round,
+		       enum round_field field)
+{
+	switch (field) {
+	case ROUND_IS_DRY:
+		lua_pushboolean(L, round->args.is_dry);
+		return;
+	case ROUND_NOW:
+		lua_pushinteger(L, round->args.now_usec / 1000000);
+		return;
+	case ROUND_INTERVAL:
+		lua_pushinteger(L, round->args.interval_usec / 1000000);
+		return;
+	default:
+		lua_pushinteger(L, (lua_Integer)round->node_count);
+	}
+}
+
 int neap_round_index(lua_State *L)
 {
 	const struct neap_seat *seat = neap_seat_get(L);
-	const char *name = neap_lua_name(L, 2);
 
 	luaL_checkstack(L, 6, NULL);
 	lua_pushvalue(L, 2);
-	if (lua_rawget(L, lua_upvalueindex(NEAP_UP_NAMES)) == LUA_TFUNCTION)
+	switch (lua_rawget(L, lua_upvalueindex(NEAP_UP_NAMES))) {
+	case LUA_TFUNCTION:
 		return 1;
-	if (strcmp(name, "is_dry") == 0)
-		lua_pushboolean(L, seat->round->args.is_dry);
-	else if (strcmp(name, "now_unix") == 0)
-		lua_pushinteger(L, seat->round->args.now_usec / 1000000);
-	else if (strcmp(name, "interval_s") == 0)
-		lua_pushinteger(L, seat->round->args.interval_usec / 1000000);
-	else if (strcmp(name, "node_count") == 0)
-		lua_pushinteger(L, (lua_Integer)seat->round->node_count);
-	else
-		return luaL_error(L, "a round has no field '%s'", name);
-	return 1;
+	case LUA_TNUMBER:
+		push_field(L, seat->round, (enum round_field)lua_tointeger(L, -1));
+		return 1;
+	default:
+		return luaL_error(L, "a round has no field '%s'", neap_lua_name(L, 2));
+	}
 }
 
 void neap_round_names(lua_State *L, int index)
 {
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(round_fields); i++) {
+		lua_pushinteger(L, round_fields[i].field);
+		lua_setfield(L, -2, round_fields[i].name);
+	}
 	neap_add_methods(L, index, methods);
 	neap_add_methods(L, index, neap_round_finders);
 }

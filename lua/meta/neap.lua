@@ -312,23 +312,33 @@ function Quantity.bytes(text) end
 --- A parameter. Numbers in min, max and default of a quantity are in its unit, of a
 --- duration in seconds; that is also what `ctx.params` holds.
 ---@class neap.Param
----@field type "integer"|"number"|"boolean"|"string"|"enum"|"percent"|"quantity"|"duration"|"time"|"zone"|"selector"|"list"|"map" see PARAMETERS in neap-policy(5)
+---@field type "integer"|"number"|"boolean"|"string"|"enum"|"percent"|"quantity"|"duration"|"time"|"zone"|"selector"|"list"|"map"|"object" see PARAMETERS in neap-policy(5)
 ---@field doc string what it does
 ---@field default? any the value when nothing else is said; without one it may be unset, and is nil then
 ---@field min? number|string for types with a range
 ---@field max? number|string for types with a range
 ---@field unit? "milli"|"bytes" of a quantity: thousandths or whole units [bytes]
----@field values? string[] of an enum, 1 to 15
+---@field values? string[] of an enum, 1 to 31
 ---@field of? string|neap.ParamOf of a list or map: what the elements are
 ---@field max_items? integer of a list (at most 1024) or map (at most 64) [64]
+---@field fields? table<string, neap.Param> of an object, at most 64; doc may be left out in them
+---@field at_most_one? string[] of an object: of these fields one at most may be set
+---@field required? boolean it must be set before the policy is used with parameters [false]
 
---- The elements of a list or map: any type but selector, list and map.
+--- The elements of a list or map: any type but list and map.
 ---@class neap.ParamOf
 ---@field type string
 ---@field min? number|string
 ---@field max? number|string
 ---@field unit? "milli"|"bytes"
 ---@field values? string[]
+---@field fields? table<string, neap.Param>
+---@field at_most_one? string[]
+
+--- What `valid(params)` objects to.
+---@class neap.Objection
+---@field field string the parameter, "nodePools[0].name"
+---@field message string what is wrong, in one line
 
 --- A row of examples: `want`, or `steps` in its place. See EXAMPLES in neap-policy(5).
 ---@class neap.Example
@@ -354,11 +364,12 @@ function Quantity.bytes(text) end
 ---@field kind "qos" what the policy decides
 ---@field name string 1 to 47 of a-z, 0-9 and -, not beginning with -
 ---@field doc? string what the policy does
----@field params? table<string, neap.Param> at most 64, by names of a-z, 0-9 and _
+---@field params? table<string, neap.Param> at most 64, by names of letters, digits and _
 ---@field needs? string[] fields of neap.NodeSample ("besteffort.cpus" for a part), with "?" those that may be missing
 ---@field triggers? neap.Trigger[] at most 8: tick is also called when one fires
 ---@field where? { nodeSelector: table<string, string>? } the nodes that it is for [all]
 ---@field tick neap.QosTick called once per tick
+---@field valid? fun(params: table<string, any>): neap.Objection[]|string|nil what is wrong with the parameters together; 5 ms
 ---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
 ---@field examples? neap.Example[] run at every load
 
@@ -451,9 +462,10 @@ function Quantity.bytes(text) end
 ---@field kind "score"
 ---@field name string 1 to 47 of a-z, 0-9 and -, not beginning with -
 ---@field doc? string what the policy does
----@field params? table<string, neap.Param> at most 64, by names of a-z, 0-9 and _
+---@field params? table<string, neap.Param> at most 64, by names of letters, digits and _
 ---@field needs? string[] "pod.FIELD", with "?" those that may be missing
 ---@field plan fun(ctx: neap.Ctx, pod: neap.PlacePod): neap.Terms|neap.Term[]|userdata|nil called once a pod; ctx.hold and nil say nothing of it
+---@field valid? fun(params: table<string, any>): neap.Objection[]|string|nil what is wrong with the parameters together; 5 ms
 ---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
 ---@field examples? neap.PlaceExample[] run at every load
 
@@ -463,11 +475,12 @@ function Quantity.bytes(text) end
 ---@field kind "filter"
 ---@field name string 1 to 47 of a-z, 0-9 and -, not beginning with -
 ---@field doc? string what the policy does
----@field params? table<string, neap.Param> at most 64, by names of a-z, 0-9 and _
+---@field params? table<string, neap.Param> at most 64, by names of letters, digits and _
 ---@field needs? string[] "pod.FIELD" and "node.FIELD", with "?" those that may be missing
 ---@field where? { nodeSelector: table<string, string>? } the nodes that it has a say on [all]
 ---@field by_value? boolean allow is handed the fields of nodes in the order of needs in place of node, which is twice as quick [false]
 ---@field allow fun(ctx: neap.Ctx, pod: neap.PlacePod, ...: any): boolean, string? with node: neap.PlaceNode, or by value; true; or false, and why
+---@field valid? fun(params: table<string, any>): neap.Objection[]|string|nil what is wrong with the parameters together; 5 ms
 ---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
 ---@field examples? neap.PlaceExample[] run at every load
 
@@ -540,11 +553,12 @@ function Quantity.bytes(text) end
 ---@field kind "reservation"
 ---@field name string 1 to 47 of a-z, 0-9 and -, not beginning with -
 ---@field doc? string what the policy does
----@field params? table<string, neap.Param> at most 64, by names of a-z, 0-9 and _
+---@field params? table<string, neap.Param> at most 64, by names of letters, digits and _
 ---@field needs? string[] "pod.FIELD" and "resv.FIELD", with "?" those that may be missing
 ---@field match fun(ctx: neap.Ctx, pod: neap.PlacePod, resv: neap.Resv): boolean, string?, number? true, or false and why; then when to look again, seconds since 1970
 ---@field rank? fun(ctx: neap.Ctx, pod: neap.PlacePod, resv: neap.Resv): number|userdata|nil 0 to 100, the most is taken first; ctx.hold and nil say nothing of it
 ---@field index? (string|neap.LabelPair)[] 1 to 8; a key alone is that of both
 ---@field combine? "narrow"|"replace" of those whom spec.owners take, or in place of the owners ["narrow"]
+---@field valid? fun(params: table<string, any>): neap.Objection[]|string|nil what is wrong with the parameters together; 5 ms
 ---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
 ---@field examples? neap.ReservationExample[] run at every load

@@ -123,6 +123,22 @@ check "every method of an object" all_named "$(grep '^    ' $API)" ':%s(' 14 \
 check "every function of the sandbox" all_named "$(cat $API)" '| `%s(' 60 \
 	$(sed -nE 's/^function ([a-z0-9_.]+)\(.*/\1/p' lua/meta/sandbox.lua)
 
+# --- doc/strategies.md ---
+
+strategies()
+{
+	"$BUILD/t/demo/strategies" policies/deschedule/*.lua >"$WORK/strategies.md" || return 1
+	diff "$WORK/strategies.md" doc/strategies.md >"$WORK/stale" && return 0
+	echo "doc/strategies.md is stale: make doc/strategies.md"
+	head -n 5 "$WORK/stale"
+	return 1
+}
+if [ -x "$BUILD/t/demo/strategies" ]; then
+	check "doc/strategies.md is made of policies/deschedule as it is now" strategies
+else
+	skip "doc/strategies.md is made of policies/deschedule" "it is not built"
+fi
+
 # --- pages ---
 
 renders()
@@ -169,7 +185,7 @@ for file in $DOCS; do
 	check "links of $file" links "$file"
 	check "paths in $file" paths "$file"
 	# What is made of declarations is as long as they are.
-	case $file in doc/lua-api.md) most=1200 ;; *) most=600 ;; esac
+	case $file in doc/lua-api.md) most=1600 ;; *) most=600 ;; esac
 	check "$file has at most $most lines of 130 columns, but for tables and transcripts" \
 		awk -v most="$most" '/^```/ { fenced = !fenced }
 			(length > 130 && !fenced && !/^ *\|/) || NR > most { print FILENAME ":" NR; bad = 1 } END { exit bad }' "$file"
