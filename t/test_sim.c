@@ -168,10 +168,170 @@ static void test_safety(void **state)
 	assert_true(sums.right * 100 >= sums.placed * 95);
 }
 
+/* --- a day --- */
+
+struct day {
+	const char *name, *file, *params;
+	bool packs;
+};
+
+static double share_of(const struct neap_world_node *node)
+{
+	int64_t most = neap_amounts_get(&node->allocatable, NEAP_RESOURCE_CPU);
+
+	return most > 0 ? (double)neap_amounts_get(&node->requested, NEAP_RESOURCE_CPU) /
+				  (double)most
+			: 0;
+}
+
+/* What the strategy is to make less: how far nodes are apart; or where it packs, what
+ * stands on nodes that are little used. */
+static double imbalance(struct sim_rig *rig, bool packs)
+{
+	const struct neap_world *world = rig->sim->world;
+	struct neap_error err;
+	double sum = 0;
+
+	assert_int_equal(neap_sim_settle(rig->sim, &err), 0);
+	if (!packs)
+		return neap_sim_spread(rig->sim, NEAP_RESOURCE_CPU, false);
+	for (size_t i = 0; i < world->node_count; i++)
+		if (share_of(world->nodes[i]) < 0.4)
+			sum += share_of(world->nodes[i]);
+	return sum;
+}
+
+static size_t moves_of(const struct sim_rig *rig)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rig->sim->leave_count; i++)
+		count += rig->sim->leaves[i]->left_usec > 0;
+	return count;
+}
+
+static size_t twice_of(const struct sim_rig *rig)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rig->sim->leave_count; i++) {
+		const struct neap_sim_leave *leave = rig->sim->leaves[i];
+
+		count += leave->left_usec && leave->before &&
+			 leave->left_usec - leave->before->left_usec < NEAP_SIM_HOUR;
+	}
+	return count;
+}
+
+static void print_load(const struct neap_generate_args *load, uint64_t seed)
+{
+	struct neap_buf out;
+
+	neap_buf_init(&out, 2048);
+	neap_generate_tell(load, seed, &out);
+	print_message("# %.*s\n", (int)out.len, out.data);
+	neap_buf_done(&out);
+}
+
+/* What moves the balance at a stroke: a node comes back empty; or, where the strategy
+ * packs, half of the workloads are scaled down, until the next hour but one. */
+static void shift(struct sim_rig *rig, const struct day *day, int hour)
+{
+	struct neap_sim *sim = rig->sim;
+
+	if (!day->packs && hour % 6 == 3) {
+		neap_generate_lose(rig->generate);
+		sim_rig_run(rig, 20 * NEAP_SIM_MINUTE + NEAP_SIM_SECOND);
+	}
+	for (size_t i = 0; day->packs && hour % 3 == 0 && i < sim->workload_count; i++) {
+		struct neap_sim_workload *workload = sim->workloads[i];
+
+		workload->base = hour % 6 == 3 && i % 2 ? (workload->base + 3) / 4
+							: workload->most;
+		neap_sim_scale(sim, workload, workload->base);
+	}
+	if (day->packs && hour % 3 == 0)
+		sim_rig_run(rig, NEAP_SIM_MINUTE);
+}
+
+static void play_hour(struct sim_rig *rig, struct neap_policy *policy)
+{
+	for (int i = 0; i < 12; i++) {
+		sim_rig_round(rig, &policy, 1);
+		sim_rig_run(rig, INTERVAL);
+	}
+}
+
+static void play_day(const struct day *day)
+{
+	struct neap_policy *policy = sim_rig_policy(day->file, day->params);
+	struct neap_generate_args load;
+	struct neap_sim_args args;
+	struct sim_rig rig;
+	size_t moves, last;
+
+	neap_sim_args_init(&args);
+	neap_generate_args_init(&load);
+	args.seed = 7;
+	args.packs = day->packs;
+	load.nodes = 24;
+	load.fill = 0.6;
+	load.wave = 0.3;
+	load.deploys = 6;
+	load.bursts = 1;
+	load.losses = 0;
+	print_load(&load, args.seed);
+	sim_rig_open(&rig, &args, &load);
+	rig.moved = getenv("NOREST") ? NULL : neap_moved_new(NEAP_SIM_HOUR);
+	rig.limits.per_node = 5;
+	for (int hour = 0; hour < 24; hour++) {
+		double before, after;
+		bool is_shift = hour % 6 == 3;
+
+		shift(&rig, day, hour);
+		moves = moves_of(&rig);
+		before = imbalance(&rig, day->packs);
+		play_hour(&rig, policy);
+		after = imbalance(&rig, day->packs);
+		print_message("# %s hour %d%s: %.3f -> %.3f, %zu moves\n", day->name,
+			      hour, is_shift ? " (shifted)" : "", before, after,
+			      moves_of(&rig) - moves);
+	}
+	neap_generate_hold(rig.generate, true);
+	moves = moves_of(&rig);
+	for (int hour = 0; hour < 3; hour++) {
+		last = moves_of(&rig);
+		play_hour(&rig, policy);
+		print_message("# %s still hour %d: %.3f, %zu moves\n", day->name, hour,
+			      imbalance(&rig, day->packs), moves_of(&rig) - last);
+	}
+	print_message("# %s: %zu moves, %zu twice within an hour\n", day->name,
+		      moves_of(&rig), twice_of(&rig));
+	sim_rig_close(&rig);
+	neap_policy_free(policy);
+}
+
+static void test_day(void **state)
+{
+	static const struct day days[] = {
+		{"low", "policies/deschedule/low-node-utilization.lua",
+		 "{\"thresholds\":{\"cpu\":5},\"targetThresholds\":{\"cpu\":5},"
+		 "\"useDeviationThresholds\":true}",
+		 false},
+		{"high", "policies/deschedule/high-node-utilization.lua",
+		 "{\"thresholds\":{\"cpu\":40}}", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(days); i++)
+		play_day(&days[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_safety),
+		cmocka_unit_test(test_day),
 	};
 
 	cmocka_set_test_filter(getenv("CASE"));

@@ -242,7 +242,7 @@ static int add_workload(struct neap_generate *generate, int64_t *ret_milli,
 		*err = sim->err;
 		return sim->rc;
 	}
-	workload->base = replicas;
+	workload->base = workload->most = replicas;
 	workload->use = 0.3 + 0.5 * neap_sim_chance(sim);
 	workload->phase = 0.2 * neap_sim_chance(sim);
 	workload->wave = generate->args.wave;

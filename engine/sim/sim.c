@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/base/quantity.h"
+#include "engine/decide/settings.h"
 #include "engine/sim/sim_priv.h"
 
 static const char *const no_fields[] = {NULL};
@@ -82,20 +83,32 @@ void sim_time(int64_t usec, char ret[32])
 
 /* --- life --- */
 
+static int make_decide(struct neap_sim *sim, bool packs, struct neap_error *err)
+{
+	struct neap_decide_config config = {
+		.percentage = 100, .cluster = sim->cluster, .book = sim->book};
+	int rc;
+
+	config.settings = neap_settings_new();
+	if (!config.settings)
+		return neap_error_nomem(err);
+	config.settings->percentage = 100;
+	config.settings->is_most_allocated = packs;
+	rc = neap_decide_new(&config, &sim->decide, err);
+	(void)neap_settings_unref(config.settings);
+	return rc;
+}
+
 int neap_sim_new(const struct neap_sim_args *args, struct neap_sim **ret,
 		 struct neap_error *err)
 {
 	struct neap_sim *sim = neap_alloc(sizeof(*sim));
-	struct neap_decide_config config = {.percentage = 100};
 	int rc = sim ? neap_cluster_new(&sim->cluster, err) : neap_error_nomem(err);
 
 	if (rc == 0)
 		rc = neap_reserve_book_new(sim->cluster, &sim->book, err);
-	if (rc == 0) {
-		config.cluster = sim->cluster;
-		config.book = sim->book;
-		rc = neap_decide_new(&config, &sim->decide, err);
-	}
+	if (rc == 0)
+		rc = make_decide(sim, args->packs, err);
 	if (rc == 0)
 		rc = neap_world_new(neap_cluster_resources(sim->cluster), &sim->world,
 				    err);

@@ -32,6 +32,7 @@ struct neap_sim_args {
 	/* a controller sees that a pod is gone; a pod gets its first try by the
 	 * scheduler; a bound pod is ready; one that is told to end is gone */
 	struct neap_sim_delay react, queue, start, grace;
+	bool packs; /* the scheduler fills nodes up (MostAllocated), else it spreads */
 };
 
 /* 10 to 40 ms, 5 to 25 ms, 2 to 10 s, 1 to 30 s. */
@@ -55,7 +56,7 @@ struct neap_sim_workload {
 	int64_t due_usec;  /* when its controller looks */
 	double use, phase; /* of its pods: share of their requests; of the day's wave */
 	double wave;       /* how much the use moves with the day */
-	int64_t base;      /* the generator's: replicas without the wave */
+	int64_t base, most; /* replicas without the wave; and those at first */
 };
 
 struct neap_sim_leave;
@@ -93,6 +94,8 @@ struct neap_sim_leave {
 	/* 0: not yet: asked for, evicted, successor made, successor placed */
 	int64_t asked_usec, left_usec, made_usec, placed_usec;
 	struct neap_sim_workload *workload;
+	/* The eviction that the pod itself came by; NULL: it came otherwise. */
+	const struct neap_sim_leave *before;
 	/* What would have been without it, as the successor is placed: percent of the
 	 * fullest of cpu and memory that is requested on the node that it left, as it is
 	 * and with the pod still there; and the pods that found room there since. */

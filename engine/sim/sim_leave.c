@@ -52,6 +52,7 @@ struct neap_sim_leave *neap_sim_evict(struct neap_sim *sim, const char *ns,
 	leave->how = how;
 	leave->asked_usec = sim->now_usec;
 	leave->workload = pod ? pod->workload : NULL;
+	leave->before = pod ? pod->leave : NULL;
 	leave->state = NEAP_LEAVE_REFUSED;
 	if (!pod || pod->state == NEAP_SIM_LEAVING) {
 		leave->refusal = "it is gone";
