@@ -39,6 +39,7 @@
 #   make doc/strategies.md  of policies/deschedule
 #   make deps       install the Debian packages that are missing
 #   make deb        build/neap_VERSION_ARCH.deb for Debian 12; VERSION= for another number
+#   make sim        descheduling in clusters that are played: 10,000 rounds and a day, minutes
 #   make test-deb   that package: installed, upgraded and removed in a Debian tree, and in
 #                   a booted one
 #   make install    programs, policies, types for editors, manuals, completion, units;
@@ -138,7 +139,7 @@ T_VM    := $(addprefix $(O)/t/test_,cgroup cpu_enforce_groups readings scan hand
            reserved-cpus lowest chaos-clock chaos-kill chaos-upgrade))
 T_WRONG := $(filter-out $(T_NAMES) $(A_NAMES) $(T_PEERS:.t=),$(filter t/%,$(MAKECMDGOALS)))
 
-.PHONY: all run laptop demo demo-programs chaos peers test test-peers test-node torture test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation bench-node \
+.PHONY: all run laptop demo demo-programs chaos peers sim test test-peers test-node torture test-vm test-deb test-programs fuzz fuzz-programs soak lint bench bench-colocation bench-node \
         fmt install uninstall deb clean help deps need-deps \
         $(T_NAMES) $(A_NAMES) $(T_PEERS:.t=) $(T_WRONG) FORCE
 .DELETE_ON_ERROR:
@@ -263,6 +264,7 @@ $(O)/t/failmalloc.so: t/torture/failmalloc.c $(O)/flags
 
 $(O)/t/bench/accumulator: $(O)/t/vectors.o/cpu_case.o $(O)/faults/engine/base/mem.o
 $(O)/t/bench/cluster_fill: $(O)/t/lib/fill.o
+$(O)/t/bench/deschedule: $(O)/t/lib/sim_rig.o
 $(O)/t/bench/bench_vm: $(O)/t/lib/steps.o $(O)/t/lib/steps_rows.o
 # Where the time of a bench goes: the linker puts its clock around these.
 $(O)/t/bench/schedule: private ALL_LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,\
@@ -347,6 +349,10 @@ torture: need-deps
 test-vm: need-deps
 	@$(SUBMAKE) test-programs
 	@BUILD=$(O) SAN=$(SAN) t/vm/run.sh $(T_VM)
+
+sim: need-deps
+	+@$(SUBMAKE) $(O)/t/test_sim
+	@SIM_ROUNDS=$(or $(SIM_ROUNDS),10000) $(O)/t/test_sim
 
 soak: all
 	+@$(SUBMAKE) test-programs

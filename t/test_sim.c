@@ -107,7 +107,8 @@ static void play_cluster(size_t number, size_t rounds, struct neap_policy **poli
 	load.deploys = load.is_packed ? 0 : 4;
 	load.losses = 0;
 	sim_rig_open(&rig, &args, &load);
-	rig.how = number % 2 ? NEAP_SIM_BY_JOB : NEAP_SIM_DIRECTLY;
+	if (number % 2)
+		sim_rig_migrate(&rig, NULL);
 	rig.limits.per_node = 3;
 	rig.limits.per_namespace = 10;
 	rig.limits.total = 12;
@@ -282,8 +283,11 @@ static void play_day(const struct day *day)
 	load.losses = 0;
 	print_load(&load, args.seed);
 	sim_rig_open(&rig, &args, &load);
-	rig.moved = getenv("NOREST") ? NULL : neap_moved_new(NEAP_SIM_HOUR);
+	rig.moved = neap_moved_new(NEAP_SIM_HOUR);
 	rig.limits.per_node = 5;
+	if (day->packs)
+		sim_rig_migrate(&rig, "{\"skipCheckExpectedReplicas\":true,"
+				      "\"maxMigratingPerNode\":8}");
 	for (int hour = 0; hour < 24; hour++) {
 		double before, after;
 		bool is_shift = hour % 6 == 3;
@@ -296,6 +300,9 @@ static void play_day(const struct day *day)
 		print_message("# %s hour %d%s: %.3f -> %.3f, %zu moves\n", day->name,
 			      hour, is_shift ? " (shifted)" : "", before, after,
 			      moves_of(&rig) - moves);
+		/* What packing achieves depends on the room that fuller nodes have. */
+		if (is_shift && !day->packs)
+			assert_true(after <= before / 2);
 	}
 	neap_generate_hold(rig.generate, true);
 	moves = moves_of(&rig);
@@ -307,6 +314,9 @@ static void play_day(const struct day *day)
 	}
 	print_message("# %s: %zu moves, %zu twice within an hour\n", day->name,
 		      moves_of(&rig), twice_of(&rig));
+	assert_int_equal(moves_of(&rig), last);
+	assert_int_equal(twice_of(&rig), 0);
+	assert_true(last > 20);
 	sim_rig_close(&rig);
 	neap_policy_free(policy);
 }

@@ -169,7 +169,8 @@ static void migrate(void *arg, const struct neap_deschedule_wish *wish,
 					       .name = wish->name,
 					       .uid = wish->uid,
 					       .reason = wish->why,
-					       .trigger = wish->strategy};
+					       .trigger = wish->strategy,
+					       .landing = wish->landing};
 
 	neap_migrate_ask(role->migrate, &what, told, told_arg);
 }

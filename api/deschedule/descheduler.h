@@ -27,6 +27,7 @@ struct neap_tasks;
 struct neap_deschedule_wish {
 	const char *ns, *name, *uid; /* of the pod */
 	const char *strategy, *why;
+	const char *landing; /* where its successor is to land; "": not known */
 	const struct neap_migrate_args *args;
 };
 

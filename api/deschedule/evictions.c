@@ -167,6 +167,7 @@ static void leave(struct neap_descheduler *descheduler,
 						  .uid = evict->uid,
 						  .strategy = evict->strategy,
 						  .why = evict->why,
+						  .landing = evict->to,
 						  .args = args_of(descheduler, evict)};
 
 	if (!leaf)

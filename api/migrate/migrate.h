@@ -58,8 +58,9 @@ int neap_migrate_use(struct neap_migrate *migrate, const struct neap_migrate_arg
 struct neap_migrate_wish {
 	const char *ns, *name, *uid;  /* uid NULL: whoever has the name */
 	const char *reason, *trigger; /* text for people; the strategy. NULL: none */
-	const char *mode;             /* NULL: that of the arguments */
-	int64_t ttl_usec;             /* 0: that of the arguments */
+	const char *landing; /* where its successor is to land; NULL, "": not known */
+	const char *mode;    /* NULL: that of the arguments */
+	int64_t ttl_usec;    /* 0: that of the arguments */
 	const json_t *delete_options; /* NULL: those of the arguments */
 };
 

@@ -8,7 +8,14 @@
 
 #define SECOND INT64_C(1000000)
 
-/* Evictions of an owner that follow each other within the rest. */
+/* A pod may leave, and its successor come, as long after the decision as it then rests:
+ * what is older is forgotten. */
+static int64_t kept_usec(int64_t rest_usec)
+{
+	return 2 * rest_usec;
+}
+
+/* Evictions of an owner that follow each other closely. */
 struct entry {
 	int64_t first_usec, last_usec;
 };
@@ -67,7 +74,7 @@ int neap_moved_note(struct neap_moved *moved, const struct neap_world_pod *pod,
 		}
 		entry->last_usec = INT64_MIN;
 	}
-	if (entry->last_usec < now_usec - moved->rest_usec)
+	if (entry->last_usec < now_usec - kept_usec(moved->rest_usec))
 		entry->first_usec = now_usec;
 	entry->last_usec = now_usec;
 	return 0;
@@ -81,7 +88,8 @@ const char *neap_moved_rule(void *arg, struct neap_round *round,
 	const struct entry *entry = uid ? neap_map_find(moved->owners, uid) : NULL;
 
 	/* Creation is told in whole seconds. */
-	if (!entry || round->args.now_usec - entry->last_usec >= moved->rest_usec ||
+	if (!entry ||
+	    round->args.now_usec - entry->last_usec >= kept_usec(moved->rest_usec) ||
 	    pod->pod->created_usec < entry->first_usec / SECOND * SECOND ||
 	    round->args.now_usec - pod->pod->created_usec >= moved->rest_usec)
 		return NULL;
@@ -94,7 +102,7 @@ size_t neap_moved_count(struct neap_moved *moved, int64_t now_usec)
 		const char *uid;
 		struct entry *entry = neap_map_at(moved->owners, i, &uid);
 
-		if (now_usec - entry->last_usec < moved->rest_usec)
+		if (now_usec - entry->last_usec < kept_usec(moved->rest_usec))
 			continue;
 		(void)neap_map_remove(moved->owners, uid);
 		free(entry);

@@ -256,6 +256,14 @@ static bool ask_rules(struct neap_round *round, const struct neap_world_pod *pod
 	return ret->outcome == NEAP_ROUND_EVICTED;
 }
 
+bool neap_round_is_target(const struct neap_round *round, const char *node)
+{
+	for (size_t i = 0; i < round->target_count; i++)
+		if (strcmp(round->targets[i]->name, node) == 0)
+			return true;
+	return !round->targets;
+}
+
 /* Place and way out. */
 static int ask_outside(struct neap_round *round, const struct neap_world_pod *pod,
 		       const char *strategy, const char *why,
@@ -270,6 +278,9 @@ static int ask_outside(struct neap_round *round, const struct neap_world_pod *po
 		rc = args->place(args->place_arg, pod, node, &err);
 	if (rc == -NEAP_ENOMEM)
 		return rc;
+	if (rc == 0 && *node && !neap_round_is_target(round, node))
+		rc = neap_error_set(&err, NEAP_ENOFIT,
+				    "it would land on %s, where it is not to go", node);
 	if (rc < 0) {
 		ret->outcome = NEAP_ROUND_NO_PLACE;
 		ret->reason = neap_round_keep_text(round, err.msg);
@@ -333,6 +344,21 @@ int neap_round_evict(struct neap_round *round, const struct neap_world_pod *pod,
 	said = &round->said[round->said_count++];
 	*said = (struct neap_round_said){pod, strategy, why, *ret};
 	return 0;
+}
+
+int neap_round_evict_to(struct neap_round *round, const struct neap_world_pod *pod,
+			const char *strategy, const char *why,
+			struct neap_world_node *const *targets, size_t target_count,
+			struct neap_round_answer *ret, struct neap_error *err)
+{
+	int rc;
+
+	round->targets = targets;
+	round->target_count = target_count;
+	rc = neap_round_evict(round, pod, strategy, why, ret, err);
+	round->targets = NULL;
+	round->target_count = 0;
+	return rc;
 }
 
 int neap_round_add_wish(struct neap_round *round, const struct neap_round_wish *wish,

@@ -109,6 +109,9 @@ struct neap_round {
 	 * neap_round_set_nodes; at first all nodes of the world. */
 	struct neap_world_node **nodes;
 	size_t node_count;
+	/* For place: where the pod that is asked for has to land; NULL: anywhere. */
+	struct neap_world_node *const *targets;
+	size_t target_count;
 	struct neap_limit_counts counts;
 	struct neap_round_said *said;
 	size_t said_count, said_size;
@@ -148,6 +151,14 @@ bool neap_round_is_evicted(const struct neap_round *round,
 int neap_round_evict(struct neap_round *round, const struct neap_world_pod *pod,
 		     const char *strategy, const char *why, struct neap_round_answer *ret,
 		     struct neap_error *err);
+/* The same, where the pod has to land on one of these nodes; it stays where it would land
+ * elsewhere. Without args.place, not known, it leaves. */
+int neap_round_evict_to(struct neap_round *round, const struct neap_world_pod *pod,
+			const char *strategy, const char *why,
+			struct neap_world_node *const *targets, size_t target_count,
+			struct neap_round_answer *ret, struct neap_error *err);
+/* Whether that node is one on which the pod that is asked for has to land. */
+bool neap_round_is_target(const struct neap_round *round, const char *node);
 /* Notes a wish, whose strategy is copied. -NEAP_ENOMEM; -NEAP_ETOOLARGE after
  * NEAP_ROUND_ASKED_MAX wishes. */
 int neap_round_add_wish(struct neap_round *round, const struct neap_round_wish *wish,

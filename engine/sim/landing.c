@@ -21,13 +21,14 @@ struct neap_landing {
 	struct neap_cluster *cluster;
 	struct neap_decide *decide;
 	bool is_open, keeps_place, may_return;
-	struct neap_object **leaving; /* as they were before */
+	const struct neap_round *round; /* NULL: pods may land anywhere */
+	struct neap_object **leaving;   /* as they were before */
 	size_t leaving_count, leaving_size;
 	struct made *made;
 	size_t made_count, made_size;
 	struct neap_pod **waiting; /* that got a node; references */
 	size_t waiting_count, waiting_size;
-	/* Of owners whose pods have no place, by uid: why. Room only shrinks in a trial. */
+	/* Of owners whose pods have no place, by uid: why. Room only shrinks. */
 	struct neap_map *hopeless;
 	struct neap_arena texts;
 };
@@ -61,6 +62,11 @@ void neap_landing_may_return(struct neap_landing *landing, bool may_return)
 	landing->may_return = may_return;
 }
 
+void neap_landing_set_round(struct neap_landing *landing, const struct neap_round *round)
+{
+	landing->round = round;
+}
+
 void neap_landing_end(struct neap_landing *landing)
 {
 	struct neap_error err;
@@ -69,6 +75,7 @@ void neap_landing_end(struct neap_landing *landing)
 	if (!landing->is_open)
 		return;
 	landing->is_open = false;
+	landing->round = NULL;
 	for (size_t i = 0; i < landing->made_count; i++) {
 		neap_cluster_remove_pod(landing->cluster, landing->made[i].object->ns,
 					landing->made[i].object->name, &moved);
@@ -324,12 +331,72 @@ static int refuse(struct neap_landing *landing, struct neap_error *err)
 			      why ? why : "no node has room for its successor");
 }
 
+/* Of the nodes that it has to land on the best, for a Reservation that prefers it. */
+static int pick_target(struct neap_landing *landing, const struct neap_pod *pod,
+		       uint32_t *ret_row, struct neap_error *err)
+{
+	const struct neap_round *round = landing->round;
+	uint32_t *rows = neap_alloc_array(round->target_count + 1, sizeof(*rows));
+	struct neap_verdict fits = {0}, points = {0};
+	size_t count = 0, best = 0;
+	int rc = rows ? 0 : neap_error_nomem(err);
+
+	for (size_t i = 0; rc == 0 && i < round->target_count; i++) {
+		const struct neap_cluster_node *node =
+			neap_cluster_find_node(landing->cluster, round->targets[i]->name);
+
+		if (node && node->object)
+			rows[count++] = node->row;
+	}
+	if (rc == 0)
+		rc = neap_decide_rows(landing->decide, pod, rows, count, &fits, err);
+	count = rc == 0 ? fits.count : 0;
+	/* Borrowed until the next decision. */
+	if (count)
+		memcpy(rows, fits.rows, count * sizeof(*rows));
+	if (count)
+		rc = neap_decide_scores(landing->decide, pod, rows, count, &points, err);
+	for (size_t i = 1; rc == 0 && points.scores && i < points.count; i++)
+		if (points.scores[i] > points.scores[best])
+			best = i;
+	*ret_row = count ? rows[best] : 0;
+	free(rows);
+	return rc < 0 ? rc : count > 0;
+}
+
+static int seat_on_target(struct neap_landing *landing, struct neap_pod *pod,
+			  uint32_t *ret_row, struct neap_error *err)
+{
+	struct neap_claim *claim = NULL;
+	int rc = pick_target(landing, pod, ret_row, err);
+
+	if (rc <= 0)
+		return rc < 0 ? rc
+			      : neap_error_set(err, NEAP_ENOFIT,
+					       "none of the nodes that it is to go to "
+					       "has room for it");
+	rc = neap_decide_claim(landing->decide, pod, *ret_row, &claim, err);
+	if (rc >= 0)
+		rc = neap_cluster_assume_with(landing->cluster, pod, *ret_row, claim,
+					      err);
+	neap_claim_free(claim);
+	return rc < 0 ? rc : 1;
+}
+
+static bool is_target(const struct neap_landing *landing, const char *node)
+{
+	return !landing->round || neap_round_is_target(landing->round, node);
+}
+
 static int look(struct trial *trial, char ret_node[NEAP_ROUND_NODE],
 		struct neap_error *err)
 {
 	struct neap_landing *landing = trial->landing;
+	bool picks = landing->keeps_place && landing->round && landing->round->targets;
+	const char *node;
 	uint32_t row = 0;
-	int rc = seat(landing, trial->successor, &row, err);
+	int rc = picks ? seat_on_target(landing, trial->successor, &row, err)
+		       : seat(landing, trial->successor, &row, err);
 
 	if (rc == 1 && !landing->keeps_place && comes_after(trial->pod))
 		rc = seat_after(trial, &row, err);
@@ -342,8 +409,11 @@ static int look(struct trial *trial, char ret_node[NEAP_ROUND_NODE],
 	if (trial->node && row == trial->node->row && !landing->may_return)
 		return neap_error_set(err, NEAP_ENOFIT,
 				      "it would come back to the node that it leaves");
-	(void)neap_strcopy(ret_node, NEAP_ROUND_NODE,
-			   neap_cluster_node_at(landing->cluster, row)->name);
+	node = neap_cluster_node_at(landing->cluster, row)->name;
+	if (!is_target(landing, node))
+		return neap_error_set(err, NEAP_ENOFIT,
+				      "it would land on %s, where it is not to go", node);
+	(void)neap_strcopy(ret_node, NEAP_ROUND_NODE, node);
 	return 0;
 }
 

@@ -18,25 +18,27 @@ int neap_landing_new(struct neap_cluster *cluster, struct neap_decide *decide,
 /* Ends a trial. Accepts NULL. */
 void neap_landing_free(struct neap_landing *landing);
 
-/* Begins a trial: pods of the world that wait for a node get one first. keeps_place: a
- * Reservation is made before a pod goes, so that it never lands where it was. */
+/* Begins a trial: pods of the world that wait for a node get one first. keeps_place:
+ * a Reservation is made before a pod goes, so that it never lands where it was. */
 int neap_landing_begin(struct neap_landing *landing, const struct neap_world *world,
 		       bool keeps_place, int64_t now_usec, struct neap_error *err);
-/* Whether a pod may come back to the node that it leaves; at first it may. A strategy that
- * moves load says no: such an eviction would be for nothing. */
+/* Whether a pod may come back to the node that it leaves; at first it may. A strategy
+ * that moves load says no: such an eviction would be for nothing. */
 void neap_landing_may_return(struct neap_landing *landing, bool may_return);
+/* Whose questions they are: it says on which nodes a pod has to land. */
+void neap_landing_set_round(struct neap_landing *landing, const struct neap_round *round);
 /* Takes everything back. */
 void neap_landing_end(struct neap_landing *landing);
 
-/* After the strategies: looks again where each pod of the round will land, now that all of
- * them are known: pods of the same name come back only after the others have landed and
- * gone. Corrects the nodes in what the round said. The trial cannot go on then.
+/* After the strategies: looks again where each pod of the round will land, now that all
+ * of them are known: pods of the same name come back only after the others have landed
+ * and gone. Corrects the nodes in what the round said. The trial cannot go on then.
  * -NEAP_ENOMEM. */
 int neap_landing_tell(struct neap_landing *landing, struct neap_round *round,
 		      struct neap_error *err);
 
-/* A neap_round_place_fn; arg: the landing, in a trial. Besides the node that is told there
- * has to be room while the pod still stands where it is. */
+/* A neap_round_place_fn; arg: the landing, in a trial. Besides the node that is told
+ * there has to be room while the pod still stands where it is. */
 int neap_landing_place(void *arg, const struct neap_world_pod *pod,
 		       char ret_node[NEAP_ROUND_NODE], struct neap_error *err);
 

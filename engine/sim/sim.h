@@ -48,14 +48,14 @@ enum neap_sim_state {
 
 struct neap_sim_workload {
 	char *kind, *ns, *name, *uid;
-	bool is_ordered;   /* StatefulSet: the successor has the same name */
-	json_t *template;  /* of its pods, with their owner */
-	int64_t replicas;  /* wanted */
-	int64_t active;    /* pods that do not leave */
-	uint64_t made;     /* for names */
-	int64_t due_usec;  /* when its controller looks */
-	double use, phase; /* of its pods: share of their requests; of the day's wave */
-	double wave;       /* how much the use moves with the day */
+	bool is_ordered;    /* StatefulSet: the successor has the same name */
+	json_t *template;   /* of its pods, with their owner */
+	int64_t replicas;   /* wanted */
+	int64_t active;     /* pods that do not leave */
+	uint64_t made;      /* for names */
+	int64_t due_usec;   /* when its controller looks */
+	double use, phase;  /* of its pods: share of their requests; of the day's wave */
+	double wave;        /* how much the use moves with the day */
 	int64_t base, most; /* replicas without the wave; and those at first */
 };
 
@@ -148,9 +148,9 @@ void neap_sim_uid(struct neap_sim *sim, char ret[NEAP_OBJECT_UID]);
 
 /* --- what there is --- */
 
-/* Adds an object as a server has it (borrowed): resource is "nodes", "pods", "namespaces",
- * "poddisruptionbudgets" or "nodemetrics". A pod with a controller other than a DaemonSet
- * makes a workload that wants as many pods as came. */
+/* Adds an object as a server has it (borrowed): resource is "nodes", "pods",
+ * "namespaces", "poddisruptionbudgets" or "nodemetrics". A pod with
+ * a controller other than a DaemonSet makes a workload that wants as many pods as came. */
 int neap_sim_add(struct neap_sim *sim, const char *resource, const json_t *object,
 		 struct neap_error *err);
 /* The node goes, and with it its pods, at once. */

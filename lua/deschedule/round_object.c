@@ -10,21 +10,27 @@
 #include "lua/vm/budget.h"
 #include "lua/vm/vm_priv.h"
 
-/* round:evict(pod, why) -> true, nil, node | false, reason, text */
+/* round:evict(pod, why [, targets]) -> true, nil, node | false, reason, text */
 static int round_evict(lua_State *L)
 {
 	struct neap_seat *seat = neap_seat_get(L);
 	const struct neap_world_pod *pod = neap_check_pod(L, 2);
 	const char *why = neap_lua_check_text(L, 3);
+	struct neap_world_node **targets = NULL;
 	struct neap_budget_pause pause;
 	struct neap_round_answer answer;
 	struct neap_error err;
+	size_t count = 0;
 	int rc;
 
 	luaL_argexpected(L, strlen(why) < NEAP_ROUND_WHY, 3, "text of at most 511 bytes");
+	lua_settop(L, 4);
+	if (!lua_isnil(L, 4))
+		targets = neap_check_nodes(L, 4, &count);
 	/* Placing the pod, and rules that are scripts, have budgets of their own. */
 	neap_budget_pause(&pause);
-	rc = neap_round_evict(seat->round, pod, seat->strategy, why, &answer, &err);
+	rc = neap_round_evict_to(seat->round, pod, seat->strategy, why, targets, count,
+				 &answer, &err);
 	neap_budget_resume(&pause);
 	neap_vm_check(L);
 	if (rc == -NEAP_ENOMEM)

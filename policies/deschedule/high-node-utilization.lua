@@ -147,7 +147,7 @@ return {
         if pod:tolerates_some(target_set)
           and (not only_some or requests_some(pod, params.thresholds))
         then
-          local ok, reason = round:evict(pod, "its node is little used")
+          local ok, reason = round:evict(pod, "its node is little used", target_set)
           if ok then
             for name, left in pairs(room) do
               room[name] = left - (name == "pods" and 1 or pod:requests(name))

@@ -44,6 +44,34 @@ void sim_rig_close(struct sim_rig *rig)
 	neap_generate_free(rig->generate);
 	neap_evictor_done(&rig->evictor);
 	neap_sim_free(rig->sim);
+	if (rig->how == NEAP_SIM_BY_JOB)
+		neap_migrate_args_done(&rig->migrate);
+}
+
+void sim_rig_migrate(struct sim_rig *rig, const char *args)
+{
+	json_t *json = args ? json_loads(args, 0, NULL) : NULL;
+	struct neap_error err = {0};
+
+	need(neap_migrate_args_init(&rig->migrate, json, &err), &err, "migrate");
+	json_decref(json);
+	rig->sim->migrate_args = &rig->migrate;
+	rig->how = NEAP_SIM_BY_JOB;
+}
+
+/* The migration controller's filter. */
+static const char *ask_migrate(void *arg, struct neap_round *round,
+			       const struct neap_world_pod *pod)
+{
+	struct sim_rig *rig = arg;
+	json_t *tree = neap_object_tree(pod->pod->object);
+	struct neap_migrate_question ask = {
+		.args = &rig->migrate, .cluster = &rig->sim->migrate, .pod = tree};
+	enum neap_migrate_check check = neap_migrate_refuses(&ask);
+
+	(void)round;
+	json_decref(tree);
+	return check == NEAP_CHECK_NONE ? NULL : neap_migrate_check_name(check);
 }
 
 struct neap_policy *sim_rig_policy(const char *file, const char *params)
@@ -129,13 +157,12 @@ static void ask(struct sim_rig *rig, struct neap_round *round, struct neap_polic
 
 void sim_rig_round(struct sim_rig *rig, struct neap_policy *const *policies, size_t count)
 {
-	struct neap_round_rule rule = {.allow = neap_moved_rule, .arg = rig->moved};
+	struct neap_round_rule rules[2];
 	struct neap_round_args args = {
 		.world = rig->sim->world,
 		.now_usec = rig->sim->now_usec,
 		.evictor = &rig->evictor,
-		.rules = &rule,
-		.rule_count = rig->moved ? 1 : 0,
+		.rules = rules,
 		.limits = rig->limits,
 		.honors_budgets = true,
 		.place = neap_landing_place,
@@ -148,6 +175,12 @@ void sim_rig_round(struct sim_rig *rig, struct neap_policy *const *policies, siz
 	struct granted *list;
 	size_t granted;
 
+	if (rig->moved)
+		rules[args.rule_count++] = (struct neap_round_rule){
+			.allow = neap_moved_rule, .arg = rig->moved};
+	if (rig->how == NEAP_SIM_BY_JOB)
+		rules[args.rule_count++] =
+			(struct neap_round_rule){.allow = ask_migrate, .arg = rig};
 	need(neap_sim_report(rig->sim, &err), &err, "report");
 	need(neap_sim_settle(rig->sim, &err), &err, "settle");
 	need(neap_landing_begin(rig->landing, rig->sim->world,
@@ -155,6 +188,7 @@ void sim_rig_round(struct sim_rig *rig, struct neap_policy *const *policies, siz
 	     &err, "landing");
 	need(neap_round_new(&args, &round, &err), &err, "round");
 	need(neap_round_set_nodes(round, NULL, true, &err), &err, "nodes");
+	neap_landing_set_round(rig->landing, round);
 	rig->cpu_usec = 0;
 	for (size_t i = 0; i < count; i++)
 		ask(rig, round, policies[i]);
@@ -168,4 +202,12 @@ void sim_rig_round(struct sim_rig *rig, struct neap_policy *const *policies, siz
 		sim_rig_run(rig, EVICT_PACE);
 	}
 	free(list);
+}
+
+double sim_rig_spread(struct sim_rig *rig)
+{
+	struct neap_error err = {0};
+
+	need(neap_sim_settle(rig->sim, &err), &err, "settle");
+	return neap_sim_spread(rig->sim, NEAP_RESOURCE_CPU, false);
 }

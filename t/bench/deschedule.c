@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * For P22: deschedule ROOT. A round of LowNodeUtilization and one of topology spread, in
+ * clusters of 1,000 to 20,000 nodes with twenty pods each: CPU time of the strategy on its
+ * thread, of settling the world and of one pass over all pods, and memory. Then in
+ * outcome, in a cluster that is played: evictions for each point of imbalance removed,
+ * beside a plain greedy strategy. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/mem.h"
+#include "engine/json/json.h"
+#include "t/lib/sim_rig.h"
+
+#define PODS_A_NODE 20
+#define ROUNDS      3
+
+static void need(int rc, const struct neap_error *err, const char *what)
+{
+	if (rc >= 0)
+		return;
+	(void)fprintf(stderr, "%s: %s\n", what, err->msg);
+	exit(1);
+}
+
+static int64_t cpu_now(void)
+{
+	return neap_clock_usec(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static double resident_mib(void)
+{
+	long pages = 0, all;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	if (!file || fscanf(file, "%ld %ld", &all, &pages) != 2)
+		exit(1);
+	(void)fclose(file);
+	return (double)pages * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
+}
+
+static void add(struct neap_world *world, const char *resource, const char *text)
+{
+	struct neap_error err = {0};
+	json_t *json = json_loads(text, 0, NULL);
+
+	need(json ? neap_world_add(world, resource, json, &err) : -1, &err, text);
+	json_decref(json);
+}
+
+/* One node in ten has twice as many pods, one in ten half as many. Workloads of ten, of
+ * which one in five spreads over zones. */
+static struct neap_world *fill(int nodes)
+{
+	struct neap_world *world = NULL;
+	struct neap_error err = {0};
+	int pod = 0;
+
+	need(neap_world_new(NULL, &world, &err), &err, "world");
+	for (int i = 0; i < nodes; i++) {
+		int count = i % 10 == 0   ? 2 * PODS_A_NODE
+			    : i % 10 == 1 ? PODS_A_NODE / 2
+					  : PODS_A_NODE - PODS_A_NODE / 16;
+		char text[2048];
+
+		(void)snprintf(
+			text, sizeof(text),
+			"{\"metadata\":{\"name\":\"node-%05d\",\"labels\":{"
+			"\"kubernetes.io/hostname\":\"node-%05d\","
+			"\"topology.kubernetes.io/zone\":\"zone-%d\"}},\"spec\":{},"
+			"\"status\":{\"allocatable\":{\"cpu\":\"31740m\",\"memory\":"
+			"\"121Gi\",\"pods\":\"110\"},\"conditions\":[{\"type\":\"Ready\","
+			"\"status\":\"True\"}]}}",
+			i, i, i % 3);
+		add(world, "nodes", text);
+		for (int k = 0; k < count; k++, pod++) {
+			int app = pod % (nodes * PODS_A_NODE / 10);
+			int used = snprintf(
+				text, sizeof(text),
+				"{\"metadata\":{\"name\":\"app-%d-%d\",\"namespace\":"
+				"\"ns-%d\",\"uid\":\"p%d\",\"creationTimestamp\":"
+				"\"2026-01-01T00:00:00Z\",\"labels\":{\"app\":\"app-%d\"},"
+				"\"ownerReferences\":[{\"apiVersion\":\"apps/v1\","
+				"\"kind\":\"ReplicaSet\",\"name\":\"app-%d\",\"uid\":"
+				"\"u%d\",\"controller\":true}]},\"spec\":{\"nodeName\":"
+				"\"node-%05d\",",
+				app, pod, app % 50, pod, app, app, app, i);
+
+			if (app % 5 == 0)
+				used += snprintf(
+					text + used, sizeof(text) - (size_t)used,
+					"\"topologySpreadConstraints\":[{\"maxSkew\":1,"
+					"\"topologyKey\":\"topology.kubernetes.io/zone\","
+					"\"whenUnsatisfiable\":\"DoNotSchedule\","
+					"\"labelSelector\":{\"matchLabels\":{\"app\":"
+					"\"app-%d\"}}}],",
+					app);
+			(void)snprintf(
+				text + used, sizeof(text) - (size_t)used,
+				"\"containers\":[{\"name\":\"main\",\"image\":"
+				"\"example.com/main:1\",\"resources\":{\"requests\":"
+				"{\"cpu\":\"800m\",\"memory\":\"2Gi\"}}}]},\"status\":{"
+				"\"phase\":\"Running\",\"startTime\":"
+				"\"2026-01-01T00:00:05Z\",\"conditions\":[{\"type\":"
+				"\"Ready\",\"status\":\"True\"}],\"containerStatuses\":[{"
+				"\"name\":\"main\",\"restartCount\":0}]}}");
+			add(world, "pods", text);
+		}
+	}
+	return world;
+}
+
+struct figures {
+	int64_t cpu_usec;
+	size_t asked, evicted;
+};
+
+static struct figures play(const struct neap_world *world, struct neap_policy *policy)
+{
+	struct neap_evictor evictor;
+	struct neap_round_args args = {
+		.world = world,
+		.now_usec = INT64_C(1767229200) * 1000000,
+		.evictor = &evictor,
+		.limits = {5, NEAP_LIMITS_NONE, NEAP_LIMITS_NONE, NEAP_LIMITS_NONE,
+			   false},
+		.honors_budgets = true,
+	};
+	struct neap_round *round = NULL;
+	struct figures ret = {0};
+	struct neap_error err = {0};
+	int64_t start;
+
+	neap_evictor_init(&evictor);
+	start = cpu_now();
+	need(neap_round_new(&args, &round, &err), &err, "round");
+	need(neap_round_set_nodes(round, NULL, true, &err), &err, "nodes");
+	if (neap_policy_run_round(policy, round, "bench", &err) != NEAP_TICK_WISHES)
+		need(-1, &err, "strategy");
+	ret.cpu_usec = cpu_now() - start;
+	ret.asked = round->said_count;
+	ret.evicted = round->evicted_count;
+	neap_round_free(round);
+	neap_evictor_done(&evictor);
+	return ret;
+}
+
+/* The limit: what every pod requests, once. */
+static int64_t pass(const struct neap_world *world)
+{
+	int64_t start = cpu_now();
+	volatile int64_t sum = 0;
+
+	for (size_t i = 0; i < world->pod_count; i++)
+		sum = sum + neap_pod_request(world->pods[i]->pod, NEAP_RESOURCE_CPU);
+	return cpu_now() - start;
+}
+
+static void measure(int nodes)
+{
+	static const struct {
+		const char *name, *file, *params;
+	} rows[] = {
+		{"LowNodeUtilization", "policies/deschedule/low-node-utilization.lua",
+		 "{\"thresholds\":{\"cpu\":40},\"targetThresholds\":{\"cpu\":70}}"},
+		{"topology spread",
+		 "policies/deschedule/remove-pods-violating-topology-spread.lua", ""},
+	};
+	double before = resident_mib();
+	struct neap_world *world = fill(nodes);
+	struct neap_error err = {0};
+	int64_t start = cpu_now();
+
+	need(neap_world_settle(world, &err), &err, "settle");
+	(void)printf(
+		"%d nodes, %zu pods: settled in %.1f ms, one pass %.1f ms, %.0f MiB\n",
+		nodes, world->pod_count, (double)(cpu_now() - start) / 1000,
+		(double)pass(world) / 1000, resident_mib() - before);
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		struct neap_policy *policy = sim_rig_policy(rows[i].file, rows[i].params);
+		struct figures best = {.cpu_usec = INT64_MAX};
+
+		for (int k = 0; k < ROUNDS; k++) {
+			struct figures now = play(world, policy);
+
+			if (now.cpu_usec < best.cpu_usec)
+				best = now;
+		}
+		(void)printf("  %s: %.0f ms CPU, %zu asked, %zu evicted\n", rows[i].name,
+			     (double)best.cpu_usec / 1000, best.asked, best.evicted);
+		neap_policy_free(policy);
+	}
+	neap_world_free(world);
+}
+
+/* A node comes back empty; then rounds for two hours. */
+static void outcome(const char *name, const char *file, const char *params, bool rests)
+{
+	struct neap_policy *policy = sim_rig_policy(file, params);
+	double points = 0;
+	size_t moves = 0, twice = 0;
+
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		struct neap_generate_args load;
+		struct neap_sim_args args;
+		struct sim_rig rig;
+		double before;
+
+		neap_sim_args_init(&args);
+		neap_generate_args_init(&load);
+		args.seed = seed;
+		load.nodes = 20;
+		sim_rig_open(&rig, &args, &load);
+		rig.moved = rests ? neap_moved_new(NEAP_SIM_HOUR) : NULL;
+		neap_generate_lose(rig.generate);
+		sim_rig_run(&rig, load.repair_usec + NEAP_SIM_SECOND);
+		before = sim_rig_spread(&rig);
+		for (int i = 0; i < 24; i++) {
+			sim_rig_round(&rig, &policy, 1);
+			sim_rig_run(&rig, 5 * NEAP_SIM_MINUTE);
+		}
+		points += 100 * (before - sim_rig_spread(&rig));
+		for (size_t i = 0; i < rig.sim->leave_count; i++) {
+			const struct neap_sim_leave *leave = rig.sim->leaves[i];
+
+			moves += leave->left_usec > 0;
+			twice += leave->before &&
+				 leave->left_usec - leave->before->left_usec <
+					 NEAP_SIM_HOUR;
+		}
+		sim_rig_close(&rig);
+	}
+	(void)printf("  %s: %zu evictions, %.1f points of imbalance removed: %.2f each; "
+		     "%zu twice within an hour\n",
+		     name, moves, points, points > 0 ? (double)moves / points : 0, twice);
+	neap_policy_free(policy);
+}
+
+int main(int argc, char **argv)
+{
+	static const int sizes[] = {1000, 5000, 20000};
+	int most = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 20000;
+
+	if (argc < 2 || chdir(argv[1]) < 0) {
+		(void)fprintf(stderr, "usage: deschedule ROOT [NODES-AT-MOST]\n");
+		return 2;
+	}
+	neap_json_setup();
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(sizes); i++)
+		if (sizes[i] <= most)
+			measure(sizes[i]);
+	(void)printf("in outcome, 20 nodes 70 %% full, five seeds, a node comes back:\n");
+	outcome("LowNodeUtilization", "policies/deschedule/low-node-utilization.lua",
+		"{\"thresholds\":{\"cpu\":5},\"targetThresholds\":{\"cpu\":5},"
+		"\"useDeviationThresholds\":true}",
+		true);
+	outcome("greedy", "t/sim/greedy.lua", "", false);
+	return 0;
+}
