@@ -137,6 +137,16 @@ static bool add_constraints(struct finding *finding, const struct neap_world_pod
 	return true;
 }
 
+/* The values that the nodes of a round have for a topology key; they are the same for all
+ * constraints with that key. */
+struct key {
+	const char *name;
+	const char **values; /* in order */
+	size_t count;
+	uint32_t *of; /* as in neap_spread_found */
+	struct key *next;
+};
+
 struct value_row {
 	const char *value;
 	uint32_t node;
@@ -149,34 +159,133 @@ static int compare_values(const void *a, const void *b)
 	return strcmp(one->value, other->value);
 }
 
-/* The domains of all nodes that have the key: by value, in of[] their number plus one. */
-static bool number_domains(struct neap_round *round, struct neap_spread_found *spread,
-			   uint32_t *of)
+static void number_values(struct neap_round *round, struct key *key,
+			  struct value_row *rows)
 {
-	const char *key = spread->constraint->topology_key;
-	struct value_row *rows = neap_alloc_array(round->node_count + 1, sizeof(*rows));
-	size_t count = 0, domains = 0;
+	size_t count = 0;
 
-	if (!rows)
-		return false;
 	for (size_t i = 0; i < round->node_count; i++) {
-		const char *value = neap_object_label(round->nodes[i]->object, key);
+		const char *value =
+			neap_object_label(round->nodes[i]->object, key->name);
 
-		of[round->nodes[i]->index] = 0;
 		if (value)
 			rows[count++] = (struct value_row){value, round->nodes[i]->index};
 	}
 	qsort(rows, count, sizeof(*rows), compare_values);
-	spread->domains =
-		neap_arena_array(&round->arena, count + 1, sizeof(*spread->domains));
-	for (size_t i = 0; spread->domains && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (!i || strcmp(rows[i].value, rows[i - 1].value) != 0)
-			spread->domains[domains++].value = rows[i].value;
-		of[rows[i].node] = (uint32_t)domains;
+			key->values[key->count++] = rows[i].value;
+		key->of[rows[i].node] = (uint32_t)key->count;
 	}
-	spread->domain_count = domains;
+}
+
+/* NULL without memory. */
+static const struct key *find_key(struct neap_round *round, struct key **keys,
+				  const char *name)
+{
+	struct value_row *rows;
+	struct key *key = *keys;
+
+	while (key && strcmp(key->name, name) != 0)
+		key = key->next;
+	if (key)
+		return key;
+	rows = neap_alloc_array(round->node_count + 1, sizeof(*rows));
+	key = neap_arena_array(&round->arena, 1, sizeof(*key));
+	if (key) {
+		key->name = name;
+		key->values = neap_arena_array(&round->arena, round->node_count + 1,
+					       sizeof(char *));
+		key->of = neap_arena_array(&round->arena,
+					   round->args.world->node_count + 1,
+					   sizeof(*key->of));
+	}
+	if (!rows || !key || !key->values || !key->of) {
+		free(rows);
+		return NULL;
+	}
+	number_values(round, key, rows);
 	free(rows);
+	key->next = *keys;
+	*keys = key;
+	return key;
+}
+
+/* All domains of the key. */
+static bool begin_domains(struct neap_round *round, struct neap_spread_found *spread,
+			  struct key **keys)
+{
+	const struct key *key = find_key(round, keys, spread->constraint->topology_key);
+
+	if (!key)
+		return false;
+	spread->domains = neap_arena_array(&round->arena, key->count + 1,
+					   sizeof(*spread->domains));
+	for (size_t i = 0; spread->domains && i < key->count; i++) {
+		spread->domains[i].value = key->values[i];
+		spread->domains[i].number = (uint32_t)i;
+	}
+	spread->domain_count = key->count;
+	spread->of = key->of;
 	return spread->domains != NULL;
+}
+
+/* Whether every node counts for the constraint. */
+static bool takes_all(const struct neap_spread_found *spread)
+{
+	const struct neap_pod *pod = spread->owner->pod;
+
+	return (spread->constraint->ignores_affinity ||
+		(!pod->has_affinity && !pod->node_selector.count)) &&
+	       !spread->constraint->honors_taints;
+}
+
+/* Notes which domains have a node that counts. */
+static void mark_made(const struct neap_round *round,
+		      const struct neap_spread_found *spread, bool *is_made)
+{
+	if (takes_all(spread)) {
+		for (size_t i = 0; i < spread->domain_count; i++)
+			is_made[i] = true;
+		return;
+	}
+	for (size_t i = 0; i < round->node_count; i++) {
+		uint32_t domain = spread->of[round->nodes[i]->index];
+
+		if (domain && !is_made[domain - 1] &&
+		    neap_spread_takes(spread, round->nodes[i]))
+			is_made[domain - 1] = true;
+	}
+}
+
+/* How many pods each domain has, for when some are dropped. */
+static bool keep_sizes(struct neap_round *round, struct neap_spread_found *spread)
+{
+	uint32_t *sizes = neap_arena_array(&round->arena, spread->domain_count + 1,
+					   sizeof(*sizes));
+
+	for (size_t i = 0; sizes && i < spread->domain_count; i++)
+		sizes[i] = (uint32_t)spread->domains[i].count;
+	spread->sizes = sizes;
+	return sizes != NULL;
+}
+
+bool neap_spread_fits_below(const struct neap_round *round,
+			    const struct neap_spread_found *spread,
+			    const struct neap_world_pod *pod)
+{
+	for (size_t i = 0; i < round->node_count; i++) {
+		const struct neap_world_node *node = round->nodes[i];
+		uint32_t domain = spread->of[node->index];
+
+		if (domain && node != pod->node &&
+		    spread->sizes[domain - 1] * spread->domain_count <
+			    spread->pod_count &&
+		    neap_spread_takes(spread, node) &&
+		    !neap_fit_why(round->args.world, pod, node, NEAP_FIT_FULL))
+			return true;
+	}
+	return false;
 }
 
 static bool is_matched(const struct neap_spread *constraint,
@@ -201,23 +310,22 @@ static bool is_matched(const struct neap_spread *constraint,
 /* Puts the pods into their domains, and drops domains that no node with the right
  * policies makes, and no pod. */
 static bool fill(struct neap_round *round, struct neap_spread_found *spread,
-		 struct neap_world_pod **pods, size_t count, uint32_t *of,
+		 struct neap_world_pod **pods, size_t count, struct key **keys,
 		 struct neap_world_pod **matched)
 {
+	const uint32_t *of;
 	const struct neap_world_pod *before = NULL;
 	bool *is_made, is = false;
 	size_t kept = 0, found = 0;
 	struct neap_world_pod **list;
 
-	if (!number_domains(round, spread, of))
+	if (!begin_domains(round, spread, keys))
 		return false;
+	of = spread->of;
 	is_made = neap_alloc_array(spread->domain_count + 1, sizeof(*is_made));
 	if (!is_made)
 		return false;
-	for (size_t i = 0; i < round->node_count; i++)
-		if (of[round->nodes[i]->index] &&
-		    neap_spread_takes(spread, round->nodes[i]))
-			is_made[of[round->nodes[i]->index] - 1] = true;
+	mark_made(round, spread, is_made);
 	for (size_t i = 0; i < count; i++) {
 		uint32_t domain = of[pods[i]->node->index];
 
@@ -242,6 +350,8 @@ static bool fill(struct neap_round *round, struct neap_spread_found *spread,
 
 		domain->pods[domain->count++] = matched[i];
 	}
+	if (list && !keep_sizes(round, spread))
+		list = NULL;
 	for (size_t i = 0; i < spread->domain_count; i++)
 		if (is_made[i])
 			spread->domains[kept++] = spread->domains[i];
@@ -251,14 +361,15 @@ static bool fill(struct neap_round *round, struct neap_spread_found *spread,
 }
 
 static bool do_namespace(struct finding *finding, struct neap_world_pod **pods,
-			 size_t count, uint32_t *of, struct neap_world_pod **matched)
+			 size_t count, struct key **keys,
+			 struct neap_world_pod **matched)
 {
 	finding->begin = finding->count;
 	for (size_t i = 0; i < count; i++)
 		if (pods[i]->pod->spread_count && !add_constraints(finding, pods[i]))
 			return false;
 	for (size_t i = finding->begin; i < finding->count; i++)
-		if (!fill(finding->round, &finding->found[i], pods, count, of, matched))
+		if (!fill(finding->round, &finding->found[i], pods, count, keys, matched))
 			return false;
 	return true;
 }
@@ -270,19 +381,18 @@ int neap_round_find_spreads(struct neap_round *round, struct neap_world_pod **po
 {
 	struct finding finding = {
 		.round = round, .with_required = with_required, .with_soft = with_soft};
-	uint32_t *of = neap_alloc_array(round->args.world->node_count + 1, sizeof(*of));
+	struct key *keys = NULL;
 	struct neap_world_pod **matched =
 		neap_alloc_array(count + 1, sizeof(struct neap_world_pod *));
-	bool is_done = of && matched;
+	bool is_done = matched != NULL;
 
 	qsort(pods, count, sizeof(*pods), compare);
 	for (size_t i = 0, end; i < count && is_done; i = end) {
 		for (end = i; end < count && strcmp(pods[end]->pod->object->ns,
 						    pods[i]->pod->object->ns) == 0;)
 			end++;
-		is_done = do_namespace(&finding, pods + i, end - i, of, matched);
+		is_done = do_namespace(&finding, pods + i, end - i, &keys, matched);
 	}
-	free(of);
 	free(matched);
 	*ret = NULL;
 	*ret_count = finding.count;

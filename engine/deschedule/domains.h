@@ -25,6 +25,7 @@ bool neap_round_is_repelled(struct neap_round *round, const struct neap_world_po
 
 struct neap_spread_domain {
 	const char *value; /* of the topology key */
+	uint32_t number;   /* of the value among those of the key */
 	struct neap_world_pod **pods;
 	size_t count;
 };
@@ -36,6 +37,8 @@ struct neap_spread_found {
 	const struct neap_world_pod *owner;   /* the first pod that has it */
 	struct neap_spread_domain *domains;
 	size_t domain_count, pod_count;
+	const uint32_t *of;    /* by index of the node: number of its value plus one; 0: none */
+	const uint32_t *sizes; /* pods by number of the value */
 };
 
 /* Collects the constraints of the pods, which are live and may leave, namespace by
@@ -48,6 +51,12 @@ int neap_round_find_spreads(struct neap_round *round, struct neap_world_pod **po
 /* Whether a node counts for a constraint by its policies on affinity and taints. */
 bool neap_spread_takes(const struct neap_spread_found *spread,
 		       const struct neap_world_node *node);
+
+/* Whether the pod fits a node, other than its own, that counts for the constraint and is
+ * in a domain with fewer pods than the average. */
+bool neap_spread_fits_below(const struct neap_round *round,
+			    const struct neap_spread_found *spread,
+			    const struct neap_world_pod *pod);
 
 /* --- duplicates --- */
 

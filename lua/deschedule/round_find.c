@@ -177,10 +177,14 @@ static int round_domains(lua_State *L)
 	return 1;
 }
 
-/* round:takes(spread, node) -> boolean */
-static int round_takes(lua_State *L)
+/* round:fits_below(spread, pod) -> boolean */
+static int round_fits_below(lua_State *L)
 {
-	lua_pushboolean(L, neap_spread_takes(check_spread(L, 2), neap_check_node(L, 3)));
+	const struct neap_seat *seat = neap_seat_get(L);
+
+	lua_pushboolean(L, neap_spread_fits_below(seat->round, check_spread(L, 2),
+						  neap_check_pod(L, 3)));
+	neap_vm_check(L);
 	return 1;
 }
 
@@ -293,7 +297,7 @@ const luaL_Reg neap_round_finders[] = {
 	{"is_repelled", round_is_repelled},
 	{"spreads", round_spreads},
 	{"domains", round_domains},
-	{"takes", round_takes},
+	{"fits_below", round_fits_below},
 	{"duplicates", round_duplicates},
 	{"mark", round_mark},
 	{"unmark", round_unmark},

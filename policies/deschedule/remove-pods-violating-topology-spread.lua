@@ -20,21 +20,6 @@ local function sort_domains(round, spread)
   return domains
 end
 
---- Nodes that count for the constraint, of domains with less than the average.
-local function nodes_below(round, spread, domains, average)
-  local below, nodes = {}, {}
-  for _, domain in ipairs(domains) do
-    below[domain.value] = #domain.pods < average
-  end
-  for _, node in ipairs(round:nodes()) do
-    local value = node:label(spread.topology_key)
-    if value and below[value] and round:takes(spread, node) then
-      nodes[#nodes + 1] = node
-    end
-  end
-  return round:set(nodes)
-end
-
 --- Those that fit elsewhere go to the end, from where pods leave.
 local function put_movable_last(pods, fits)
   local stays, moves = {}, {}
@@ -49,12 +34,11 @@ end
 local function balance(round, spread, with_fit, leave)
   local domains = sort_domains(round, spread)
   local average = spread.pod_count / #domains
-  local nodes = nodes_below(round, spread, domains, average)
   local known = {}
   local function fits(pod)
     local is = known[pod.index]
     if is == nil then
-      is = pod:fits_any(nodes)
+      is = round:fits_below(spread, pod)
       known[pod.index] = is
     end
     return is
