@@ -269,7 +269,8 @@ static void play_day(const struct day *day)
 	struct neap_generate_args load;
 	struct neap_sim_args args;
 	struct sim_rig rig;
-	size_t moves, last;
+	int hours = rounds_wanted() > 1000 ? 24 : 10;
+	size_t moves, last = 0;
 
 	neap_sim_args_init(&args);
 	neap_generate_args_init(&load);
@@ -288,7 +289,7 @@ static void play_day(const struct day *day)
 	if (day->packs)
 		sim_rig_migrate(&rig, "{\"skipCheckExpectedReplicas\":true,"
 				      "\"maxMigratingPerNode\":8}");
-	for (int hour = 0; hour < 24; hour++) {
+	for (int hour = 0; hour < hours; hour++) {
 		double before, after;
 		bool is_shift = hour % 6 == 3;
 

@@ -165,8 +165,7 @@ static void number_values(struct neap_round *round, struct key *key,
 	size_t count = 0;
 
 	for (size_t i = 0; i < round->node_count; i++) {
-		const char *value =
-			neap_object_label(round->nodes[i]->object, key->name);
+		const char *value = neap_object_label(round->nodes[i]->object, key->name);
 
 		if (value)
 			rows[count++] = (struct value_row){value, round->nodes[i]->index};
@@ -196,9 +195,9 @@ static const struct key *find_key(struct neap_round *round, struct key **keys,
 		key->name = name;
 		key->values = neap_arena_array(&round->arena, round->node_count + 1,
 					       sizeof(char *));
-		key->of = neap_arena_array(&round->arena,
-					   round->args.world->node_count + 1,
-					   sizeof(*key->of));
+		key->of =
+			neap_arena_array(&round->arena, round->args.world->node_count + 1,
+					 sizeof(*key->of));
 	}
 	if (!rows || !key || !key->values || !key->of) {
 		free(rows);
@@ -219,8 +218,8 @@ static bool begin_domains(struct neap_round *round, struct neap_spread_found *sp
 
 	if (!key)
 		return false;
-	spread->domains = neap_arena_array(&round->arena, key->count + 1,
-					   sizeof(*spread->domains));
+	spread->domains =
+		neap_arena_array(&round->arena, key->count + 1, sizeof(*spread->domains));
 	for (size_t i = 0; spread->domains && i < key->count; i++) {
 		spread->domains[i].value = key->values[i];
 		spread->domains[i].number = (uint32_t)i;
@@ -261,8 +260,8 @@ static void mark_made(const struct neap_round *round,
 /* How many pods each domain has, for when some are dropped. */
 static bool keep_sizes(struct neap_round *round, struct neap_spread_found *spread)
 {
-	uint32_t *sizes = neap_arena_array(&round->arena, spread->domain_count + 1,
-					   sizeof(*sizes));
+	uint32_t *sizes =
+		neap_arena_array(&round->arena, spread->domain_count + 1, sizeof(*sizes));
 
 	for (size_t i = 0; sizes && i < spread->domain_count; i++)
 		sizes[i] = (uint32_t)spread->domains[i].count;
@@ -361,8 +360,7 @@ static bool fill(struct neap_round *round, struct neap_spread_found *spread,
 }
 
 static bool do_namespace(struct finding *finding, struct neap_world_pod **pods,
-			 size_t count, struct key **keys,
-			 struct neap_world_pod **matched)
+			 size_t count, struct key **keys, struct neap_world_pod **matched)
 {
 	finding->begin = finding->count;
 	for (size_t i = 0; i < count; i++)

@@ -37,7 +37,8 @@ struct neap_spread_found {
 	const struct neap_world_pod *owner;   /* the first pod that has it */
 	struct neap_spread_domain *domains;
 	size_t domain_count, pod_count;
-	const uint32_t *of;    /* by index of the node: number of its value plus one; 0: none */
+	const uint32_t
+		*of; /* by index of the node: number of its value plus one; 0: none */
 	const uint32_t *sizes; /* pods by number of the value */
 };
 
