@@ -81,13 +81,19 @@ static void begin(void *arg)
 	struct neap_daemon *daemon = arg;
 	struct neap_error err = {0};
 
-	if (loops_start(daemon, neap_remote_client(daemon->remote.scheduler), &err) < 0)
+	struct neap_client *client = neap_remote_client(daemon->remote.scheduler);
+
+	if (loops_start(daemon, client, &err) < 0 ||
+	    neap_role_descheduler_start(&daemon->descheduler, client, &err) < 0)
 		fail(daemon, &err);
 }
 
 static void end(void *arg)
 {
-	loops_end(arg);
+	struct neap_daemon *daemon = arg;
+
+	neap_role_descheduler_stop(&daemon->descheduler);
+	loops_end(daemon);
 }
 
 static void node_filled(void *arg)

@@ -28,6 +28,26 @@ static const struct neap_remote_resource resources[] = {
 	{.resource = "pods"},
 };
 
+/* What the descheduler reads, and the migration of pods. */
+static const struct neap_remote_resource descheduler_resources[] = {
+	{.resource = "configmaps", .selector = "metadata.name=koord-descheduler-config"},
+	{.resource = "priorityclasses.scheduling.k8s.io"},
+	{.resource = "nodes"},
+	{.resource = "namespaces"},
+	{.resource = "poddisruptionbudgets.policy"},
+	{.resource = "nodemetrics.slo.koordinator.sh"},
+	{.resource = "noderesourcetopologies.topology.node.k8s.io"},
+	{.resource = "persistentvolumes"},
+	{.resource = "persistentvolumeclaims"},
+	{.resource = "storageclasses.storage.k8s.io"},
+	{.resource = "reservations.scheduling.koordinator.sh"},
+	{.resource = "podmigrationjobs.scheduling.koordinator.sh"},
+	{.resource = "deployments.apps"},
+	{.resource = "statefulsets.apps"},
+	{.resource = "replicasets.apps"},
+	{.resource = "pods"},
+};
+
 static struct neap_transport *transport_of(const struct neap_role_remote *role)
 {
 	return role->link != NULL ? neap_link_transport(role->link) : NULL;
@@ -128,9 +148,26 @@ static uint64_t reign(void *arg)
 	return role->lease == NULL || neap_lease_is_held(role->lease) ? role->reign : 0;
 }
 
+/* A role of which one works in the whole cluster; never both in one neapd. */
+static bool has_leader(const struct neap_role_remote *role)
+{
+	return has(role, NEAP_ROLE_SCHEDULER) || has(role, NEAP_ROLE_DESCHEDULER);
+}
+
+static const char *leader_name(const struct neap_role_remote *role)
+{
+	return has(role, NEAP_ROLE_DESCHEDULER) ? "koord-descheduler"
+						: role->process->config.lease_name;
+}
+
+static const char *manager_of(const struct neap_role_remote *role)
+{
+	return has(role, NEAP_ROLE_DESCHEDULER) ? "neap-descheduler" : "neap-scheduler";
+}
+
 bool neap_role_remote_is_filled(const struct neap_role_remote *role)
 {
-	return (role->is_filled || !has(role, NEAP_ROLE_SCHEDULER)) &&
+	return (role->is_filled || !has_leader(role)) &&
 	       (role->is_node_filled || !has(role, NEAP_ROLE_NODE));
 }
 
@@ -169,10 +206,12 @@ static int elect(struct neap_role_remote *role, struct neap_error *err)
 	char identity[512];
 	const struct neap_lease_config lease = {.base = role->process->base,
 						.transport = transport_of(role),
-						.ns = config->lease_ns,
-						.name = config->lease_name,
+						.ns = has(role, NEAP_ROLE_DESCHEDULER)
+							      ? "koordinator-system"
+							      : config->lease_ns,
+						.name = leader_name(role),
 						.identity = identity,
-						.manager = "neap-scheduler",
+						.manager = manager_of(role),
 						.duration_usec = config->lease_usec,
 						.renew_usec = config->lease_renew_usec,
 						.retry_usec = config->lease_retry_usec,
@@ -193,16 +232,18 @@ static int elect(struct neap_role_remote *role, struct neap_error *err)
 /* A scheduler that stood still, or was cut off, writes nothing more. */
 static int read_cluster(struct neap_role_remote *role, struct neap_error *err)
 {
-	const struct neap_remote_config remote = {.base = role->process->base,
-						  .transport = transport_of(role),
-						  .resources = resources,
-						  .resource_count =
-							  NEAP_ARRAY_LEN(resources),
-						  .manager = "neap-scheduler",
-						  .filled = filled,
-						  .reign = reign,
-						  .arg = role,
-						  .log = log_of(role)};
+	bool is_descheduler = has(role, NEAP_ROLE_DESCHEDULER);
+	const struct neap_remote_config remote = {
+		.base = role->process->base,
+		.transport = transport_of(role),
+		.resources = is_descheduler ? descheduler_resources : resources,
+		.resource_count = is_descheduler ? NEAP_ARRAY_LEN(descheduler_resources)
+						 : NEAP_ARRAY_LEN(resources),
+		.manager = manager_of(role),
+		.filled = filled,
+		.reign = reign,
+		.arg = role,
+		.log = log_of(role)};
 
 	return neap_remote_new(&remote, &role->scheduler, err) == 0 ? elect(role, err)
 								    : -(int)err->code;
@@ -238,7 +279,7 @@ static int begin_reading(void *arg, struct neap_error *err)
 {
 	struct neap_role_remote *role = arg;
 
-	if ((has(role, NEAP_ROLE_SCHEDULER) && read_cluster(role, err) < 0) ||
+	if ((has_leader(role) && read_cluster(role, err) < 0) ||
 	    (has(role, NEAP_ROLE_NODE) && read_node(role, err) < 0))
 		return -(int)err->code;
 	return 0;
@@ -272,7 +313,7 @@ void neap_role_remote_add_metrics(void *arg, struct neap_buf *out)
 		.transport = transport_of(role),
 		.remotes = {role->scheduler, role->node},
 		.lease = role->lease,
-		.lease_name = role->process->config.lease_name};
+		.lease_name = leader_name(role)};
 
 	if (transport_of(role) != NULL)
 		neap_remote_add_metrics(&figures, out);

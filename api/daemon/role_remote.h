@@ -15,10 +15,12 @@ struct neap_buf;
 
 struct neap_role_remote {
 	const struct neap_process *process;
-	struct neap_link *link;               /* NULL without --kubeconfig */
-	char by_name[300], by_node[300];      /* field selectors of this node's objects */
-	struct neap_remote *scheduler, *node; /* clients of these roles; NULL without */
-	struct neap_lease *lease; /* of the scheduler; NULL with --leader-elect=false */
+	struct neap_link *link;          /* NULL without --kubeconfig */
+	char by_name[300], by_node[300]; /* field selectors of this node's objects */
+	/* Clients of these roles, NULL without; the first is the descheduler's where that
+	 * is the role. */
+	struct neap_remote *scheduler, *node;
+	struct neap_lease *lease; /* of the first; NULL with --leader-elect=false */
 	const struct neap_role_remote_events *events;
 	void *arg;
 	bool is_filled, is_node_filled; /* these clients */

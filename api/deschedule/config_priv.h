@@ -92,7 +92,7 @@ struct profile_reader {
 	struct neap_deschedule_profile *profile;
 	const char *path; /* "profiles[0]" */
 	bool is_upstream;
-	/* Where each plugin is named, for messages: paths of its arguments or its name. */
+	/* Where each plugin is named, for messages: path of its arguments or name. */
 	char where[NEAP_DESCHEDULE_PLUGINS_MAX][CONFIG_PATH];
 	bool has_args[NEAP_DESCHEDULE_PLUGINS_MAX];
 };

@@ -48,8 +48,9 @@ struct neap_descheduler_config {
 	void (*migrate)(void *arg, const struct neap_deschedule_wish *wish,
 			void (*told)(void *told_arg, const char *trouble),
 			void *told_arg);
-	/* Called with the arguments of the first profile that migrates, and NULL when there
-	 * is none any more: jobs that users make go by them, too. NULL: not called. */
+	/* Called with the arguments of the first profile that migrates, and NULL when
+	 * there is none any more: jobs that users make go by them, too. NULL: not
+	 * called. */
 	void (*configured)(void *arg, const struct neap_migrate_args *args);
 	void *migrate_arg;
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What becomes of a round's decisions: an eviction through the eviction subresource, with
- * an event on the pod, or a wish for a PodMigrationJob. The answers go into the record. */
+ * an event on the pod, or a wish for a PodMigrationJob. The answers go into the
+ * record. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One descheduling round, or a simulation of one: which pods would leave, why, and where
- * their successors would land. It runs on the policy thread over a held snapshot, and
+ * their successors would land. It runs on a thread of its own over a held snapshot, and
  * writes nothing: what is to leave is a list for the loop. */
 #ifndef NEAP_API_DESCHEDULE_PLAY_H
 #define NEAP_API_DESCHEDULE_PLAY_H
@@ -51,8 +51,8 @@ struct neap_play_set {
 };
 
 /* Opens the policies of a configuration. priority_of returns the value of a
- * PriorityClass, or false. A policy that cannot be opened is broken, and the rest is used;
- * -NEAP_ENOMEM; -NEAP_EINVAL: a PriorityClass is missing. */
+ * PriorityClass, or false. A policy that cannot be opened is broken, and the rest is
+ * used; -NEAP_ENOMEM; -NEAP_EINVAL: a PriorityClass is missing. */
 int neap_play_set_new(struct neap_deschedule_config *config,
 		      const struct neap_strategies *strategies,
 		      bool (*priority_of)(void *arg, const char *name, int64_t *ret),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The cluster as descheduling rounds see it, kept by watches: a world, and a cluster of
- * its own with the Reservations, in which the decision core places pods tentatively. While
- * a round runs on the policy thread, the snapshot is held: events wait, nothing is
+ * its own with the Reservations, in which the decision core places pods tentatively.
+ * While a round runs on its thread, the snapshot is held: events wait, nothing is
  * copied. */
 #ifndef NEAP_API_DESCHEDULE_ROUND_SNAPSHOT_H
 #define NEAP_API_DESCHEDULE_ROUND_SNAPSHOT_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The plugins that configurations may name: policies of the kinds deschedule and evict,
- * by their field plugin, and the two that are written in C. A policy in service (uploaded,
- * or of --policy-dir) beats the shipped file of its name. Rounds run instances of their
- * own, each with the arguments of one profile. */
+ * by their field plugin, and the two that are written in C. A policy in service
+ * (uploaded, or of --policy-dir) beats the shipped file of its name. Rounds run instances
+ * of their own, each with the arguments of one profile. */
 #ifndef NEAP_API_DESCHEDULE_STRATEGIES_H
 #define NEAP_API_DESCHEDULE_STRATEGIES_H
 

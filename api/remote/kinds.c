@@ -25,6 +25,11 @@ static const struct neap_remote_kind kinds[] = {
 	{"persistentvolumes", "PersistentVolume", core, false, plain},
 	{"persistentvolumeclaims", "PersistentVolumeClaim", core, true, plain},
 	{"events", "Event", core, true, plain},
+	{"configmaps", "ConfigMap", core, true, plain},
+	{"deployments.apps", "Deployment", core, true, plain},
+	{"replicasets.apps", "ReplicaSet", core, true, plain},
+	{"statefulsets.apps", "StatefulSet", core, true, plain},
+	{"priorityclasses.scheduling.k8s.io", "PriorityClass", core, false, plain},
 	{"poddisruptionbudgets.policy", "PodDisruptionBudget", policy, true, plain},
 	{"storageclasses.storage.k8s.io", "StorageClass", core, false, plain},
 	{"leases.coordination.k8s.io", "Lease", core, true, plain},
@@ -32,6 +37,8 @@ static const struct neap_remote_kind kinds[] = {
 	{"noderesourcetopologies.topology.node.k8s.io", "NodeResourceTopology", alpha,
 	 false, plain},
 	{"reservations.scheduling.koordinator.sh", "Reservation", alpha, false, plain},
+	{"podmigrationjobs.scheduling.koordinator.sh", "PodMigrationJob", alpha, false,
+	 plain},
 };
 
 const struct neap_remote_kind *neap_remote_kind_find(const char *resource)
