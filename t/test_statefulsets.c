@@ -26,11 +26,11 @@
 #define EVENTS    "/api/v1/namespaces/default/events"
 #define SECOND    INT64_C(1000000)
 /* more: members of the spec, with a comma behind each. */
-#define SET(name, n, more, image)                                                           \
-	"{'metadata':{'name':'" name "'},'spec':{" more "'replicas':" #n                    \
-	",'serviceName':'s','selector':{'matchLabels':{'a':'b'}},'template':{"              \
-	"'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{'name':'c','image':'" image \
-	"'}]}}}}"
+#define SET(name, n, more, image)                                                        \
+	"{'metadata':{'name':'" name "'},'spec':{" more "'replicas':" #n                 \
+	",'serviceName':'s','selector':{'matchLabels':{'a':'b'}},'template':{"           \
+	"'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{'name':'c',"             \
+	"'image':'" image "'}]}}}}"
 #define IMAGE(image)                                                                     \
 	"{'spec':{'template':{'spec':{'containers':[{'name':'c','image':'" image "'}]}}}}"
 #define VOLUME                                                                           \
