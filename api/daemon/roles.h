@@ -262,6 +262,7 @@ struct neap_role_descheduler {
 	struct neap_tasks *tasks;
 	struct neap_descheduler *descheduler; /* NULL: it does not work here now */
 	struct neap_migrate *migrate;         /* with the descheduler */
+	const struct neap_role_policies *policies;
 	struct neap_deschedule_routes *routes;
 	struct event *look; /* at the file */
 };

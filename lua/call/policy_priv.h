@@ -132,7 +132,7 @@ int neap_triggers_read(lua_State *L, int index, struct neap_policy *policy,
 /* sample_input.c: pushes example row index, for 0 the kind's default row; raises. */
 void neap_policy_push_row(lua_State *L, const struct neap_policy *policy, int index);
 extern const char neap_made_qos[], neap_made_place[], neap_made_reservation[],
-	neap_made_round[];
+	neap_made_round[], neap_made_order[], neap_made_leave[];
 
 /* wishes.c: reads a list of writes at index. ret_count is kept up to date, so that *ret
  * can be freed even if this raises. In examples a row may omit why. */
@@ -161,6 +161,11 @@ int neap_evict_read(lua_State *L, int table, struct neap_policy *policy,
 		    struct neap_error *err);
 void neap_deschedule_free(struct neap_deschedule_own *own);
 int neap_round_run_example(struct neap_policy *policy, int index, struct neap_error *err);
+/* lua/migrate: the kinds migration and evictor; the first raises. */
+int neap_migrate_needs_read(lua_State *L, int index, struct neap_policy *policy,
+			    struct neap_error *err);
+int neap_migrate_run_example(struct neap_policy *policy, int index,
+			     struct neap_error *err);
 /* place_example.c */
 int neap_place_run_example(struct neap_policy *policy, int index, struct neap_error *err);
 

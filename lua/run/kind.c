@@ -22,6 +22,8 @@ static const char *const deschedule_functions[] = {"run", NULL};
 static const char *const deschedule_fields[] = {"point", "plugin", "triggers", NULL};
 static const char *const evict_functions[] = {"allow", NULL};
 static const char *const evict_fields[] = {"before", NULL};
+static const char *const migration_functions[] = {"order", NULL};
+static const char *const evictor_functions[] = {"leave", NULL};
 static const char *const none[] = {NULL};
 
 static const struct neap_kind kinds[] = {
@@ -130,6 +132,40 @@ static const struct neap_kind kinds[] = {
 		.made = neap_made_round,
 		.run_example = neap_round_run_example,
 	},
+	{
+		.name = "migration",
+		.functions = migration_functions,
+		.more = none,
+		.call_budget_usec = 20000, /* all jobs that wait */
+		.load_budget_usec = 100000,
+		.cycle_budget_usec = 20000,
+		.upload_budget_usec = 2000000,
+		.failsafe = "jobs go in neap's own order",
+		.is_short = true,
+		.is_round = true,
+		.read_needs = neap_migrate_needs_read,
+		.loader = NEAP_BY_EDITORS,
+		.made = neap_made_order,
+		.run_example = neap_migrate_run_example,
+	},
+	{
+		.name = "evictor",
+		.functions = evictor_functions,
+		.more = none,
+		.call_budget_usec = 2000, /* one pod */
+		.load_budget_usec = 100000,
+		.cycle_budget_usec = 2000,
+		.upload_budget_usec = 2000000,
+		.failsafe = "pods leave as labels and arguments say",
+		.is_short = true,
+		.is_round = true,
+		.read_needs = neap_migrate_needs_read,
+		.loader = NEAP_BY_ADMINS,
+		.admins_field = "kind",
+		.admins_why = "it decides how pods of others leave",
+		.made = neap_made_leave,
+		.run_example = neap_migrate_run_example,
+	},
 };
 
 const struct neap_kind *neap_kind_find(const char *name)
@@ -162,5 +198,5 @@ const char *neap_policy_admins_why(const struct neap_policy *policy)
 
 const char *neap_kind_names(void)
 {
-	return "qos, score, filter, reservation, deschedule, evict";
+	return "qos, score, filter, reservation, deschedule, evict, migration, evictor";
 }

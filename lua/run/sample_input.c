@@ -88,12 +88,28 @@ void neap_policy_push_row(lua_State *L, const struct neap_policy *policy, int in
 	"', containers = { { name = 'c', image = 'web:1', resources = { requests = { "   \
 	"cpu = '500m', memory = '256Mi' } } } } }, status = { phase = 'Running' } }"
 #define ROUND_NODE(name)                                                                 \
-	"{ metadata = { name = '" name "', labels = { ['kubernetes.io/hostname'] = '"    \
-	name "' } }, status = { allocatable = { cpu = '8', memory = '16Gi', pods = "     \
+	"{ metadata = { name = '" name                                                   \
+	"', labels = { ['kubernetes.io/hostname'] = '" name                              \
+	"' } }, status = { allocatable = { cpu = '8', memory = '16Gi', pods = "          \
 	"'110' } } }"
 
 const char neap_made_round[] =
 	"return { name = 'a made input', want = 'any', pod = 'default/web-0', "
 	"cluster = { nodes = { " ROUND_NODE("busy") ", " ROUND_NODE(
-		"empty") " }, pods = { " ROUND_POD("web-0", "busy") ", " ROUND_POD("web-1",
-										   "busy") " } } }";
+		"empty") " }, pods = { " ROUND_POD("web-0",
+						   "busy") ", " ROUND_POD("web-1",
+									  "busy") " } } }";
+
+const char neap_made_order[] =
+	"return { name = 'a made input', want = 'any', jobs = { { name = 'a', created_unix "
+	"= 1, siblings = 0, pod = { namespace = 'default', name = 'web-0', class = 'prod', "
+	"priority = 9000, kube_qos = 'Burstable', qos = 'LS', deletion_cost = 0, "
+	"eviction_cost = 0, created_unix = 1 } }, { name = 'b', created_unix = 2, siblings "
+	"= 0 } } }";
+
+const char neap_made_leave[] =
+	"return { name = 'a made input', want = 'any', pod = " ROUND_POD(
+		"web-0",
+		"busy") ", "
+			"job = { metadata = { name = 'a' }, spec = { podRef = { namespace = 'default', name "
+			"= 'web-0' } } } }";

@@ -190,9 +190,11 @@ hold()
 	ready) touch "$WORK/slow" ;;
 	esac >/dev/null 2>&1
 	[ "$1" != refused ] || eventually 10 budget_is_counted
+	[ "$1" != bind ] || eventually 10 quota_is_counted
 	job held "$POD"
 }
 budget_is_counted() { is "$(of "$BUDGETS/held" .status.expectedPods)" 3; }
+quota_is_counted() { is "$(of "$NS/resourcequotas/held" .status.used.pods)" 3; }
 is_held()
 {
 	case $1 in

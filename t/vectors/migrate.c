@@ -8,6 +8,7 @@
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 #include "engine/migrate/arbitrate.h"
+#include "lua/migrate/migrate.h"
 #include "t/vectors/migrate_rig.h"
 #include "t/vectors/vectors.h"
 
@@ -288,8 +289,38 @@ static size_t gather(struct migrate_rig *rig, const json_t *given,
 	return count;
 }
 
-static int arbitrate(NEAP_UNUSED struct vector_context *context, json_t *given,
-		     json_t **ret, struct neap_error *err)
+/* In the order of the shipped policy. */
+static int sort_by_policy(const struct vector_context *context,
+			  struct neap_migrate_waiting *list, size_t count,
+			  struct neap_error *err)
+{
+	neap_auto_free char *path =
+		neap_asprintf("%s/migration/least-first.lua", context->policies);
+	struct neap_migrate_waiting *spare = neap_alloc_array(count + 1, sizeof(*spare));
+	size_t *places = neap_alloc_array(count + 1, sizeof(*places));
+	json_t *jobs = neap_order_jobs_new(list, count);
+	struct neap_policy *policy = NULL;
+	struct neap_error why = {0};
+	int rc = 0;
+
+	if (!path || !spare || !places || !jobs)
+		rc = neap_error_nomem(err);
+	else if (neap_policy_load_file(path, &policy, &why) < 0 ||
+		 neap_policy_order(policy, jobs, 0, places, &why) != NEAP_TICK_WISHES)
+		rc = vector_bad(err, "%s", why.msg);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		spare[i] = list[places[i]];
+	if (rc == 0)
+		memcpy(list, spare, count * sizeof(*list));
+	neap_policy_free(policy);
+	json_decref(jobs);
+	free(places);
+	free(spare);
+	return rc;
+}
+
+static int arbitrate(struct vector_context *context, json_t *given, json_t **ret,
+		     struct neap_error *err)
 {
 	size_t count = json_array_size(json_object_get(given, "jobs"));
 	struct neap_migrate_waiting *list = neap_alloc_array(count + 1, sizeof(*list));
@@ -302,7 +333,7 @@ static int arbitrate(NEAP_UNUSED struct vector_context *context, json_t *given,
 	count = 0;
 	if (rc == 0) {
 		count = gather(&rig, given, list);
-		rc = neap_migrate_sort(list, count, err);
+		rc = sort_by_policy(context, list, count, err);
 	}
 	if (rc == 0) {
 		neap_migrate_judge(&ask, list, count);
