@@ -184,17 +184,30 @@ hold()
 		for name in $(pods_of arbitration | tail -n 2); do api DELETE "$NS/pods/$name?gracePeriodSeconds=0"; done
 		eventually 20 are_ready arbitration 3
 		;;
-	refused) api POST "$BUDGETS" -d '{"metadata": {"name": "held"}, "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "refused"}}}}' ;;
+	refused | bind) budget "$1" ;;
 	evicting) touch "$WORK/stays" ;;
-	bind) api POST "$NS/resourcequotas" -d '{"metadata": {"name": "held"}, "spec": {"hard": {"pods": "1"}}}' ;;
 	ready) touch "$WORK/slow" ;;
 	esac >/dev/null 2>&1
-	[ "$1" != refused ] || eventually 10 budget_is_counted
-	[ "$1" != bind ] || eventually 10 quota_is_counted
+	case $1 in refused | bind) eventually 10 budget_is_counted ;; esac
 	job held "$POD"
+	[ "$1" = bind ] || return 0
+	# The room is there, and nobody gets to it.
+	eventually 20 is_held refused
+	cordon true
+	api DELETE "$BUDGETS/held" >/dev/null
 }
+# budget APP: one that never allows it.
+budget()
+{
+	api POST "$BUDGETS" -d '{"metadata": {"name": "held"}, "spec": {"maxUnavailable": 0,
+		"selector": {"matchLabels": {"app": "'"$1"'"}}}}'
+} >/dev/null
+cordon()
+{
+	patch api/v1/nodes/node-0 '{"spec": {"unschedulable": '"$1"'}}'
+	patch api/v1/nodes/node-1 '{"spec": {"unschedulable": '"$1"'}}'
+} >/dev/null
 budget_is_counted() { is "$(of "$BUDGETS/held" .status.expectedPods)" 3; }
-quota_is_counted() { is "$(of "$NS/resourcequotas/held" .status.used.pods)" 3; }
 is_held()
 {
 	case $1 in
@@ -212,14 +225,14 @@ let_go()
 	case $1 in
 	place) play_node 8 node-2 ;;
 	refused) api DELETE "$BUDGETS/held" ;;
-	bind) api DELETE "$NS/resourcequotas/held" ;;
+	bind) cordon false ;;
 	esac >/dev/null 2>&1
 }
 clean()
 {
 	let_go none
 	api DELETE "$BUDGETS/held"
-	api DELETE "$NS/resourcequotas/held"
+	cordon false
 	api DELETE api/v1/nodes/node-2
 	remove "$1" held
 } >/dev/null 2>&1
@@ -322,7 +335,7 @@ spec:
       nodeName: $(kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name}{"\n"}{end}' | grep -vx "$(of "$NS/pods/$POD" .spec.nodeName)" | head -n 1)
       containers: [{name: c, image: scratch, resources: {requests: {cpu: 500m}}}]
 YAML
-api POST "$BUDGETS" -d '{"metadata": {"name": "held"}, "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "search"}}}}' >/dev/null
+budget search
 eventually 10 budget_is_counted
 job borrowed "$POD" 10m seat
 borrows() { has "$(events borrowed)" 'Failed evict Pod'; }
