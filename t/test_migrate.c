@@ -328,6 +328,32 @@ static void test_successor_is_no_stranger(void **state)
 	end(&rig);
 }
 
+/* Who is deleted by somebody else is not evicted, and missing when it is gone. */
+static void test_others_deletion(void **state)
+{
+	struct rig rig = {
+		.job = job_new(WITH_REF, ",\"" NEAP_KEY_JOB_EVICTING "\":\"" POD_UID "\"",
+			       "\"phase\":\"Running\"," CREATED),
+		.pod = pod_new(POD_UID),
+		.reservation = reservation_new("r", "Succeeded", "n2"),
+		.view.is_refused = true,
+	};
+
+	(void)state;
+	assert_int_equal(neap_migrate_args_init(&rig.args, NULL, NULL), 0);
+	(void)json_object_set_new(json_object_get(rig.pod, "metadata"),
+				  "deletionTimestamp",
+				  json_string("2026-11-20T09:59:00Z"));
+	step(&rig);
+	assert_int_equal(rig.step.act, NEAP_ACT_NONE);
+	assert_string_equal(status_text(&rig, "phase"), "Running");
+	json_decref(rig.pod);
+	rig.pod = NULL;
+	step(&rig);
+	assert_string_equal(status_text(&rig, "reason"), "MissingPod");
+	end(&rig);
+}
+
 static void test_hopeless_ends_before_ttl(void **state)
 {
 	struct rig rig = {
@@ -408,6 +434,7 @@ int main(void)
 		cmocka_unit_test(test_borrowed_reservation),
 		cmocka_unit_test(test_intent_outlives_a_crash),
 		cmocka_unit_test(test_successor_is_no_stranger),
+		cmocka_unit_test(test_others_deletion),
 		cmocka_unit_test(test_hopeless_ends_before_ttl),
 		cmocka_unit_test(test_waiting_room_is_waited_for),
 		cmocka_unit_test(test_limit_ends_with_the_eviction),

@@ -297,6 +297,12 @@ static bool evict(struct job_pass *pass)
 		job_wait(pass);
 		return false;
 	}
+	/* Somebody else deletes it: nobody is evicted, and its end is not the job's. */
+	if (neap_json_at(view->pod, "metadata.deletionTimestamp") &&
+	    !may_have_evicted(pass)) {
+		job_wait(pass);
+		return false;
+	}
 	/* The room is not the pod's successor's any more. A pod that is on its way may
 	 * have its successor there already. */
 	if (view->reservation && is_phase(pass, "Succeeded") && !may_have_evicted(pass)) {
