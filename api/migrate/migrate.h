@@ -30,8 +30,8 @@ struct neap_migrate_config {
 	struct neap_client *client;
 	int64_t (*now)(void); /* Unix microseconds; NULL: the clock */
 	const struct neap_log *log;
-	/* Further scheduler names whose pods a Reservation can be made for, beside those of
-	 * the arguments; NULL-terminated, or NULL. */
+	/* Further scheduler names whose pods a Reservation can be made for, beside those
+	 * of the arguments; NULL-terminated, or NULL. */
 	const char *const *schedulers;
 	/* A say of policies; each may be NULL. Called with arg. */
 	/* Sorts the jobs that wait; false: they stay in the order that they are in. */

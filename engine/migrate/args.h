@@ -82,8 +82,8 @@ struct neap_migrate_args {
 	const json_t *delete_options; /* NULL: none */
 	bool arbitrates;
 	int64_t interval_usec;
-	/* A job whose Reservation cannot be placed for so long fails; an argument of neap's
-	 * own. 0: only its ttl ends it. */
+	/* A job whose Reservation cannot be placed for so long fails; an argument of
+	 * neap's own. 0: only its ttl ends it. */
 	int64_t unschedulable_usec;
 	json_t *json; /* what the others point to */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The Reservation that is made for a job: room for the pod's successor, anywhere but where
- * the pod is. */
+ * The Reservation that is made for a job: room for the pod's successor, anywhere but
+ * where the pod is. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -64,9 +64,9 @@ struct neap_policy {
 	size_t need_count;
 	struct neap_place_needs
 		*place; /* needs of kinds with is_place; NULL: another kind */
-	struct neap_reserve_own *reserve; /* for kind reservation; else NULL */
+	struct neap_reserve_own *reserve;       /* for kind reservation; else NULL */
 	struct neap_deschedule_own *deschedule; /* for kinds of rounds; else NULL */
-	struct neap_selector *where;      /* NULL: every node */
+	struct neap_selector *where;            /* NULL: every node */
 	struct neap_policy_trigger triggers[NEAP_TRIGGERS_MAX];
 	size_t trigger_count;
 	int example_count;
@@ -152,7 +152,8 @@ void neap_reserve_free(struct neap_reserve_own *own);
 /* reserve_example.c */
 int neap_reserve_run_example(struct neap_policy *policy, int index,
 			     struct neap_error *err);
-/* lua/deschedule: the kinds deschedule and evict; the readers raise. Free accepts NULL. */
+/* lua/deschedule: the kinds deschedule and evict; the readers raise. Free accepts
+ * NULL. */
 int neap_round_needs_read(lua_State *L, int index, struct neap_policy *policy,
 			  struct neap_error *err);
 int neap_deschedule_read(lua_State *L, int table, struct neap_policy *policy,

@@ -51,8 +51,8 @@ error("a meta file is never run")
 ---@class neap.PodPatch
 ---@field metadata table { labels = { ... }, annotations = { ... } }
 
---- For somebody else's controller: what tells it to move the pod, and what takes that back
---- when the migration fails.
+--- For somebody else's controller: what tells it to move the pod, and what takes that
+--- back when the migration fails.
 ---@class neap.LeavePatch
 ---@field patch neap.PodPatch what is set on the pod
 ---@field take_back neap.PodPatch what undoes it

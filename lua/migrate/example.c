@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Examples. Of migration: { name =, params =, jobs = { ... }, want = { "name", ... } }; of
- * evictor: { name =, params =, pod = { ... }, job = { ... }, want = "eviction" | "deletion"
- * | { patch =, take_back = } | { why = } }. */
+ * Examples. Of migration: { name =, params =, jobs = { ... }, want = { "name", ... } };
+ * of evictor: { name =, params =, pod = { ... }, job = { ... }, want = "eviction" |
+ * "deletion" | { patch =, take_back = } | { why = } }. */
 #include <stdlib.h>
 #include <string.h>
 

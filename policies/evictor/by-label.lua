@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 --- How a pod leaves its node: by an eviction, which disruption budgets may refuse. Pods
---- with the label of the parameter "label" are left to a controller of their own: it is told
---- by an annotation, and removes them. When the migration fails that is taken back.
+--- with the label of the parameter "label" are left to a controller of their own: it is
+--- told by an annotation, and removes them. When the migration fails that is taken back.
 
 ---@type neap.EvictorPolicy
 return {

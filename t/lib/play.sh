@@ -26,8 +26,8 @@ play_node()
 	done
 }
 
-# One look at all pods. As long as $WORK/slow is there new ones do not become ready, and as
-# long as $WORK/stays is there none goes that is deleted.
+# One look at all pods. As long as $WORK/slow is there new ones do not become ready, and
+# as long as $WORK/stays is there none goes that is deleted.
 play_once()
 {
 	local what path ready=True
