@@ -42,6 +42,11 @@ int neap_remote_object_take(json_t *tree, const struct neap_remote_kind *kind,
 /* What to do where a right is missing; behind the words of the server. */
 #define NEAP_REMOTE_RIGHTS " (doc/deploy/rbac.yaml has the rights that neapd needs)"
 
+/* What to do where the server knows less than it did. */
+#define NEAP_REMOTE_OLDER                                                             \
+	"the server answers with an older state than before; if it was restored from a " \
+	"backup, restart neapd"
+
 /* Why an answer is no success, in one line: what failed without one; the message of a
  * Status, and what to do where a right is missing; or the HTTP status. Returns buf. */
 const char *neap_remote_why(const struct neap_transport_answer *answer, char *buf,

@@ -21,6 +21,7 @@
 #define TIME_BYTES    32
 #define WHY_BYTES     512
 #define RELEASE_TRIES 5
+#define VERSION_BYTES 64
 
 struct neap_lease {
 	struct neap_lease_config config;
@@ -30,10 +31,12 @@ struct neap_lease {
 	struct neap_transfer *transfer;
 	unsigned seed;
 	json_t *record;       /* as it was seen last; NULL: never, or there is none */
+	char version[VERSION_BYTES]; /* the newest that was seen */
 	int64_t seen_usec;    /* when this record was seen first */
 	int64_t asked_usec;   /* when the request under way was made */
 	int64_t renewed_usec; /* when the last renewal that came about was asked for */
 	bool is_leading;
+	bool is_behind;     /* the server once knew less than before */
 	bool is_optimistic; /* the renewal under way goes by what was seen last */
 	int release_tries;
 	void (*released)(void *arg);
@@ -141,6 +144,26 @@ static void see_take(struct neap_lease *lease, json_t *record)
 		lease->seen_usec = now_of(lease);
 	json_decref(lease->record);
 	lease->record = record;
+}
+
+/* A server that was set back to an older state has forgotten what was written, and its
+ * versions soon grow past what was seen. Whoever saw more does not lead there again. */
+static bool is_recent(struct neap_lease *lease, const json_t *record)
+{
+	const char *version = neap_json_text(json_object_get(record, "metadata"),
+					     "resourceVersion");
+
+	if (version == NULL || *version == '\0' || strlen(version) >= VERSION_BYTES)
+		return true;
+	lease->is_behind |= neap_remote_version_compare(version, lease->version) < 0;
+	if (!lease->is_behind) {
+		(void)neap_strcopy(lease->version, VERSION_BYTES, version);
+		return true;
+	}
+	lose(lease, NEAP_REMOTE_OLDER);
+	neap_log_from(lease->config.log, "lease", NEAP_LOG_WARN,
+		      "lease %s/%s: " NEAP_REMOTE_OLDER, lease->ns, lease->name);
+	return false;
 }
 
 static bool is_taken(const struct neap_lease *lease)
@@ -256,8 +279,11 @@ static void wrote(void *arg, const struct neap_transport_answer *answer)
 	lease->transfer = NULL;
 	if ((answer->status == 200 || answer->status == 201) &&
 	    neap_remote_parse(answer->body, answer->len, &record, &err) == 0) {
-		see_take(lease, record);
-		lead(lease);
+		if (is_recent(lease, record)) {
+			see_take(lease, json_incref(record));
+			lead(lease);
+		}
+		json_decref(record);
 		later(lease);
 	} else if (lease->is_optimistic) {
 		look(lease); /* somebody else has changed it, perhaps */
@@ -295,6 +321,11 @@ static void looked(void *arg, const struct neap_transport_answer *answer)
 	if (answer->status != 200 ||
 	    neap_remote_parse(answer->body, answer->len, &record, &err) < 0) {
 		failed(lease, "reading", answer);
+		return;
+	}
+	if (!is_recent(lease, record)) {
+		json_decref(record);
+		later(lease);
 		return;
 	}
 	see_take(lease, record);

@@ -239,8 +239,10 @@ static bool read_rest(struct neap_reflector *reflector)
 	reflector->has_pages |= reflector->next_page != NULL;
 	if (version != NULL && neap_remote_version_compare(version, reflector->last) >= 0)
 		(void)neap_strcopy(reflector->listed, sizeof(reflector->listed), version);
-	else
+	else {
+		reflector->is_behind |= version != NULL;
 		version = NULL;
+	}
 	json_decref(rest);
 	return version != NULL;
 }
@@ -531,6 +533,11 @@ const char *neap_reflector_version(const struct neap_reflector *reflector)
 const char *neap_reflector_last(const struct neap_reflector *reflector)
 {
 	return reflector->last;
+}
+
+bool neap_reflector_is_behind(const struct neap_reflector *reflector)
+{
+	return reflector->is_behind;
 }
 
 const char *neap_reflector_eviction(const struct neap_reflector *reflector)

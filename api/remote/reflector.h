@@ -48,6 +48,8 @@ bool neap_reflector_is_synced(const struct neap_reflector *reflector);
 const char *neap_reflector_version(const struct neap_reflector *reflector);
 /* The newest version that it has heard of; "": none. */
 const char *neap_reflector_last(const struct neap_reflector *reflector);
+/* Whether the server once knew less than before: nothing is to be decided by it. */
+bool neap_reflector_is_behind(const struct neap_reflector *reflector);
 /* Of the bodies that pods/NAME/eviction takes, of a reflector of pods. */
 const char *neap_reflector_eviction(const struct neap_reflector *reflector);
 struct neap_reflector_counts

@@ -48,6 +48,7 @@ struct neap_reflector {
 	bool is_initial;   /* ... and is not complete yet */
 	bool has_failed;   /* a frame said that it ends */
 	bool is_expired;
+	bool is_behind;                 /* a list was of an older state */
 	bool was_old;                   /* the last watch was of a version that is gone */
 	bool has_frames;                /* of this watch */
 	char *next_page;                /* "continue"; NULL */

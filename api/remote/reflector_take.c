@@ -177,10 +177,10 @@ bool reflector_take_item(void *arg, const char *text, size_t len)
 	struct neap_error err = {0};
 	json_t *object;
 
-	if (!reflector->has_frames && !is_recent(reflector))
-		return fail(reflector, "the server answers with an older state than "
-				       "before; if it was restored from a backup, "
-				       "restart neapd");
+	if (!reflector->has_frames && !is_recent(reflector)) {
+		reflector->is_behind = true;
+		return fail(reflector, NEAP_REMOTE_OLDER);
+	}
 	if (neap_remote_parse(text, len, &object, &err) < 0 ||
 	    reflector_show_take(reflector, object, &err) < 0)
 		return fail(reflector, err.msg);

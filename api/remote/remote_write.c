@@ -158,8 +158,13 @@ static void add_path(const struct remote_write *write, struct neap_buf *path)
 
 static void answered(void *arg, const struct neap_transport_answer *answer);
 
+/* 0: nothing may be written. */
 static uint64_t reign_of(const struct neap_remote *remote)
 {
+	for (size_t i = 0; i < remote->config.resource_count; i++)
+		if (remote->reflectors[i] != NULL &&
+		    neap_reflector_is_behind(remote->reflectors[i]))
+			return 0;
 	return remote->config.reign ? remote->config.reign(remote->config.arg) : 1;
 }
 

@@ -3,7 +3,8 @@
 #
 # Whose objects the neapd of a test works on, by one switch, SERVER: `own`, its own;
 # `neap`, those of a second neapd, over TLS; `real`, those of a kube-apiserver with etcd
-# and RBAC, with the rights of doc/deploy/rbac.yaml and no more. neapd_options
+# and RBAC, with the rights of doc/deploy/rbac.yaml and no more; with PROFILE=1.32 and
+# the like as a later version looks (t/peers/newer.py). neapd_options
 # (t/lib/tap.sh) gives the neapd that is tested the roles and the kubeconfig for it.
 #
 # Sourced behind t/lib/tap.sh: server_need, then tap_start, then server_start. curl
@@ -37,7 +38,7 @@ server_start()
 	SERVER_CURL=(-sS -m 60 --unix-socket "$WORK/neap.sock") SERVER_URL=http://neap
 	is_own && return
 	peers_trap
-	peer_ports 4
+	peer_ports 5
 	server_"$SERVER" "$@" || return 1
 	SERVER_URL=https://127.0.0.1:$PEER_PORT
 	SERVER_CONFIG=$WORK/neapd.config SERVER_ADMIN=$REAL_CONFIG
@@ -46,12 +47,18 @@ server_start()
 
 server_real()
 {
-	local user
+	local user url
 	REAL_AUTHORIZATION=RBAC REAL_USERS="neapd $*"
 	real_api_start "$PEER_PORT" || return 1
 	server_kube apply -f doc/deploy/crds -f doc/deploy/rbac.yaml >/dev/null || return 1
+	url=$REAL_URL
+	if [ -n "${PROFILE:-}" ]; then
+		url=https://127.0.0.1:$((PEER_PORT + 4))
+		peer_start newer t/peers/newer.py "$PROFILE" $((PEER_PORT + 4)) "${REAL_URL#https://}" "$WORK/real/api.crt" "$WORK/real/api.key" \
+			"$REAL_CA"
+	fi
 	for user in $REAL_USERS; do
-		kubeconfig_write "$WORK/$user.config" "$REAL_URL" "$user-token" "$REAL_CA"
+		kubeconfig_write "$WORK/$user.config" "$url" "$user-token" "$REAL_CA"
 		[ "$user" = neapd ] || server_bind "$user" "$user"
 	done
 	# One neapd with both roles has the rights of both.

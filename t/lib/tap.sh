@@ -87,6 +87,28 @@ check()
 	return 1
 }
 
+# include NAME COMMAND...: another script, whose checks are counted as ours.
+include()
+{
+	local name=$1 line status
+	shift
+	"$@" >"$WORK/said" 2>"$WORK/err"
+	status=$?
+	while IFS= read -r line; do
+		case $line in
+		'1..0 # SKIP '*) skip "$name" "${line#*SKIP }" ;;
+		1..*) ;;
+		ok* | 'not ok'*)
+			TAP_N=$((TAP_N + 1))
+			echo "${line%%ok*}ok $TAP_N - $name: ${line#* - }"
+			[[ $line = ok* ]] || TAP_FAILED=$((TAP_FAILED + 1))
+			;;
+		*) echo "$line" ;;
+		esac
+	done <"$WORK/said"
+	check "$name ends well" is "$status" "$(grep -q '^not ok' "$WORK/said"; echo $((!$?)))"
+}
+
 # eventually SECONDS COMMAND...: tries until it passes; says what the last try said.
 # SECONDS are what an idle machine needs at most; it goes on for five times as long and a
 # minute. By the clock: a try takes long in a build with sanitizers.

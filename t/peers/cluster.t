@@ -5,7 +5,8 @@
 # etcd, kubectl is real, and neapd has a kubeconfig and the rights of
 # doc/deploy/rbac.yaml. Pods, exclusive CPUs and Reservations come out as on one machine;
 # the server is stopped and started; of two neapds one works, and the other takes over.
-# With SERVER=neap the server is a second neapd (t/sh/cluster-neap.t).
+# With SERVER=neap the server is a second neapd (t/sh/cluster-neap.t); with PROFILE=1.32
+# it looks like that version (t/peers/newer.py).
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 SERVER=${SERVER:-real}
@@ -77,6 +78,18 @@ has_event() { has "$(kube get events -o json | jq -r '.items[] | "\(.reason) \(.
 check "events say what happened" eventually 30 has_event "Scheduled p1"
 check "... and what did not" eventually 30 has_event "FailedScheduling big"
 kube delete pod big p1 p2 p3 p4 p5 p6 --grace-period=0 --force >/dev/null 2>&1
+
+# --- a later version ---
+
+told() { grep -qF -e "$1" "$WORK/${2:-one}.log"; }
+if [ -n "${PROFILE:-}" ]; then
+	check "neapd knows which version it is" told "it is v$PROFILE."
+	check "... uses policy/v1" told policy/v1 newer
+	check "... asks for strict validation, always" not told "not strict" newer
+	check "... and has no field refused" not told "refused" newer
+	check "... and tells a warning" told "$PROFILE of a later server"
+	case $PROFILE in 1.3[2-9]) check "... its lists come through watches" told "streamed list" newer ;; esac
+fi
 
 # --- exclusive CPUs ---
 

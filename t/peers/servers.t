@@ -16,22 +16,5 @@ tap_start
 scripts=(cpus-live reserve-policy extender-live reserved-cpus)
 [ -z "$PEERS_LONG" ] || scripts+=(odd-machines kubelet-files cpu-pin cpu-pin-kubelet docs-reservation)
 
-# Its checks are counted as ours.
-for script in "${scripts[@]}"; do
-	"t/sh/$script.t" >"$WORK/said" 2>"$WORK/err"
-	status=$?
-	while IFS= read -r line; do
-		case $line in
-		'1..0 # SKIP '*) skip "$script" "${line#*SKIP }" ;;
-		1..*) ;;
-		ok* | 'not ok'*)
-			TAP_N=$((TAP_N + 1))
-			echo "${line%%ok*}ok $TAP_N - $script: ${line#* - }"
-			[[ $line = ok* ]] || TAP_FAILED=$((TAP_FAILED + 1))
-			;;
-		*) echo "$line" ;;
-		esac
-	done <"$WORK/said"
-	check "$script ends well" is "$status" "$(grep -q '^not ok' "$WORK/said"; echo $((!$?)))"
-done
+for script in "${scripts[@]}"; do include "$script" "t/sh/$script.t"; done
 tap_end

@@ -16,7 +16,7 @@ tap_start
 
 DIR=$WORK/kubelet
 REPORT=/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies/here
-report() { server_api GET $REPORT | tr -d '\n'; }
+report() { server_api GET "$REPORT" | tr -d '\n'; }
 tells() { has "$(report)" "$1"; }
 # As a kubelet writes: anew, then renamed into place.
 put() { cat >"$DIR/$1.new" && chmod 600 "$DIR/$1.new" && mv "$DIR/$1.new" "$DIR/$1"; }
