@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Detectors that tell a lasting fault from a spike: one for each key (a node in a pool),
- * marked once a cycle. Enough bad marks in a row make an anomaly; it ends after enough good
- * ones, or after a time. What is not marked for long is forgotten. */
+ * Detectors that tell a lasting fault from a spike: one for each key (a node in a
+ * pool), marked once a cycle. Enough bad marks in a row make an anomaly; it ends after
+ * enough good ones, or after a time. What is not marked for long is forgotten. */
 #ifndef NEAP_ENGINE_DESCHEDULE_ANOMALY_H
 #define NEAP_ENGINE_DESCHEDULE_ANOMALY_H
 
@@ -23,8 +23,8 @@ struct neap_anomalies *neap_anomalies_new(void); /* NULL without memory */
 void neap_anomalies_free(struct neap_anomalies *anomalies);
 size_t neap_anomalies_count(const struct neap_anomalies *anomalies);
 
-/* Marks the detector of key, which is made at the first bad mark. *ret: whether it is in an
- * anomaly now. NEAP_ENOMEM, NEAP_ETOOLARGE. */
+/* Marks the detector of key, which is made at the first bad mark. *ret: whether it is
+ * in an anomaly now. NEAP_ENOMEM, NEAP_ETOOLARGE. */
 int neap_anomalies_mark(struct neap_anomalies *anomalies, const char *key,
 			const struct neap_anomaly_rule *rule, bool is_normal,
 			int64_t now_usec, bool *ret, struct neap_error *err);

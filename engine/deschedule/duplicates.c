@@ -8,7 +8,7 @@
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
-#include "engine/deschedule/domains.h"
+#include "engine/deschedule/round_domains.h"
 
 /* What a pod with these owners and images was seen last on. */
 struct seen {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rules of DefaultEvictor: which pods may be evicted at all (its Filter), and the last
- * look before one is (its PreEvictionFilter). */
+ * The rules of DefaultEvictor: which pods may be evicted at all (its Filter), and the
+ * last look before one is (its PreEvictionFilter). */
 #ifndef NEAP_ENGINE_DESCHEDULE_EVICTOR_H
 #define NEAP_ENGINE_DESCHEDULE_EVICTOR_H
 

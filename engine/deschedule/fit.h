@@ -12,7 +12,8 @@ enum neap_fit_form {
 	 * pods of the node, and a free place for a pod; room is not asked of the node
 	 * that the pod is on. */
 	NEAP_FIT_FULL,
-	/* Of koordinator's own plugins: without these two, and room is asked everywhere. */
+	/* Of koordinator's own plugins: without these two, and room is asked
+	 * everywhere. */
 	NEAP_FIT_PLAIN,
 };
 

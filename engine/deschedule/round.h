@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A descheduling round: the conversation between strategies and the rules that keep pods.
- * A strategy names a pod and is told at once whether it leaves, why not, and where it would
- * land. Everything asked is kept, so that the round can be told afterwards. */
+ * A descheduling round: the conversation between strategies and the rules that keep
+ * pods. A strategy names a pod and is told at once whether it leaves, why not, and
+ * where it would land. Everything asked is kept, so that the round can be told
+ * afterwards. */
 #ifndef NEAP_ENGINE_DESCHEDULE_ROUND_H
 #define NEAP_ENGINE_DESCHEDULE_ROUND_H
 
@@ -52,8 +53,8 @@ struct neap_round_rule {
  * nowhere; other errors mean that it is not known, and the pod stays. */
 typedef int neap_round_place_fn(void *arg, const struct neap_world_pod *pod,
 				char ret_node[NEAP_ROUND_NODE], struct neap_error *err);
-/* The way out. 0: accepted; else the pod stays, with why in err. node: where it would land,
- * "": not known. */
+/* The way out. 0: accepted; else the pod stays, with why in err. node: where it would
+ * land, "": not known. */
 typedef int neap_round_evict_fn(void *arg, const struct neap_world_pod *pod,
 				const char *strategy, const char *why, const char *node,
 				struct neap_error *err);
@@ -63,9 +64,9 @@ struct neap_round_args {
 	const struct neap_world *world; /* settled, and constant during the round */
 	int64_t now_usec;
 	int64_t interval_usec; /* between two rounds; 0: not known */
-	bool is_dry; /* scripts can read it; the caller's evict does nothing then */
+	bool is_dry;           /* scripts can read it; the caller's evict does nothing */
 	const struct neap_evictor *evictor;  /* NULL: no such rules */
-	const struct neap_round_rule *rules; /* asked after it, in order */
+	const struct neap_round_rule *rules; /* asked after it */
 	size_t rule_count;
 	struct neap_limits limits;
 	bool honors_budgets;        /* refuses a pod whose budget has nothing left */
@@ -88,7 +89,8 @@ struct neap_round_said {
 	struct neap_round_answer answer;
 };
 
-/* What a strategy wants besides evictions, for the caller to do after the call, in order. */
+/* What a strategy wants besides evictions, for the caller to do after the call, in
+ * order. */
 enum neap_round_wish_type {
 	NEAP_WISH_DELETION_COST, /* annotation controller.kubernetes.io/pod-deletion-cost */
 	NEAP_WISH_CORDON,
@@ -137,8 +139,8 @@ int neap_round_set_nodes(struct neap_round *round, const struct neap_selector *s
 void neap_round_set_rules(struct neap_round *round, const struct neap_evictor *evictor,
 			  const struct neap_round_rule *rules, size_t count);
 
-/* Whether the rules let the pod go at all; *ret_why (may be NULL) says why not. Asked once
- * for a pod, then remembered. */
+/* Whether the rules let the pod go at all; *ret_why (may be NULL) says why not. Asked
+ * once for a pod, then remembered. */
 bool neap_round_may_leave(struct neap_round *round, const struct neap_world_pod *pod,
 			  const char **ret_why);
 /* The last look of the rules; remembered likewise. */

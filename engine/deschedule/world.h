@@ -94,7 +94,8 @@ struct neap_world_node {
 	char *name;
 	uint32_t index; /* in neap_world.nodes */
 	bool is_cordoned, is_ready;
-	/* What the node reserves (engine/numa/node_reserve.h) is taken off the first two. */
+	/* What the node reserves (engine/numa/node_reserve.h) is taken off the first
+	 * two. */
 	struct neap_amounts allocatable, capacity;
 	struct neap_amounts raw; /* before amplification; else allocatable */
 	struct neap_world_taint *taints;
@@ -105,15 +106,16 @@ struct neap_world_node {
 	struct neap_amounts requested; /* of live pods, each one of "pods" */
 	uint32_t live_count;
 	struct neap_world_metric *metric; /* NodeMetric; NULL: none */
-	/* By it: system and pods together; the pods of class prod that are on the node. */
+	/* By it: system and pods together; the pods of class prod that are on the
+	 * node. */
 	struct neap_amounts used, prod_used;
 	const struct neap_amounts *measured; /* by the metrics API; NULL: not told */
 	double sample; /* a figure from 0 to 1 from elsewhere; negative: not told */
 	struct neap_arena arena;
 };
 
-/* A NodeMetric. Usage is what the system uses and what the pods use, as LowNodeLoad counts
- * it; nodeUsage is read for metricsUtilization. */
+/* A NodeMetric. Usage is what the system uses and what the pods use, as LowNodeLoad
+ * counts it; nodeUsage is read for metricsUtilization. */
 struct neap_world_metric {
 	bool has_usage;      /* status.nodeMetric is there */
 	int64_t update_usec; /* 0: not told */

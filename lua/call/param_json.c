@@ -76,8 +76,8 @@ static void place_error(const struct neap_param *param, const char *where,
 		       rest);
 }
 
-/* Checks a value of a composite and gives it in the form in which it is kept; NULL with err
- * set. */
+/* Checks a value of a composite and gives it in the form in which it is kept; NULL
+ * with err set. */
 static json_t *take_value(const struct neap_param *param, const json_t *json,
 			  struct neap_error *err)
 {
@@ -367,7 +367,8 @@ static void push_kept(lua_State *L, const struct neap_param *param, json_t *json
 		lua_pushstring(L, json_string_value(json));
 		return;
 	}
-	/* It was checked when it came. Scalars hold no memory, and others share the JSON. */
+	/* It was checked when it came. Scalars hold no memory, and others share the
+	 * JSON. */
 	if (!neap_param_types[param->type].is_composite)
 		(void)neap_param_parse_json(param, json, &value, NULL);
 	neap_param_push(L, param, &value);

@@ -55,8 +55,8 @@ struct neap_param_value {
 struct neap_param_kids;
 
 struct neap_param {
-	/* Of a field of an object: its path, "namespaces.include". An element has the name
-	 * of its list or map. */
+	/* Of a field of an object: its path, "namespaces.include". An element has the
+	 * name of its list or map. */
 	char name[NEAP_PARAM_NAME];
 	uint8_t key_at;   /* where the last part of name begins */
 	bool is_required; /* neap_policy_check_params refuses it unset */
@@ -67,8 +67,8 @@ struct neap_param {
 	struct neap_param_value min, max;
 	char values[NEAP_PARAM_VALUES][48]; /* for enum, ended by "" */
 	char doc[256];
-	/* List, map: the element type, without default, as the only row. Object: its fields,
-	 * by name. NULL: another type. */
+	/* List, map: the element type, without default, as the only row. Object: its
+	 * fields, by name. NULL: another type. */
 	struct neap_param_kids *kids;
 	int max_items;
 	uint64_t at_most_one; /* object: of these fields, a bit each */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The seat of a state, and the cursors that scripts hold. In one call a node or pod has one
- * cursor, so that cursors can be compared and be keys. */
+ * The seat of a state, and the cursors that scripts hold. In one call a node or pod
+ * has one cursor, so that cursors can be compared and be keys. */
 #include <string.h>
 
 #include <lauxlib.h>

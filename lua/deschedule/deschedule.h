@@ -17,9 +17,10 @@ enum neap_deschedule_point { NEAP_POINT_DESCHEDULE, NEAP_POINT_BALANCE };
 
 /* The event after which a round is wanted at once. */
 enum neap_round_event {
-	NEAP_EVENT_NODE_CONDITION, /* key: its type, value: the status it turned to; "" any */
-	NEAP_EVENT_NODE_TAINT,     /* key; "" any */
-	NEAP_EVENT_NODE_LABEL,     /* key; "" any */
+	/* key: its type, value: the status it turned to; "" any */
+	NEAP_EVENT_NODE_CONDITION,
+	NEAP_EVENT_NODE_TAINT,    /* key; "" any */
+	NEAP_EVENT_NODE_LABEL,    /* key; "" any */
 	NEAP_EVENT_POD_CONDITION, /* as for nodes */
 	NEAP_EVENT_POD_RESTARTS,  /* bound: the count that a pod reaches */
 	NEAP_EVENT_POD_PENDING,   /* bound: seconds for which a pod stays pending */
@@ -51,9 +52,9 @@ enum neap_tick_verdict neap_policy_run_round(struct neap_policy *policy,
 					     struct neap_error *err);
 /* --- kind evict --- */
 
-/* Calls allow(ctx, pod), or with is_last before(ctx, pod) where the policy has it. WISHES:
- * *ret_why is NULL, or why the pod stays, kept with the round; others as above. May be
- * called while a strategy runs on this thread. */
+/* Calls allow(ctx, pod), or with is_last before(ctx, pod) where the policy has it.
+ * WISHES: *ret_why is NULL, or why the pod stays, kept with the round; others as
+ * above. May be called while a strategy runs on this thread. */
 enum neap_tick_verdict neap_policy_ask_evict(struct neap_policy *policy,
 					     struct neap_round *round,
 					     const struct neap_world_pod *pod,

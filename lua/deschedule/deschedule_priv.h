@@ -2,15 +2,15 @@
  *
  * Shared by the files behind lua/deschedule/deschedule.h.
  *
- * Scripts hold cursors: objects that name a node or a pod of the round. They are valid for
- * one call; afterwards using one raises. A state has one seat, which knows the round of
- * the call that runs, and every method has it as its first upvalue. */
+ * Scripts hold cursors: objects that name a node or a pod of the round. They are valid
+ * for one call; afterwards using one raises. A state has one seat, which knows the
+ * round of the call that runs, and every method has it as its first upvalue. */
 #ifndef NEAP_LUA_DESCHEDULE_DESCHEDULE_PRIV_H
 #define NEAP_LUA_DESCHEDULE_DESCHEDULE_PRIV_H
 
 #include <lauxlib.h>
 
-#include "engine/deschedule/domains.h"
+#include "engine/deschedule/round_domains.h"
 #include "lua/call/policy_priv.h"
 #include "lua/deschedule/deschedule.h"
 

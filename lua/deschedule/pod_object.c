@@ -458,9 +458,9 @@ static bool tolerates_all(const struct neap_pod *pod, const struct neap_world_no
 	return true;
 }
 
-/* pod:tolerates_some(nodes) -> boolean. As the reference looks before it picks a pod: every
- * taint of one of the nodes, of all effects, and with at least as many tolerations as that
- * node has taints. */
+/* pod:tolerates_some(nodes) -> boolean. As the reference looks before it picks a pod:
+ * every taint of one of the nodes, of all effects, and with at least as many
+ * tolerations as that node has taints. */
 static int pod_tolerates_some(lua_State *L)
 {
 	const struct neap_pod *pod = neap_check_pod(L, 1)->pod;

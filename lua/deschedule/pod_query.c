@@ -130,8 +130,8 @@ static void read_order(lua_State *L, struct order *order)
 	lua_pop(L, 2);
 }
 
-/* The list of texts t[name] of the table at the top, in a new userdata that stays below it;
- * NULL where there is none. Texts live as long as the query's table. */
+/* The list of texts t[name] of the table at the top, in a new userdata that stays
+ * below it; NULL where there is none. Texts live as long as the query's table. */
 static const char **read_texts(lua_State *L, const char *name)
 {
 	const char **list;

@@ -3,12 +3,11 @@
  * `examples` of the kinds of rounds: complete objects become a world, and the real call
  * runs on it.
  *
- * deschedule: { name =, params = { ... }, now = "2026-01-01T00:00:00Z", evictor = { ... },
- *   limits = { total =, node =, namespace =, workload = },
- *   cluster = { nodes = { ... }, pods = { ... }, ... }, want = { evict = { "NS/NAME", ... },
- *   count = } } or with steps = { { after_s =, cluster =, want = }, ... }, which share
- *   what the policy remembers.
- * evict: the same with pod = "NS/NAME", want = true | "reason". */
+ * deschedule: { name =, params = { ... }, now = "2026-01-01T00:00:00Z", evictor = {
+ * ... }, limits = { total =, node =, namespace =, workload = }, cluster = { nodes = {
+ * ... }, pods = { ... }, ... }, want = { evict = { "NS/NAME", ... }, count = } } or
+ * with steps = { { after_s =, cluster =, want = }, ... }, which share what the policy
+ * remembers. evict: the same with pod = "NS/NAME", want = true | "reason". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Questions of a round about many pods at once (engine/deschedule/domains.h), detectors of
- * anomalies, and sets. */
+ * Questions of a round about many pods at once (engine/deschedule/round_domains.h),
+ * detectors of anomalies, and sets. */
 #include <string.h>
 
 #include <lauxlib.h>
 
 #include "engine/deschedule/anomaly.h"
-#include "engine/deschedule/domains.h"
+#include "engine/deschedule/round_domains.h"
 #include "lua/deschedule/deschedule_priv.h"
 #include "lua/value/objects.h"
 #include "lua/vm/vm_priv.h"

@@ -6,9 +6,9 @@
 error("a meta file is never run")
 
 -- # Descheduling rounds
--- Kinds deschedule and evict. A round is a conversation: what is asked of it is answered at
--- once. Rounds, nodes, pods and sets are valid for one call; using a kept one raises. CPU is
--- in thousandths, everything else in whole units. See DESCHEDULE and EVICT in
+-- Kinds deschedule and evict. A round is a conversation: what is asked of it is answered
+-- at once. Rounds, nodes, pods and sets are valid for one call; using a kept one raises.
+-- CPU is in thousandths, everything else in whole units. See DESCHEDULE and EVICT in
 -- neap-policy-kinds(5).
 
 --- One round, for one strategy.
@@ -19,10 +19,10 @@ error("a meta file is never run")
 ---@field node_count integer how many nodes nodes() returns
 local Round = {} -- round
 
---- Asks for a pod to leave. All rules are asked: the evictor's, disruption budgets, limits,
---- and whether there is a place where it would land. `reason` is one of "already", "kept",
---- "not-now", "budget", "node-limit", "namespace-limit", "workload-limit", "total-limit",
---- "no-place", "failed".
+--- Asks for a pod to leave. All rules are asked: the evictor's, disruption budgets,
+--- limits, and whether there is a place where it would land. `reason` is one of
+--- "already", "kept", "not-now", "budget", "node-limit", "namespace-limit",
+--- "workload-limit", "total-limit", "no-place", "failed".
 ---@param pod neap.RoundPod
 ---@param why string for people, at most 511 bytes
 ---@return boolean ok
@@ -65,8 +65,8 @@ function Round:sort(pods, order, scores) end
 ---@return neap.RoundSet
 function Round:set(list) end
 
---- Returns whether a required anti-affinity of the pod selects another live pod of the set in
---- its domain. Pods that leave in this round do not count.
+--- Returns whether a required anti-affinity of the pod selects another live pod of the
+--- set in its domain. Pods that leave in this round do not count.
 ---@param pod neap.RoundPod
 ---@param pods neap.RoundSet
 ---@return boolean
@@ -83,20 +83,21 @@ function Round:spreads(pods, kinds) end
 ---@return neap.SpreadDomain[]
 function Round:domains(spread) end
 
---- Returns whether the node counts for the constraint, by its policies on affinity and taints.
+--- Returns whether the node counts for the constraint, by its policies on affinity and
+--- taints.
 ---@param spread neap.Spread
 ---@param node neap.RoundNode
 ---@return boolean
 function Round:takes(spread, node) end
 
---- Returns the groups of pods with the same owner and images that have duplicates: more than
---- one on a node.
+--- Returns the groups of pods with the same owner and images that have duplicates: more
+--- than one on a node.
 ---@param pods neap.RoundPod[] node after node, as pods() returns them
 ---@return neap.Duplicates[]
 function Round:duplicates(pods) end
 
---- Marks a detector of anomalies, which is kept between rounds. Returns whether it is in an
---- anomaly: after so many bad marks in a row, until so many good ones or the timeout.
+--- Marks a detector of anomalies, which is kept between rounds. Returns whether it is in
+--- an anomaly: after so many bad marks in a row, until so many good ones or the timeout.
 ---@param key string such as the name of a node
 ---@param is_normal boolean
 ---@param rule { abnormal: number, normal: number, timeout_s: number }
@@ -111,7 +112,8 @@ function Round:unmark(key) end
 ---@param seconds number
 function Round:forget(seconds) end
 
---- Asks for the annotation controller.kubernetes.io/pod-deletion-cost, written after the call.
+--- Asks for the annotation controller.kubernetes.io/pod-deletion-cost, written after the
+--- call.
 ---@param pod neap.RoundPod
 ---@param cost integer of 32 bits
 function Round:set_deletion_cost(pod, cost) end
@@ -157,7 +159,8 @@ local RoundNode = {} -- node
 ---@return string|nil
 function RoundNode:label(key) end
 
---- Returns what is there for pods, without what the node reserves; nil for what it has not.
+--- Returns what is there for pods, without what the node reserves; nil for what it has
+--- not.
 ---@param resource string
 ---@return integer|nil
 function RoundNode:allocatable(resource) end
@@ -255,7 +258,8 @@ function RoundPod:restarts(with_init) end
 ---@return boolean
 function RoundPod:has_owner(kind) end
 
---- Returns whether it tolerates all taints of effect NoSchedule and NoExecute of the node.
+--- Returns whether it tolerates all taints of effect NoSchedule and NoExecute of the
+--- node.
 ---@param node neap.RoundNode
 ---@return boolean
 function RoundPod:tolerates(node) end
@@ -267,8 +271,8 @@ function RoundPod:tolerates(node) end
 ---@return boolean
 function RoundPod:tolerates_taint(key, value, effect) end
 
---- Returns whether it tolerates all taints, of all effects, of one of the nodes, and has at
---- least as many tolerations as that node has taints: the first look of the reference.
+--- Returns whether it tolerates all taints, of all effects, of one of the nodes, and has
+--- at least as many tolerations as that node has taints: the first look of the reference.
 ---@param nodes neap.RoundNode[]|neap.RoundSet
 ---@return boolean
 function RoundPod:tolerates_some(nodes) end
@@ -283,9 +287,9 @@ function RoundPod:matches(node) end
 ---@return integer
 function RoundPod:preference(node) end
 
---- Returns whether it fits the node, and why not: cordon, taints, room, selector and, with
---- form "full", its own anti-affinity against pods of the node and a free place for a pod.
---- With "full" its own node has room.
+--- Returns whether it fits the node, and why not: cordon, taints, room, selector and,
+--- with form "full", its own anti-affinity against pods of the node and a free place for
+--- a pod. With "full" its own node has room.
 ---@param node neap.RoundNode
 ---@param form? "full"|"plain" ["full"]
 ---@return boolean

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Moves pods from expensive nodes to cheaper ones, level by level: a pod leaves when it fits a
---- node of a later level. Whole nodes are emptied with mode DrainNode.
+--- Moves pods from expensive nodes to cheaper ones, level by level: a pod leaves when it
+--- fits a node of a later level. Whole nodes are emptied with mode DrainNode.
 
 local MISSES_MAX = 5
 
@@ -107,8 +107,10 @@ return {
     evictionOrder = { type = "list", required = true, of = { type = "object", fields = {
       name = { type = "string", required = true, doc = "a DNS name" },
       nodeSelector = { type = "selector", required = true, doc = "the nodes of the level" },
-      keepThreshold = { type = "number", min = 0, max = 100, doc = "taken as it is; nothing reads it" },
-      rejectThreshold = { type = "number", min = 0, max = 100, doc = "taken as it is; nothing reads it" },
+      keepThreshold = { type = "number", min = 0, max = 100,
+                        doc = "taken as it is; nothing reads it" },
+      rejectThreshold = { type = "number", min = 0, max = 100,
+                          doc = "taken as it is; nothing reads it" },
     } }, doc = "levels of nodes from the most expensive to the cheapest" },
     mode = { type = "enum", values = { "BestEffort", "DrainNode" }, default = "BestEffort",
              doc = "pod by pod, or only nodes that can be emptied whole" },
@@ -125,9 +127,11 @@ return {
       if #level.name > 63 or not level.name:match("^[a-z0-9]([a-z0-9-]*)$")
         or level.name:sub(-1) == "-"
       then
-        return { { field = ("evictionOrder[%d].name"):format(i - 1), message = "a DNS name is wanted" } }
+        return { { field = ("evictionOrder[%d].name"):format(i - 1),
+                   message = "a DNS name is wanted" } }
       elseif names[level.name] then
-        return { { field = ("evictionOrder[%d].name"):format(i - 1), message = "it is there twice" } }
+        return { { field = ("evictionOrder[%d].name"):format(i - 1),
+                   message = "it is there twice" } }
       end
       names[level.name] = true
     end
@@ -157,7 +161,8 @@ return {
 
     local function pods_of(node)
       return node:pods({ evictable = true, namespaces = params.evictableNamespaces,
-                         any_of = selectors, order = { "requests.cpu", "requests.memory", "name" } })
+                         any_of = selectors,
+                         order = { "requests.cpu", "requests.memory", "name" } })
     end
 
     --- Pod by pod; five that fit nowhere in a row end the node.

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Takes pods off nodes whose resources are requested unevenly, such as all CPU and little
---- memory: what is left there fits no other pod. Of each such node the pod leaves whose going
---- evens it out most.
+--- Takes pods off nodes whose resources are requested unevenly, such as all CPU and
+--- little memory: what is left there fits no other pod. Of each such node the pod leaves
+--- whose going evens it out most.
 
 --- The spread of what is requested, over the resources that the node has: a standard
 --- deviation. without: a pod that is thought away.

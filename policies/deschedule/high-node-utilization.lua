@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Empties nodes that are little used, so that they can be switched off: their pods leave for
---- the other nodes, as long as those have room. Use is what pods request.
+--- Empties nodes that are little used, so that they can be switched off: their pods leave
+--- for the other nodes, as long as those have room. Use is what pods request.
 
 local function percent(used, capacity)
   return capacity > 0 and used / capacity * 100 or 0
@@ -73,7 +73,8 @@ local function example_pod(name, node, cpu)
     metadata = { name = name, namespace = "default",
                  ownerReferences = { { kind = "ReplicaSet", name = "r", uid = "r" } } },
     spec = { nodeName = node,
-             containers = { { name = "c", image = "web:1", resources = { requests = { cpu = cpu } } } } },
+             containers = { { name = "c", image = "web:1",
+                              resources = { requests = { cpu = cpu } } } } },
     status = { phase = "Running" },
   }
 end
@@ -94,7 +95,7 @@ return {
 
   params = {
     thresholds = { type = "map", of = { type = "number", min = 0, max = 100 }, required = true,
-                   doc = "percent of allocatable by resource; a node below all of them is emptied" },
+                   doc = "percent of allocatable; a node below all of them is emptied" },
     numberOfNodes = { type = "integer", min = 0, default = 0,
                       doc = "nothing is done unless more nodes than these are under-used" },
     evictionModes = { type = "list",

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Takes pods off nodes that really use too much, for nodes that use little, by the reports
---- of the nodes (NodeMetric). A node counts once it was over-used in several rounds in a row.
---- Production pods have thresholds of their own. Pools of nodes are balanced one by one.
+--- Takes pods off nodes that really use too much, for nodes that use little, by the
+--- reports of the nodes (NodeMetric). A node counts once it was over-used in several
+--- rounds in a row. Production pods have thresholds of their own. Pools of nodes are
+--- balanced one by one.
 
 local DEFAULT_POOL = "__default_node_pool__"
 
@@ -29,7 +30,7 @@ local function pool_params(more)
     anomalyCondition = { type = "object", fields = {
       timeout = { type = "duration", default = "1m", doc = "an anomaly ends after this time" },
       consecutiveAbnormalities = { type = "integer", min = 1, default = 5,
-                                   doc = "more over-used rounds in a row are an anomaly; 1: each is" },
+                                   doc = "more over-used rounds in a row count; 1: each does" },
       consecutiveNormalities = { type = "integer", min = 1, default = 3,
                                  doc = "more good rounds in a row end it" },
     }, doc = "when an over-used node counts" },
@@ -345,8 +346,8 @@ end
 local ORDER = { "class", "priority", "kube_qos", "qos", "deletion_cost", "eviction_cost",
   "-score", "-created" }
 
---- Lets pods go from the sources, until these are below their thresholds or the targets have
---- no more room.
+--- Lets pods go from the sources, until these are below their thresholds or the targets
+--- have no more room.
 local function balance(ctx, round, pool, bounds, rule, sources, targets, room)
   local params = ctx.params
   local selectors = {}
@@ -519,7 +520,7 @@ return {
     nodeFit = { type = "boolean", default = true,
                 doc = "only pods that fit an under-used node leave" },
     detectorCacheTimeout = { type = "duration", default = "5m",
-                             doc = "over-used rounds longer ago are forgotten; at least two intervals" },
+                             doc = "over-used rounds longer ago do not count" },
     nodePools = { type = "list", of = { type = "object", fields = pool_params({
       name = { type = "string", required = true, doc = "for people" },
     }) }, doc = "pools of nodes; fields that are left out are those of the top level" },

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 --- Takes pods off nodes that are over-used while others are under-used. Use is what pods
---- request, or what is measured. A node is under-used when it is below all thresholds, and
---- over-used when it is above one of the target thresholds.
+--- request, or what is measured. A node is under-used when it is below all thresholds,
+--- and over-used when it is above one of the target thresholds.
 
 local MEASURED, PROMETHEUS = "KubernetesMetrics", "Prometheus"
 
@@ -155,7 +155,8 @@ local function example_pod(name, node, cpu)
     metadata = { name = name, namespace = "default",
                  ownerReferences = { { kind = "ReplicaSet", name = "r", uid = "r" } } },
     spec = { nodeName = node,
-             containers = { { name = "c", image = "web:1", resources = { requests = { cpu = cpu } } } } },
+             containers = { { name = "c", image = "web:1",
+                              resources = { requests = { cpu = cpu } } } } },
     status = { phase = "Running" },
   }
 end
@@ -193,9 +194,11 @@ return {
     metricsUtilization = { type = "object", fields = {
       source = { type = "enum", values = { MEASURED, PROMETHEUS },
                  doc = "where use is measured" },
-      metricsServer = { type = "boolean", default = false, doc = "older name of KubernetesMetrics" },
+      metricsServer = { type = "boolean", default = false,
+                        doc = "older name of KubernetesMetrics" },
       prometheus = { type = "object", fields = {
-        query = { type = "string", doc = "its answer names a node by the label instance, from 0 to 1" },
+        query = { type = "string",
+                  doc = "its answer has a node in the label instance, and 0 to 1" },
       }, doc = "the query of source Prometheus" },
     }, doc = "measured use in place of requests" },
   },

@@ -143,7 +143,7 @@ return {
       and not is_given(params.conditions) and not is_given(params.exitCodes)
     then
       return { { field = "maxPodLifeTimeSeconds",
-                 message = "one of maxPodLifeTimeSeconds, states, conditions, exitCodes is needed" } }
+                 message = "this, states, conditions or exitCodes is needed" } }
     end
     for i, condition in ipairs(params.conditions or {}) do
       if not (condition.type or condition.status or condition.reason

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Spreads pods of one owner: where a node has more of them than the nodes have on average,
---- those above it leave. Pods with the same owners and the same images are alike.
+--- Spreads pods of one owner: where a node has more of them than the nodes have on
+--- average, those above it leave. Pods with the same owners and the same images are
+--- alike.
 
 local function has_excluded_owner(params, pod)
   for _, kind in ipairs(params.excludeOwnerKinds or {}) do

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Evicts failed pods, so that their owners make new ones, or that they no longer lie about.
+--- Evicts failed pods, so that their owners make new ones, or that they no longer lie
+--- about.
 
 local function is_in(list, value)
   for _, one in ipairs(list) do

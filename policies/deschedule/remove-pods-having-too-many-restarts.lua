@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Evicts pods whose containers have restarted too often: another node may suit them better.
---- On each node the one with the most restarts leaves first.
+--- Evicts pods whose containers have restarted too often: another node may suit them
+--- better. On each node the one with the most restarts leaves first.
 
 local function has_state(params, pod)
   for _, state in ipairs(params.states) do

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Evicts pods that came, or were allowed, where their own required anti-affinity forbids it.
---- The least important leave first, until those that stay get along.
+--- Evicts pods that came, or were allowed, where their own required anti-affinity forbids
+--- it. The least important leave first, until those that stay get along.
 
 local function example_pod(name, app, priority, rejects)
   return {

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Evicts pods whose node no longer matches their node affinity, or that would be better off
---- on another node by their preferences. A pod that fits nowhere stays.
+--- Evicts pods whose node no longer matches their node affinity, or that would be better
+--- off on another node by their preferences. A pod that fits nowhere stays.
 
 local REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 local PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Evicts pods that do not tolerate a taint that their node has got since they came. Taints
---- of effect NoExecute are not its matter: pods that do not tolerate them leave anyway.
+--- Evicts pods that do not tolerate a taint that their node has got since they came.
+--- Taints of effect NoExecute are not its matter: pods that do not tolerate them leave
+--- anyway.
 
 --- Whether the list has the taint, as KEY or as KEY=VALUE.
 local function is_listed(list, taint)

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Evicts pods from crowded topology domains, until their spread constraints hold again. In a
---- domain the least important pods leave first, those without node constraints before
---- those with them.
+--- Evicts pods from crowded topology domains, until their spread constraints hold again.
+--- In a domain the least important pods leave first, those without node constraints
+--- before those with them.
 
 --- Domains by size, the smallest first, with their pods in the order in which they stay.
 local function sort_domains(round, spread)

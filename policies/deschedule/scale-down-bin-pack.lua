@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- Ranks pods so that a scale-down empties whole nodes: those of nodes that hold little else
---- go first. CalculateOnly writes the rank as the pod's deletion cost, for whoever scales
---- down; EvictDirectly evicts the first ones.
+--- Ranks pods so that a scale-down empties whole nodes: those of nodes that hold little
+--- else go first. CalculateOnly writes the rank as the pod's deletion cost, for whoever
+--- scales down; EvictDirectly evicts the first ones.
 
 --- The largest cost: such a pod goes last.
 local NEVER = 2147483647

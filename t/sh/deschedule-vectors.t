@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# The vectors of the descheduler run the shipped Lua files: with the file of a strategy away
-# all of its cases fail, and with a threshold in it changed at least one does. $BUILD: build
-# folder (build); CASE=area picks one strategy.
+# The vectors of the descheduler run the shipped Lua files: with the file of a strategy
+# away all of its cases fail, and with a threshold in it changed at least one does.
+# $BUILD: build folder (build); CASE=area picks one strategy.
 #
 # Runs beside others.
 set -u

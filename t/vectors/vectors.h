@@ -30,8 +30,8 @@ typedef int vector_fn(struct vector_context *context, json_t *given, json_t **re
 
 struct vector_row {
 	const char *area, *op; /* NULL area ends a table */
-	/* Known inputs as paths: "pods", "pods[].uid", "used.*" for free names, "pods:any"
-	 * for all that is below. Ended by NULL. */
+	/* Known inputs as paths: "pods", "pods[].uid", "used.*" for free names,
+	 * "pods:any" for all that is below. Ended by NULL. */
 	const char *const *keys;
 	vector_fn *fn;
 	/* Fields that are CPU lists, compared as sets; NULL if none. */

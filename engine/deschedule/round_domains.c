@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Anti-affinity and spread. */
-#include "engine/deschedule/domains.h"
+#include "engine/deschedule/round_domains.h"
 
 #include <stdlib.h>
 #include <string.h>

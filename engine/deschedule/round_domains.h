@@ -3,8 +3,8 @@
  * Questions about many pods at once, answered over the nodes of the round: topology
  * domains, anti-affinity, spread constraints, duplicates. Results live as long as the
  * round. */
-#ifndef NEAP_ENGINE_DESCHEDULE_DOMAINS_H
-#define NEAP_ENGINE_DESCHEDULE_DOMAINS_H
+#ifndef NEAP_ENGINE_DESCHEDULE_ROUND_DOMAINS_H
+#define NEAP_ENGINE_DESCHEDULE_ROUND_DOMAINS_H
 
 #include "engine/deschedule/round.h"
 
@@ -15,9 +15,9 @@ struct neap_pod_set {
 	uint64_t *bits;
 };
 
-/* Whether a required anti-affinity term of the pod selects another pod (of another name)
- * that is in the set, is live and does not leave in this round, on the same node or on one
- * of the round's nodes with the same value of the term's key. */
+/* Whether a required anti-affinity term of the pod selects another pod (of another
+ * name) that is in the set, is live and does not leave in this round, on the same node
+ * or on one of the round's nodes with the same value of the term's key. */
 bool neap_round_is_repelled(struct neap_round *round, const struct neap_world_pod *pod,
 			    const struct neap_pod_set *set);
 
