@@ -329,28 +329,18 @@ static void begin_statefulsets(struct world *world)
 	assert_int_equal(neap_statefulsets_new(&config, &world->statefulsets, NULL), 0);
 }
 
-/* All pods are of the present template: each revision is there before the next is asked
- * for. */
-static void await_sets(struct world *world, int count)
+/* Each revision is there before the next is asked for. */
+static void await_sets(struct world *world, size_t generation)
 {
-	int64_t limit = neap_clock_usec(CLOCK_MONOTONIC) + PATIENCE_MS * 1000LL;
-	bool is_so = false;
+	char want[48];
+	struct kube_step step = {
+		"GET " APPS "statefulsets/web",
+		NULL,
+		200,
+		{want, "status.updatedReplicas=3", "status.readyReplicas=3"}};
 
-	while (!is_so) {
-		json_t *list = workload_list(world->rig, "statefulsets.apps", NULL);
-		const json_t *set = json_array_get(list, 0);
-
-		is_so = json_equal(kube_at(set, "status.observedGeneration"),
-				   kube_at(set, "metadata.generation")) &&
-			json_integer_value(kube_at(set, "status.updatedReplicas")) ==
-				count &&
-			json_integer_value(kube_at(set, "status.readyReplicas")) == count;
-		json_decref(list);
-		turn(world);
-		kube_now += SECOND / 4;
-		if (neap_clock_usec(CLOCK_MONOTONIC) > limit)
-			fail_msg("the StatefulSet is not up to date");
-	}
+	(void)snprintf(want, sizeof(want), "status.observedGeneration=%zu", generation);
+	workload_until(world->rig, &step);
 }
 
 static void act_statefulsets(struct world *world)
@@ -366,7 +356,7 @@ static void act_statefulsets(struct world *world)
 	     201);
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(images); i++) {
 		pass(world);
-		await_sets(world, 3);
+		await_sets(world, i + 1);
 		(void)snprintf(body, sizeof(body),
 			       "{'spec':{'template':{'spec':{'containers':[{'name':'c',"
 			       "'image':'%s'}]}}}}",
@@ -374,7 +364,7 @@ static void act_statefulsets(struct world *world)
 		must(world, "MERGE " APPS "statefulsets/web", body, 200);
 	}
 	pass(world);
-	await_sets(world, 3);
+	await_sets(world, NEAP_ARRAY_LEN(images) + 1);
 	must(world, "MERGE " APPS "statefulsets/web",
 	     "{'spec':{'replicas':2,'persistentVolumeClaimRetentionPolicy':{"
 	     "'whenScaled':'Delete'}}}",
@@ -387,12 +377,9 @@ static void begin_daemonsets(struct world *world)
 	const struct neap_workload_config config = config_of(world);
 
 	world->is_played = true;
-	for (int i = 0; i < 4; i++) {
-		char body[64];
-
-		(void)snprintf(body, sizeof(body), "{'metadata':{'name':'m%d'}}", i);
-		must(world, "POST " NODES, body, 201);
-	}
+	must(world, "POST " NODES, "{'metadata':{'name':'m0'}}", 201);
+	must(world, "POST " NODES, "{'metadata':{'name':'m1'}}", 201);
+	must(world, "POST " NODES, "{'metadata':{'name':'m2'}}", 201);
 	assert_int_equal(neap_daemonsets_new(&config, &world->daemonsets, NULL), 0);
 }
 

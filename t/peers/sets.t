@@ -64,7 +64,7 @@ settled()
 {
 	local on
 	for on in real neap; do
-		[ "$(kube $on get "$1" -o json | jq -c "$2")" = "$3" ] || { echo "$on: $(kube $on get "$1" -o json | jq -c "$2")"; return 1; }
+		[ "$(kube "$on" get "$1" -o json | jq -c "$2")" = "$3" ] || { echo "$on: $(kube "$on" get "$1" -o json | jq -c "$2")"; return 1; }
 	done
 }
 comes() { check "$1" eventually 30 settled "${@:2}"; }
