@@ -25,10 +25,11 @@ local Round = {} -- round
 --- "workload-limit", "total-limit", "no-place", "failed".
 ---@param pod neap.RoundPod
 ---@param why string for people, at most 511 bytes
+---@param targets? neap.RoundNode[]|userdata nodes, or a set of them: the pod stays where its successor would land on none of them [anywhere]
 ---@return boolean ok
 ---@return string|nil reason nil when it leaves
 ---@return string|nil text when it leaves the node where it would land, where that is known; else why not, for people
-function Round:evict(pod, why) end
+function Round:evict(pod, why, targets) end
 
 --- Returns whether the rules let the pod go at all, and why not. Asked once for a pod.
 ---@param pod neap.RoundPod
@@ -83,12 +84,12 @@ function Round:spreads(pods, kinds) end
 ---@return neap.SpreadDomain[]
 function Round:domains(spread) end
 
---- Returns whether the node counts for the constraint, by its policies on affinity and
---- taints.
+--- Returns whether the pod fits a node, other than its own, that counts for the
+--- constraint and is in a domain with fewer pods than the average.
 ---@param spread neap.Spread
----@param node neap.RoundNode
+---@param pod neap.RoundPod
 ---@return boolean
-function Round:takes(spread, node) end
+function Round:fits_below(spread, pod) end
 
 --- Returns the groups of pods with the same owner and images that have duplicates: more
 --- than one on a node.
@@ -332,7 +333,7 @@ function RoundPod:fits_any(nodes, form, with_own) end
 ---@field max_skew integer
 ---@field pod_count integer pods in all domains
 ---@field sizes integer[] pods of each domain
----@field ref userdata what domains() and takes() know it by
+---@field ref userdata what domains() and fits_below() know it by
 
 ---@class neap.SpreadDomain
 ---@field value string of the topology key

@@ -3,7 +3,7 @@
 #
 # `make bench`: one table of figures, each against a limit or a peer measured in the same
 # run, in turn; medians of BENCH_ROUNDS (5) rounds. Arguments: parts to run (P3 P4 P5 P6
-# P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19 P21 P23 P24 P33 P34 P35 P36 P37; default
+# P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19 P21 P22 P23 P24 P33 P34 P35 P36 P37; default
 # all). Needs root, as real cgroups are made; all groups and files are its own and go at
 # the end. A part that cannot run prints its reason in place of a figure. BENCH_PODS (250)
 # of 2 containers.
@@ -327,6 +327,8 @@ part_P19()
 . t/bench/reload.sh   # part_P12
 # shellcheck source=t/bench/reserve.sh
 . t/bench/reserve.sh  # part_P24
+# shellcheck source=t/bench/deschedule.sh
+. t/bench/deschedule.sh # part_P22
 # shellcheck source=t/bench/slow.sh
 . t/bench/slow.sh     # part_P33
 # shellcheck source=t/bench/remote.sh
@@ -334,7 +336,7 @@ part_P19()
 # shellcheck source=t/bench/cluster.sh
 . t/bench/cluster.sh  # part_P36, part_P37
 
-all=(P3 P4 P5 P6 P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19 P21 P23 P24 P33 P34 P35 P36 P37)
+all=(P3 P4 P5 P6 P9 P10 P11 P12 P13 P14 P15 P16 P17 P18 P19 P21 P23 P24 P22 P33 P34 P35 P36 P37)
 parts=("${all[@]}")
 [ $# -gt 0 ] && parts=("$@")
 for part in "${parts[@]}"; do
