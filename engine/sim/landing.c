@@ -321,7 +321,7 @@ static int seat_after(struct trial *trial, uint32_t *row, struct neap_error *err
 
 static int refuse(struct neap_landing *landing, struct neap_error *err)
 {
-	neap_auto_buf struct neap_buf text;
+	neap_auto_buf struct neap_buf text = {0};
 	neap_auto_free char *why = NULL;
 
 	neap_buf_init(&text, 4096);

@@ -49,7 +49,7 @@ static int place(struct neap_sim *sim, struct neap_sim_reservation *reservation,
 	if (rc < 0)
 		return rc;
 	if (rc == 0) {
-		neap_auto_buf struct neap_buf why;
+		neap_auto_buf struct neap_buf why = {0};
 
 		neap_buf_init(&why, 4096);
 		neap_decide_explain(sim->decide, &why);

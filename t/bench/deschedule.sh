@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154  # tmp, build, tools come from bench.sh
 #
-# P22, sourced by bench.sh: CPU time of a round of LowNodeUtilization and of one of topology
-# spread from 1,000 nodes to 20,000, with twenty pods each; and in a cluster that is played,
-# evictions for each point of imbalance removed, beside a plain greedy strategy.
+# P22, sourced by bench.sh: CPU time of a round of LowNodeUtilization and of one of
+# topology spread from 1,000 nodes to 20,000, with twenty pods each; and in a cluster that
+# is played, evictions for each point of imbalance removed, beside a greedy strategy.
 part_P22()
 {
 	local line name ms nodes=0

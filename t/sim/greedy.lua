@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 
---- The plainest way to balance, to compare with: from the fullest node pods go, the largest
---- first, until it is no fuller than the average.
+--- The plainest way to balance, to compare with: from the fullest node pods go, the
+--- largest first, until it is no fuller than the average.
 
 return {
   api = 1,
