@@ -151,7 +151,7 @@ static const void **check_list(lua_State *L, int arg, int meta, const char *what
 	(void)neap_sandbox_push_thawed(L, arg);
 	table = lua_gettop(L);
 	count = lua_rawlen(L, table);
-	if (count > NEAP_VM_RANGE_MAX)
+	if (count > NEAP_CURSORS_MAX)
 		(void)luaL_argerror(L, arg, "the list is too long");
 	list = lua_newuserdatauv(L, (count + 1) * sizeof(*list), 0);
 	for (size_t i = 0; i < count; i++) {

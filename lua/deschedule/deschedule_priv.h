@@ -14,6 +14,9 @@
 #include "lua/call/policy_priv.h"
 #include "lua/deschedule/deschedule.h"
 
+/* Of one list of nodes or pods: more than any cluster has. */
+#define NEAP_CURSORS_MAX 1000000
+
 /* Upvalues of all methods. */
 enum {
 	NEAP_UP_SEAT = 1,

@@ -54,12 +54,12 @@ static void add(struct neap_world *world, const char *resource, const char *text
 }
 
 /* One node in ten has twice as many pods, one in ten half as many. Workloads of ten, of
- * which one in five spreads over zones. */
+ * which one in five spreads over zones, in a namespace for each hundred nodes. */
 static struct neap_world *fill(int nodes)
 {
 	struct neap_world *world = NULL;
 	struct neap_error err = {0};
-	int pod = 0;
+	int pod = 0, namespaces = nodes / 100;
 
 	need(neap_world_new(NULL, &world, &err), &err, "world");
 	for (int i = 0; i < nodes; i++) {
@@ -89,7 +89,7 @@ static struct neap_world *fill(int nodes)
 				"\"kind\":\"ReplicaSet\",\"name\":\"app-%d\",\"uid\":"
 				"\"u%d\",\"controller\":true}]},\"spec\":{\"nodeName\":"
 				"\"node-%05d\",",
-				app, pod, app % 50, pod, app, app, app, i);
+				app, pod, app % namespaces, pod, app, app, app, i);
 
 			if (app % 5 == 0)
 				used += snprintf(
@@ -195,8 +195,9 @@ static void measure(int nodes)
 		if (*best.failure)
 			(void)printf("  %s: failed: %s\n", rows[i].name, best.failure);
 		else
-			(void)printf("  %s: %.0f ms CPU, %zu asked, %zu evicted\n", rows[i].name,
-			     (double)best.cpu_usec / 1000, best.asked, best.evicted);
+			(void)printf("  %s: %.0f ms CPU, %zu asked, %zu evicted\n",
+				     rows[i].name, (double)best.cpu_usec / 1000,
+				     best.asked, best.evicted);
 		neap_policy_free(policy);
 	}
 	neap_world_free(world);
