@@ -25,7 +25,9 @@ static const struct {
 	{"DefaultEvictor",
 	 NEAP_AT(NEAP_AT_FILTER) | NEAP_AT(NEAP_AT_BEFORE) | NEAP_AT(NEAP_AT_EVICT),
 	 {"nodeFit", "minReplicas"}},
-	{"MigrationController", NEAP_AT(NEAP_AT_FILTER) | NEAP_AT(NEAP_AT_EVICT), {0}},
+	{"MigrationController",
+	 NEAP_AT(NEAP_AT_FILTER) | NEAP_AT(NEAP_AT_EVICT),
+	 {"share"}},
 	{"LowNodeUtilization",
 	 NEAP_AT(NEAP_AT_BALANCE),
 	 {"thresholds", "targetThresholds"}},
@@ -240,8 +242,10 @@ static void test_upstream(void **state)
 	assert_string_equal(at(profile, NEAP_AT_BALANCE, 0), "RemoveDuplicates");
 	assert_int_equal(json_object_size(config->profiles[1].plugins[0].args), 2);
 	/* RemoveDuplicates has no arguments, which is said. */
-	assert_int_equal(lines.count, 1);
-	assert_string_equal(lines.line[0],
+	assert_int_equal(lines.count, 2);
+	assert_non_null(strstr(lines.line[0], "metricsProviders[1]: Prometheus is not "
+					      "asked by this version"));
+	assert_string_equal(lines.line[1],
 			    "f.yaml:18: profiles[0].plugins.balance.enabled[0]: "
 			    "RemoveDuplicates has no pluginConfig: its defaults hold");
 	neap_deschedule_lines_done(&lines);
@@ -374,6 +378,15 @@ static const struct {
 	{"name twice",
 	 A "  plugins: {}\n- {name: a, plugins: {}}\n",
 	 {"f.yaml:6: profiles[1].name: 'a' is the name of profiles[0] already"}},
+	{"two migrations",
+	 A "  plugins: {}\n"
+	   "  pluginConfig: [{name: MigrationController, args: {share: 1}}]\n"
+	   "- name: b\n"
+	   "  plugins: {}\n"
+	   "  pluginConfig: [{name: MigrationController, args: {share: 1}}]\n"
+	   "- name: c\n"
+	   "  plugins: {}\n",
+	 {"f.yaml:10: profiles[2]: the args of MigrationController differ"}},
 	{"kind of arguments",
 	 A "  plugins: {deschedule: {enabled: [{name: PodLifeTime}]}}\n"
 	   "  pluginConfig: [{name: PodLifeTime, args: {kind: LowNodeLoadArgs}}]\n",

@@ -345,6 +345,30 @@ static void read_profile(struct config_reader *reader, const json_t *json, size_
 	deschedule_check_args(&of);
 }
 
+/* Jobs are carried on by one controller, whoever made them. */
+static void check_migration(struct config_reader *reader)
+{
+	const struct neap_deschedule_config *config = reader->config;
+	const json_t *first = NULL;
+
+	for (size_t i = 0; i < config->profile_count; i++) {
+		int index = deschedule_find_plugin(&config->profiles[i], MIGRATION);
+		const json_t *args =
+			index < 0 ? NULL : config->profiles[i].plugins[index].args;
+		char path[CONFIG_PATH];
+
+		if (!args)
+			continue;
+		(void)snprintf(path, sizeof(path), "profiles[%zu]", i);
+		if (first && !json_equal(first, args))
+			deschedule_fault(reader, path,
+					 "the args of " MIGRATION
+					 " differ from another profile's: they hold for "
+					 "the whole cluster");
+		first = first ? first : args;
+	}
+}
+
 static void mark_dry(struct config_reader *reader, const char *name, const char *path)
 {
 	struct neap_deschedule_config *config = reader->config;
@@ -396,5 +420,6 @@ void deschedule_read_profiles(struct config_reader *reader, const json_t *json)
 	}
 	for (size_t i = 0; i < json_array_size(list); i++)
 		read_profile(reader, json_array_get(list, i), i);
+	check_migration(reader);
 	read_dry(reader, json);
 }

@@ -253,12 +253,41 @@ static bool start_round(struct neap_descheduler *descheduler, const char *becaus
 	return true;
 }
 
+static void settled(void *arg)
+{
+	struct neap_descheduler *descheduler = arg;
+
+	if (descheduler->set || descheduler->waiting)
+		deschedule_look(descheduler);
+}
+
+/* Whether the cluster is read; begins to read it, as it costs memory only where somebody
+ * asks for rounds. */
+static bool has_snapshot(struct neap_descheduler *descheduler)
+{
+	const struct neap_snapshot_config config = {.tasks = descheduler->config.tasks,
+						    .client = descheduler->config.client,
+						    .log = descheduler->config.log,
+						    .heard = deschedule_hear,
+						    .settled = settled,
+						    .arg = descheduler};
+	struct neap_error err = {0};
+
+	if (!descheduler->snapshot &&
+	    neap_snapshot_new(&config, &descheduler->snapshot, &err) < 0) {
+		neap_log_from(descheduler->config.log, "descheduler", NEAP_LOG_ERROR,
+			      "descheduler: %s", err.msg);
+		return false;
+	}
+	return neap_snapshot_is_read(descheduler->snapshot);
+}
+
 static bool start_simulation(struct neap_descheduler *descheduler)
 {
 	struct deschedule_job *job = descheduler->waiting;
 	struct neap_error err = {0};
 
-	if (!neap_snapshot_is_read(descheduler->snapshot))
+	if (!has_snapshot(descheduler))
 		return false;
 	descheduler->waiting = job->next;
 	job->play.is_dry = true;
@@ -320,8 +349,10 @@ void deschedule_look(struct neap_descheduler *descheduler)
 		return;
 	if (descheduler->waiting)
 		next = now + AGAIN_USEC;
-	if (descheduler->set && neap_snapshot_is_read(descheduler->snapshot))
+	if (descheduler->set && has_snapshot(descheduler))
 		look_for_round(descheduler, now, &next);
+	else if (descheduler->snapshot || descheduler->set)
+		next = now + AGAIN_USEC;
 	if (descheduler->running)
 		return;
 	/* Not longer, as the clock may be set. */
@@ -333,17 +364,15 @@ void deschedule_look(struct neap_descheduler *descheduler)
 
 static void timer(evutil_socket_t fd, short what, void *arg)
 {
-	(void)fd;
-	(void)what;
-	deschedule_look(arg);
-}
-
-static void settled(void *arg)
-{
 	struct neap_descheduler *descheduler = arg;
 
-	if (descheduler->set || descheduler->waiting)
-		deschedule_look(descheduler);
+	(void)fd;
+	(void)what;
+	if (!descheduler->set && !descheduler->waiting && !descheduler->running) {
+		neap_snapshot_free(descheduler->snapshot);
+		descheduler->snapshot = NULL;
+	}
+	deschedule_look(descheduler);
 }
 
 /* --- life --- */
@@ -352,12 +381,6 @@ int neap_descheduler_new(const struct neap_descheduler_config *config,
 			 struct neap_descheduler **ret, struct neap_error *err)
 {
 	struct neap_descheduler *descheduler = neap_alloc(sizeof(*descheduler));
-	struct neap_snapshot_config snapshot = {.tasks = config->tasks,
-						.client = config->client,
-						.log = config->log,
-						.heard = deschedule_hear,
-						.settled = settled,
-						.arg = descheduler};
 	int rc;
 
 	if (!descheduler)
@@ -369,8 +392,6 @@ int neap_descheduler_new(const struct neap_descheduler_config *config,
 		rc = deschedule_triggers_init(descheduler, err);
 	if (rc == 0)
 		rc = neap_thread_new(config->base, 1, &descheduler->thread, err);
-	if (rc == 0)
-		rc = neap_snapshot_new(&snapshot, &descheduler->snapshot, err);
 	if (rc == 0)
 		rc = deschedule_watch_map(descheduler, err);
 	if (rc < 0)

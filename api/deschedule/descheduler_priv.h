@@ -53,8 +53,8 @@ struct deschedule_triggers {
 struct neap_descheduler {
 	struct neap_descheduler_config config;
 	struct neap_thread *thread;
-	struct neap_snapshot *snapshot;
-	struct neap_feed *maps;                          /* the ConfigMap */
+	struct neap_snapshot *snapshot; /* NULL while nobody asks for rounds */
+	struct neap_feed *maps;         /* the ConfigMap */
 	struct neap_deschedule_config *of_file, *of_map; /* NULL: none */
 	char file_name[256];
 	char map_trouble[NEAP_ERROR_MSG]; /* why the ConfigMap is not used; "" */

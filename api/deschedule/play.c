@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "api/deschedule/round_place.h"
 #include "api/deschedule/play_priv.h"
+#include "api/deschedule/round_place.h"
 #include "api/deschedule/strategies.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"

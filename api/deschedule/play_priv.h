@@ -4,8 +4,8 @@
 #ifndef NEAP_API_DESCHEDULE_PLAY_PRIV_H
 #define NEAP_API_DESCHEDULE_PLAY_PRIV_H
 
-#include "api/deschedule/round_place.h"
 #include "api/deschedule/play.h"
+#include "api/deschedule/round_place.h"
 
 /* A round that runs. */
 struct play_run {

@@ -18,7 +18,8 @@ struct neap_registry_slot;
 struct neap_strategies;
 
 /* dir: the shipped policies, with folders deschedule and evict, which are read here; one
- * that cannot be read is an error. registry: policies in service, borrowed; NULL: none. */
+ * that cannot be read is an error. registry: policies in service, borrowed; NULL:
+ * none. */
 int neap_strategies_new(const char *dir, struct neap_registry *registry,
 			struct neap_strategies **ret, struct neap_error *err);
 void neap_strategies_free(struct neap_strategies *strategies);
