@@ -78,7 +78,7 @@ check "a near one is named" says 2 "did you mean status" "$C" statsu
 check "an unknown word of a group" says 2 "list, show, new, check" "$C" policy frob
 check "a near one of it is named" says 2 "did you mean policy show" "$C" policy shw
 check "a group alone" says 2 "there is list, show, new, check" "$C" policy
-check "a group stands once in the list" says 2 "topology, cpus, explain, policy, backup, restore, install-crds, token, completion, version" "$C" frobnicate
+check "a group stands once in the list" says 2 "topology, cpus, deschedule, explain, policy, backup, restore, install-crds, token, completion, version" "$C" frobnicate
 check "an unknown option" says 2 "--interval" "$C" top --frob
 check "a near option is named" says 2 "did you mean --synthetic" "$C" topology --syntetic x
 check "an unknown option before the command" says 2 "--socket" "$C" --frob status
