@@ -43,7 +43,7 @@ int neap_remote_object_take(json_t *tree, const struct neap_remote_kind *kind,
 #define NEAP_REMOTE_RIGHTS " (doc/deploy/rbac.yaml has the rights that neapd needs)"
 
 /* What to do where the server knows less than it did. */
-#define NEAP_REMOTE_OLDER                                                             \
+#define NEAP_REMOTE_OLDER                                                                \
 	"the server answers with an older state than before; if it was restored from a " \
 	"backup, restart neapd"
 

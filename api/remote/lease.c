@@ -30,10 +30,10 @@ struct neap_lease {
 	struct event *deadline; /* of a leader's renewal */
 	struct neap_transfer *transfer;
 	unsigned seed;
-	json_t *record;       /* as it was seen last; NULL: never, or there is none */
+	json_t *record; /* as it was seen last; NULL: never, or there is none */
 	char version[VERSION_BYTES]; /* the newest that was seen */
-	int64_t seen_usec;    /* when this record was seen first */
-	int64_t asked_usec;   /* when the request under way was made */
+	int64_t seen_usec;           /* when this record was seen first */
+	int64_t asked_usec;          /* when the request under way was made */
 	int64_t renewed_usec; /* when the last renewal that came about was asked for */
 	bool is_leading;
 	bool is_behind;     /* the server once knew less than before */
@@ -150,8 +150,8 @@ static void see_take(struct neap_lease *lease, json_t *record)
  * versions soon grow past what was seen. Whoever saw more does not lead there again. */
 static bool is_recent(struct neap_lease *lease, const json_t *record)
 {
-	const char *version = neap_json_text(json_object_get(record, "metadata"),
-					     "resourceVersion");
+	const char *version =
+		neap_json_text(json_object_get(record, "metadata"), "resourceVersion");
 
 	if (version == NULL || *version == '\0' || strlen(version) >= VERSION_BYTES)
 		return true;
