@@ -169,7 +169,7 @@ part_luacheck()
 {
 	local f
 	need luacheck || return 1
-	list f 'policies/*.lua' 'lua/*.lua' 't/bench/*.lua' 'api/ctl/texts/*.lua' || return 0
+	list f 'policies/*.lua' 'lua/*.lua' 't/bench/*.lua' 't/sim/*.lua' 'api/ctl/texts/*.lua' || return 0
 	luacheck --quiet --no-color --codes "${f[@]}"
 }
 
