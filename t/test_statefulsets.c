@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * StatefulSets: their pods in order and at once, under the same names; whose they are, and
- * what is refused. */
+ * StatefulSets: their pods in order and at once, under the same names; whose they are,
+ * and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

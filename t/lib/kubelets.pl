@@ -1,9 +1,10 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: Apache-2.0
 #
-# kubelets.pl SOCKET [NODE]: plays the kubelets of all nodes for the server behind that socket, until it is killed.
-# Pods that are bound run and are ready, but for those with the label "sick"; pods that are being deleted end. With
-# NODE it binds pods, too: to the node that their affinity names, or to that one.
+# kubelets.pl SOCKET [NODE]: plays the kubelets of all nodes for the server behind that
+# socket, until it is killed. Pods that are bound run and are ready, but for those with
+# the label "sick"; pods that are being deleted end. With NODE it binds pods, too: to the
+# node that their affinity names, or to that one.
 use strict;
 use warnings;
 use IO::Socket::UNIX;
