@@ -340,7 +340,7 @@ YAML
 budget search
 eventually 10 budget_is_counted
 job borrowed "$POD" 10m seat
-borrows() { has "$(events borrowed)" 'Failed evict Pod'; }
+borrows() { job_is borrowed '.metadata.annotations["migration.neap.sh/borrowed-reservation"]' seat; }
 check "a Reservation of the user's own is used" eventually 20 borrows
 end_ttl borrowed
 check "the job fails" eventually 20 ended borrowed Failed Timeout
