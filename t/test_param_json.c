@@ -189,9 +189,8 @@ static void test_rows(void **state)
 		json_t *set = rows[i].set ? json_loads(rows[i].set, JSON_ALLOW_NUL, NULL)
 					  : NULL;
 		struct neap_error err = {0};
-		int rc = rows[i].set
-				 ? neap_policy_set_params(policy, set, &err)
-				 : neap_policy_reset_params(policy, &err);
+		int rc = rows[i].set ? neap_policy_set_params(policy, set, &err)
+				     : neap_policy_reset_params(policy, &err);
 
 		if (!rows[i].error != (rc == 0) ||
 		    (rc < 0 && (!strstr(err.msg, rows[i].error) ||

@@ -28,7 +28,7 @@
 #define EXAMPLES_MAX 1000
 #define BYTECODE     '\x1b' /* first byte of what luac writes */
 
-static const char *const table_keys[] = {"api",   "kind",     "name",  "doc", "params",
+static const char *const table_keys[] = {"api",   "kind",     "name",  "doc",   "params",
 					 "needs", "examples", "rules", "valid", NULL};
 
 /* --- where something stands in the text --- */
