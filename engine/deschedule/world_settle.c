@@ -67,7 +67,9 @@ static void count_node(struct neap_world *world, struct neap_world_node *node)
 		neap_map_find(world->own->measures[0], node->name);
 	bool has_measures = neap_map_count(world->own->measures[1]) > 0;
 
-	qsort(node->pods, node->pod_count, sizeof(struct neap_world_pod *), compare_pods);
+	if (node->pod_count)
+		qsort(node->pods, node->pod_count, sizeof(struct neap_world_pod *),
+		      compare_pods);
 	node->measured = measure                                  ? &measure->used
 			 : node->metric && node->metric->has_node ? &node->metric->node
 								  : NULL;
