@@ -39,7 +39,7 @@
 #   make doc/strategies.md  of policies/deschedule
 #   make deps       install the Debian packages that are missing
 #   make deb        build/neap_VERSION_ARCH.deb for Debian 12; VERSION= for another number
-#   make sim        descheduling in clusters that are played: 10,000 rounds and a day, minutes
+#   make sim        descheduling in clusters that are played: 10,000 rounds and a day
 #   make test-deb   that package: installed, upgraded and removed in a Debian tree, and in
 #                   a booted one
 #   make install    programs, policies, types for editors, manuals, completion, units;

@@ -13,7 +13,7 @@
 
 #include "engine/base/base.h"
 #include "engine/json/json.h"
-#include "lua/migrate/migrate.h"
+#include "lua/migrate/migrate_policy.h"
 
 static struct neap_policy *load(const char *kind, const char *function, const char *body)
 {

@@ -18,7 +18,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/file.h"
 #include "engine/base/mem.h"
-#include "lua/migrate/migrate.h"
+#include "lua/migrate/migrate_policy.h"
 #include "lua/run/registry.h"
 
 #define LOOK_SEC 5

@@ -17,7 +17,7 @@
 #include "engine/cluster/cluster.h"
 #include "engine/decide/decide.h"
 #include "engine/json/json.h"
-#include "engine/migrate/filter.h"
+#include "engine/migrate/migrate_filter.h"
 
 #define NODES_MIN 2
 

@@ -8,7 +8,7 @@
 
 #include "api/deschedule/config.h"
 #include "engine/deschedule/round.h"
-#include "engine/migrate/args.h"
+#include "engine/migrate/migrate_args.h"
 #include "lua/call/policy.h"
 
 struct neap_cluster;

@@ -14,7 +14,7 @@
 #include "engine/cluster/volumes.h"
 #include "engine/decide/decide.h"
 #include "engine/log/log.h"
-#include "engine/migrate/cluster.h"
+#include "engine/migrate/migrate_cluster.h"
 #include "engine/reserve/book.h"
 
 #define AGAIN_USEC 1000000

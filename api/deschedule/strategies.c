@@ -8,7 +8,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/deschedule/evictor.h"
-#include "engine/migrate/args.h"
+#include "engine/migrate/migrate_args.h"
 #include "lua/run/registry.h"
 
 #define SHIPPED_MAX 64

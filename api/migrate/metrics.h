@@ -5,7 +5,7 @@
 #define NEAP_API_MIGRATE_METRICS_H
 
 #include "engine/base/buf.h"
-#include "engine/migrate/filter.h"
+#include "engine/migrate/migrate_filter.h"
 
 /* Series of descheduler_pods_evicted; further ones are counted as one without labels. */
 #define MIGRATE_EVICTED_MAX 512

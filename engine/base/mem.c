@@ -187,7 +187,7 @@ void neap_cleanup_fd(int *fd)
  * one small block, and there are many of them. An allocation larger than a quarter of
  * BLOCK gets its own block, linked behind the newest, so that the newest stays in use. */
 
-#define FIRST ((size_t)256)
+#define FIRST ((size_t)512)
 #define BLOCK ((size_t)1024)
 #define ALIGN ((size_t)16)
 

@@ -92,7 +92,7 @@ struct neap_round_said {
 /* What a strategy wants besides evictions, for the caller to do after the call, in
  * order. */
 enum neap_round_wish_type {
-	NEAP_WISH_DELETION_COST, /* annotation controller.kubernetes.io/pod-deletion-cost */
+	NEAP_WISH_DELETION_COST, /* controller.kubernetes.io/pod-deletion-cost */
 	NEAP_WISH_CORDON,
 	NEAP_WISH_UNCORDON
 };

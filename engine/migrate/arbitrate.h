@@ -5,7 +5,7 @@
 #ifndef NEAP_ENGINE_MIGRATE_ARBITRATE_H
 #define NEAP_ENGINE_MIGRATE_ARBITRATE_H
 
-#include "engine/migrate/filter.h"
+#include "engine/migrate/migrate_filter.h"
 #include "engine/migrate/pod_order.h"
 
 enum neap_migrate_verdict {

@@ -6,8 +6,8 @@
 #ifndef NEAP_ENGINE_MIGRATE_JOB_H
 #define NEAP_ENGINE_MIGRATE_JOB_H
 
-#include "engine/migrate/args.h"
-#include "engine/migrate/cluster.h"
+#include "engine/migrate/migrate_args.h"
+#include "engine/migrate/migrate_cluster.h"
 
 #define NEAP_KEY_EVICT_REASON  "koordinator.sh/evict-reason"
 #define NEAP_KEY_EVICT_TRIGGER "koordinator.sh/evict-trigger"

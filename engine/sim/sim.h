@@ -13,7 +13,7 @@
 
 #include "engine/decide/decide.h"
 #include "engine/deschedule/world.h"
-#include "engine/migrate/cluster.h"
+#include "engine/migrate/migrate_cluster.h"
 #include "engine/reserve/book.h"
 
 #define NEAP_SIM_SECOND INT64_C(1000000)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/migrate/args.h"
+#include "engine/migrate/migrate_args.h"
 #include "engine/sim/sim_priv.h"
 
 static const char *const no_fields[] = {NULL};

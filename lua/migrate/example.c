@@ -8,7 +8,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
-#include "lua/migrate/migrate.h"
+#include "lua/migrate/migrate_policy.h"
 #include "lua/migrate/plain_call.h"
 #include "lua/place/place_priv.h"
 

@@ -6,7 +6,7 @@
 #define NEAP_T_LIB_SIM_RIG_H
 
 #include "engine/deschedule/moved.h"
-#include "engine/migrate/filter.h"
+#include "engine/migrate/migrate_filter.h"
 #include "engine/sim/generate.h"
 #include "engine/sim/landing.h"
 #include "lua/deschedule/deschedule.h"

@@ -3,8 +3,8 @@
 #
 # CPUs that were given out, enforced: a pod's process has the CPUs that its annotation
 # names, moves with it, and the pools of the other pods shrink and grow with it. Few
-# requests and no kubectl, so that it also runs in the machine of make test-vm. With SERVER
-# (t/lib/server.sh) on the objects of another server, beside what plays a kubelet.
+# requests and no kubectl, so that it also runs in the machine of make test-vm. With
+# SERVER (t/lib/server.sh) on the objects of another server, beside what plays a kubelet.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
 . t/lib/pods.sh

@@ -8,7 +8,7 @@
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 #include "engine/migrate/arbitrate.h"
-#include "lua/migrate/migrate.h"
+#include "lua/migrate/migrate_policy.h"
 #include "t/vectors/migrate_rig.h"
 #include "t/vectors/vectors.h"
 

@@ -2,11 +2,11 @@
  *
  * Whether a pod may be migrated: for good (what the pod and its workload are), now (what
  * else is being migrated), and for those who make jobs whether one is wanted at all. */
-#ifndef NEAP_ENGINE_MIGRATE_FILTER_H
-#define NEAP_ENGINE_MIGRATE_FILTER_H
+#ifndef NEAP_ENGINE_MIGRATE_MIGRATE_FILTER_H
+#define NEAP_ENGINE_MIGRATE_MIGRATE_FILTER_H
 
-#include "engine/migrate/args.h"
-#include "engine/migrate/cluster.h"
+#include "engine/migrate/migrate_args.h"
+#include "engine/migrate/migrate_cluster.h"
 
 /* A check. The names are those of gates and of the label "check" of
  * neap_arbitration_waiting. */

@@ -2,8 +2,8 @@
  *
  * Kinds migration and evictor: which jobs go first, and how a pod leaves. Plain data goes
  * in and comes out. On the loop's thread. */
-#ifndef NEAP_LUA_MIGRATE_MIGRATE_H
-#define NEAP_LUA_MIGRATE_MIGRATE_H
+#ifndef NEAP_LUA_MIGRATE_MIGRATE_POLICY_H
+#define NEAP_LUA_MIGRATE_MIGRATE_POLICY_H
 
 #include "engine/migrate/arbitrate.h"
 #include "lua/call/policy.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * MigrationControllerArgs: what a descheduler's configuration says about migration. */
-#ifndef NEAP_ENGINE_MIGRATE_ARGS_H
-#define NEAP_ENGINE_MIGRATE_ARGS_H
+#ifndef NEAP_ENGINE_MIGRATE_MIGRATE_ARGS_H
+#define NEAP_ENGINE_MIGRATE_MIGRATE_ARGS_H
 
 #include <jansson.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Jobs are few beside pods, so limits are counted by going through the jobs. */
-#include "engine/migrate/filter.h"
+#include "engine/migrate/migrate_filter.h"
 
 #include <stdlib.h>
 #include <string.h>

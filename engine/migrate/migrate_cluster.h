@@ -4,8 +4,8 @@
  * whether it serves; workloads with their replicas; every PodMigrationJob. Fed object by
  * object, in any order; made for 100,000 pods of some 300 bytes each and a few thousand
  * jobs. */
-#ifndef NEAP_ENGINE_MIGRATE_CLUSTER_H
-#define NEAP_ENGINE_MIGRATE_CLUSTER_H
+#ifndef NEAP_ENGINE_MIGRATE_MIGRATE_CLUSTER_H
+#define NEAP_ENGINE_MIGRATE_MIGRATE_CLUSTER_H
 
 #include <jansson.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/migrate/args.h"
+#include "engine/migrate/migrate_args.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/migrate/cluster.h"
+#include "engine/migrate/migrate_cluster.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
-#include "lua/migrate/migrate.h"
+#include "lua/migrate/migrate_policy.h"
 #include "lua/migrate/plain_call.h"
 
 /* What a patch may touch: labels and annotations, as whoever acts on them reads them
