@@ -174,6 +174,12 @@ static void test_failing_strategies(void **state)
 	      "round.strategies.2.result=stopped", "#round.evicted=1");
 	json_decref(status);
 	assert_string_equal(descheduler_pods(rig), "");
+	/* One that was stopped runs again in the next round. */
+	status = descheduler_run(rig, 2);
+	WANTS(status, "round.strategies.2.strategy=Endless",
+	      "round.strategies.2.result=stopped",
+	      "round.strategies.2.error~stopped: its");
+	json_decref(status);
 }
 
 static void test_dry(void **state)

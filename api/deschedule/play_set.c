@@ -155,6 +155,22 @@ void neap_play_set_free(struct neap_play_set *set)
 	free(set);
 }
 
+/* Whether the policy in service is another one than the plugin has. */
+static bool is_changed(const struct neap_play_plugin *plugin,
+		       const struct neap_strategies *strategies)
+{
+	const struct neap_policy *now = neap_strategies_find(strategies, plugin->name);
+	char label[sizeof(plugin->label)];
+
+	return now && strcmp(label_of(now, label, sizeof(label)), plugin->label) != 0;
+}
+
+/* A script that was stopped has lost its state, and cannot be called again. */
+static bool is_stopped(const struct neap_play_plugin *plugin)
+{
+	return plugin->policy && neap_vm_is_dead(neap_policy_vm(plugin->policy));
+}
+
 void neap_play_set_refresh(struct neap_play_set *set,
 			   const struct neap_strategies *strategies)
 {
@@ -163,12 +179,8 @@ void neap_play_set_refresh(struct neap_play_set *set,
 
 		for (size_t n = 0; n < profile->of->plugin_count; n++) {
 			struct neap_play_plugin *plugin = &profile->plugins[n];
-			const struct neap_policy *now =
-				neap_strategies_find(strategies, plugin->name);
-			char label[sizeof(plugin->label)];
 
-			if (now && strcmp(label_of(now, label, sizeof(label)),
-					  plugin->label) != 0)
+			if (is_changed(plugin, strategies) || is_stopped(plugin))
 				open_policy(plugin, strategies);
 		}
 	}

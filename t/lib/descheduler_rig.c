@@ -16,6 +16,7 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 #include "engine/log/log.h"
+#include "lua/run/registry.h"
 #include "t/lib/patience.h"
 
 /* --- strategies --- */
@@ -141,7 +142,9 @@ int descheduler_setup(void **state)
 	write_policy(rig, "deschedule", "raises", raises);
 	write_policy(rig, "deschedule", "endless", endless);
 	write_policy(rig, "evict", "keep-b", keep_b);
-	if (neap_strategies_new(rig->dir, NULL, &rig->strategies, &err) < 0)
+	rig->registry = neap_registry_new();
+	assert_non_null(rig->registry);
+	if (neap_strategies_new(rig->dir, rig->registry, &rig->strategies, &err) < 0)
 		fail_msg("%s", err.msg);
 	rig->tasks = neap_tasks_new(rig->kube->base);
 	rig->config = (struct neap_descheduler_config){.base = rig->kube->base,
@@ -181,6 +184,7 @@ int descheduler_teardown(void **state)
 
 	neap_descheduler_free(rig->descheduler);
 	neap_strategies_free(rig->strategies);
+	neap_registry_free(rig->registry);
 	neap_tasks_free(rig->tasks);
 	(void)kube_rig_teardown(&kube);
 	(void)snprintf(line, sizeof(line), "rm -r %s", rig->dir);
@@ -188,6 +192,18 @@ int descheduler_teardown(void **state)
 	json_decref(rig->record);
 	free(rig);
 	return 0;
+}
+
+void descheduler_upload(struct descheduler_rig *rig, const char *text)
+{
+	struct neap_policy *policy = NULL;
+	struct neap_error err = {0};
+
+	if (neap_policy_load(text, strlen(text), "uploaded.lua", &policy, &err) < 0 ||
+	    neap_registry_put_take(rig->registry, policy, 0, 0, &err) < 0)
+		fail_msg("%s", err.msg);
+	if (rig->descheduler)
+		neap_descheduler_policies_changed(rig->descheduler);
 }
 
 void descheduler_begin(struct descheduler_rig *rig)
@@ -244,6 +260,15 @@ void descheduler_wants(json_t *json, const char *const *want)
 			fail_msg("%s: %s\n%s", *want, differs,
 				 json_dumps(json, JSON_INDENT(1)));
 	}
+}
+
+json_t *descheduler_run(struct descheduler_rig *rig, int count)
+{
+	struct neap_error err = {0};
+
+	if (neap_descheduler_run(rig->descheduler, "nobody", &err) < 0)
+		fail_msg("%s", err.msg);
+	return descheduler_rounds(rig, count);
 }
 
 const char *descheduler_pods(struct descheduler_rig *rig)

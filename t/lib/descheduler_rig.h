@@ -31,6 +31,7 @@ struct descheduler_rig {
 	struct kube_rig *kube;
 	char dir[64];
 	struct neap_tasks *tasks;
+	struct neap_registry *registry; /* empty at first */
 	struct neap_strategies *strategies;
 	struct neap_descheduler_config config;
 	struct neap_descheduler *descheduler;
@@ -48,6 +49,8 @@ void descheduler_must(struct descheduler_rig *rig, const char *ask, const char *
 		      int status);
 /* One CPU; node "": it waits. */
 void descheduler_pod(struct descheduler_rig *rig, const char *name, const char *node);
+/* Puts that policy in service, or another version of it. */
+void descheduler_upload(struct descheduler_rig *rig, const char *text);
 void descheduler_begin(struct descheduler_rig *rig);
 /* Goes by that text as its file. */
 void descheduler_use(struct descheduler_rig *rig, const char *text);
@@ -55,6 +58,8 @@ void descheduler_use(struct descheduler_rig *rig, const char *text);
  * with the last record; a new reference. */
 json_t *descheduler_rounds(struct descheduler_rig *rig, int count);
 void descheduler_wants(json_t *json, const char *const *want);
+/* Asks for a round, which is number count. */
+json_t *descheduler_run(struct descheduler_rig *rig, int count);
 /* Names of the pods there are, in order; in a static buffer. */
 const char *descheduler_pods(struct descheduler_rig *rig);
 
