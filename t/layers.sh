@@ -21,7 +21,7 @@ engine/numa      : engine/base engine/json engine/machine engine/cpu engine/obje
 engine/pod       : engine/base engine/json engine/machine engine/cpu engine/object engine/numa engine/pod :
 engine/cluster   : engine/base engine/json engine/machine engine/cpu engine/object engine/numa engine/pod engine/cluster :
 engine/reserve   : engine/base engine/json engine/object engine/numa engine/pod engine/cluster engine/reserve :
-engine/deschedule : engine/base engine/json engine/machine engine/object engine/numa engine/pod engine/deschedule :
+engine/deschedule : engine/base engine/json engine/machine engine/object engine/numa engine/pod engine/cluster engine/decide engine/migrate engine/deschedule :
 engine/migrate   : engine/base engine/json engine/object engine/numa engine/pod engine/cluster engine/reserve engine/migrate :
 engine/decide    : engine :
 engine/sim       : engine :

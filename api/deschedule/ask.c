@@ -63,8 +63,7 @@ static void add_set(const struct neap_descheduler *descheduler, json_t *status)
 	const struct neap_deschedule_config *config = descheduler->set->config;
 	const struct neap_descheduler_config *ceilings = &descheduler->config;
 	json_t *profiles = json_array(), *limits = json_object();
-	int64_t interval = config->interval_usec >= 0 ? config->interval_usec
-						      : ceilings->interval_usec;
+	int64_t interval = deschedule_interval(descheduler, config);
 	int64_t open_usec = 0;
 	char text[32];
 

@@ -16,12 +16,14 @@
 #include "api/workload/loop/feed.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
+#include "engine/deschedule/moved.h"
 #include "engine/json/json.h"
 #include "engine/log/log.h"
 #include "lua/run/registry.h"
 #include "lua/vm/zone.h"
 
-#define JOBS_MAX 8 /* that wait or run */
+/* How long what came in place of an evicted pod is left alone by what moves load. */
+#define REST_USEC (INT64_C(3600) * 1000000)
 
 int64_t deschedule_now(const struct neap_descheduler *descheduler)
 {
@@ -81,11 +83,11 @@ bool deschedule_is_open(const struct neap_descheduler *descheduler, int64_t now_
 	return is_inside;
 }
 
-static int64_t interval_of(const struct neap_descheduler *descheduler)
+int64_t deschedule_interval(const struct neap_descheduler *descheduler,
+			    const struct neap_deschedule_config *config)
 {
-	int64_t interval = descheduler->set->config->interval_usec;
-
-	return interval >= 0 ? interval : descheduler->config.interval_usec;
+	return config->interval_usec >= 0 ? config->interval_usec
+					  : descheduler->config.interval_usec;
 }
 
 /* --- jobs on the thread --- */
@@ -222,7 +224,9 @@ static int start(struct neap_descheduler *descheduler, struct deschedule_job *jo
 	job->play.cluster = neap_snapshot_cluster(descheduler->snapshot);
 	job->play.decide = neap_snapshot_decide(descheduler->snapshot);
 	job->play.migrating = neap_snapshot_migrating(descheduler->snapshot);
+	job->play.moved = descheduler->moved;
 	job->play.now_usec = deschedule_now(descheduler);
+	job->play.interval_usec = deschedule_interval(descheduler, set->config);
 	job->play.limits = limits_of(descheduler, set->config);
 	rc = neap_thread_give(descheduler->thread, job_work, job_done, job, err);
 	if (rc < 0)
@@ -304,7 +308,8 @@ static bool start_simulation(struct neap_descheduler *descheduler)
 static void look_for_round(struct neap_descheduler *descheduler, int64_t now,
 			   int64_t *ret_usec)
 {
-	int64_t interval = interval_of(descheduler), open_usec = now;
+	int64_t interval = deschedule_interval(descheduler, descheduler->set->config);
+	int64_t open_usec = now;
 	bool is_asked = descheduler->is_asked, is_due, is_event;
 	char because[160] = "interval";
 
@@ -387,7 +392,8 @@ int neap_descheduler_new(const struct neap_descheduler_config *config,
 		return neap_error_nomem(err);
 	descheduler->config = *config;
 	descheduler->timer = event_new(config->base, -1, 0, timer, descheduler);
-	rc = descheduler->timer ? 0 : neap_error_nomem(err);
+	descheduler->moved = neap_moved_new(REST_USEC);
+	rc = descheduler->timer && descheduler->moved ? 0 : neap_error_nomem(err);
 	if (rc == 0)
 		rc = deschedule_triggers_init(descheduler, err);
 	if (rc == 0)
@@ -426,6 +432,7 @@ void neap_descheduler_free(struct neap_descheduler *descheduler)
 	neap_play_set_free(descheduler->next_set);
 	(void)neap_deschedule_config_unref(descheduler->of_file);
 	(void)neap_deschedule_config_unref(descheduler->of_map);
+	neap_moved_free(descheduler->moved);
 	neap_zone_free(descheduler->zone);
 	json_decref(descheduler->last);
 	neap_deschedule_figures_done(&descheduler->figures);

@@ -11,6 +11,7 @@
 struct event;
 struct neap_feed;
 struct neap_map;
+struct neap_moved;
 struct neap_snapshot;
 struct neap_thread;
 struct neap_zone;
@@ -74,12 +75,15 @@ struct neap_descheduler {
 	struct deschedule_job *running, *waiting; /* waiting: simulations */
 	struct deschedule_triggers triggers;
 	struct deschedule_leaves *leaves; /* unanswered writes */
+	struct neap_moved *moved;         /* of the thread while a round runs */
 	json_t *last;                     /* record of the last round */
 	uint64_t rounds;
 	struct neap_deschedule_figures figures;
 };
 
 int64_t deschedule_now(const struct neap_descheduler *descheduler);
+int64_t deschedule_interval(const struct neap_descheduler *descheduler,
+			    const struct neap_deschedule_config *config);
 /* Looks what is to be done now, and when the next time. */
 void deschedule_look(struct neap_descheduler *descheduler);
 /* Whether rounds may act at that time; else *ret_usec is when they may again. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What becomes of a round's decisions: an eviction through the eviction subresource, with
- * an event on the pod, or a wish for a PodMigrationJob. The answers go into the
- * record. */
+ * an event on the pod, or a wish for a PodMigrationJob; nodes that are cordoned, and costs
+ * of deletion. The answers go into the record. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 #include "engine/log/log.h"
+#include "engine/migrate/pod_order.h"
 
 #define REFERENCE "sigs.k8s.io/descheduler"
 
@@ -30,20 +32,21 @@ struct deschedule_leaves {
 	struct leaf *first;
 };
 
-static void leaf_free(struct leaf *leaf)
+static void leaf_end(struct leaf *leaf)
 {
-	*leaf->prev = leaf->next;
-	if (leaf->next)
-		leaf->next->prev = leaf->prev;
+	if (leaf->descheduler) {
+		*leaf->prev = leaf->next;
+		if (leaf->next)
+			leaf->next->prev = leaf->prev;
+	}
 	json_decref(leaf->row);
 	free(leaf);
 }
 
-static struct leaf *leaf_new(struct neap_descheduler *descheduler,
-			     const struct neap_play_evict *evict)
+static struct leaf *leaf_new(struct neap_descheduler *descheduler, const char *ns,
+			     const char *name, json_t *row)
 {
 	struct leaf *leaf = neap_alloc(sizeof(*leaf));
-	const struct neap_deschedule_config *config = descheduler->set->config;
 
 	if (!descheduler->leaves)
 		descheduler->leaves = neap_alloc(sizeof(*descheduler->leaves));
@@ -52,8 +55,25 @@ static struct leaf *leaf_new(struct neap_descheduler *descheduler,
 		return NULL;
 	}
 	leaf->descheduler = descheduler;
-	(void)snprintf(leaf->ns, sizeof(leaf->ns), "%s", evict->ns);
-	(void)snprintf(leaf->name, sizeof(leaf->name), "%s", evict->name);
+	(void)snprintf(leaf->ns, sizeof(leaf->ns), "%s", ns);
+	(void)snprintf(leaf->name, sizeof(leaf->name), "%s", name);
+	leaf->row = json_incref(row);
+	leaf->next = descheduler->leaves->first;
+	leaf->prev = &descheduler->leaves->first;
+	if (leaf->next)
+		leaf->next->prev = &leaf->next;
+	descheduler->leaves->first = leaf;
+	return leaf;
+}
+
+static struct leaf *leaf_of(struct neap_descheduler *descheduler,
+			    const struct neap_play_evict *evict)
+{
+	const struct neap_deschedule_config *config = descheduler->set->config;
+	struct leaf *leaf = leaf_new(descheduler, evict->ns, evict->name, evict->row);
+
+	if (!leaf)
+		return NULL;
 	(void)snprintf(leaf->uid, sizeof(leaf->uid), "%s", evict->uid);
 	(void)snprintf(leaf->node, sizeof(leaf->node), "%s", evict->node);
 	(void)snprintf(leaf->strategy, sizeof(leaf->strategy), "%s", evict->strategy);
@@ -62,12 +82,6 @@ static struct leaf *leaf_new(struct neap_descheduler *descheduler,
 	leaf->migrates = evict->migrates;
 	leaf->tells_failures = config->tells_failures;
 	leaf->is_upstream = config->form == NEAP_DESCHEDULE_UPSTREAM;
-	leaf->row = json_incref(evict->row);
-	leaf->next = descheduler->leaves->first;
-	leaf->prev = &descheduler->leaves->first;
-	if (leaf->next)
-		leaf->next->prev = &leaf->next;
-	descheduler->leaves->first = leaf;
 	return leaf;
 }
 
@@ -105,8 +119,7 @@ static void end_leaf(struct leaf *leaf, const char *trouble)
 	struct neap_descheduler *descheduler = leaf->descheduler;
 
 	if (!descheduler) {
-		json_decref(leaf->row);
-		free(leaf);
+		leaf_end(leaf);
 		return;
 	}
 	neap_figure_evicted(&descheduler->figures, trouble ? "error" : "success",
@@ -122,7 +135,7 @@ static void end_leaf(struct leaf *leaf, const char *trouble)
 		neap_log_from(descheduler->config.log, "evict", NEAP_LOG_WARN,
 			      "descheduler: %s/%s stays: %s", leaf->ns, leaf->name,
 			      trouble);
-	leaf_free(leaf);
+	leaf_end(leaf);
 }
 
 static void evicted(void *arg, struct neap_object *object,
@@ -140,7 +153,52 @@ static void asked(void *arg, const char *trouble)
 	end_leaf(arg, trouble);
 }
 
+static void changed(void *arg, struct neap_object *object,
+		    const struct neap_client_failure *failure)
+{
+	struct leaf *leaf = arg;
+	const char *trouble = failure ? failure->message : NULL;
+
+	(void)object;
+	neap_json_set_text(leaf->row, "result", trouble ? "failed" : "done");
+	neap_json_set_text(leaf->row, "error", trouble);
+	if (leaf->descheduler && trouble)
+		neap_log_from(leaf->descheduler->config.log, "change", NEAP_LOG_WARN,
+			      "descheduler: %s%s%s is not changed: %s", leaf->ns,
+			      *leaf->ns ? "/" : "", leaf->name, trouble);
+	leaf_end(leaf);
+}
+
 /* --- writes --- */
+
+static json_t *change_patch(const struct neap_play_change *change)
+{
+	char cost[16];
+
+	if (change->type == NEAP_WISH_CORDON)
+		return json_pack("{s:{s:b}}", "spec", "unschedulable", 1);
+	if (change->type == NEAP_WISH_UNCORDON)
+		return json_pack("{s:{s:n}}", "spec", "unschedulable");
+	(void)snprintf(cost, sizeof(cost), "%" PRId32, change->cost);
+	return json_pack("{s:{s:s, s:{s:s}}}", "metadata", "uid", change->uid,
+			 "annotations", NEAP_KEY_DELETION_COST, cost);
+}
+
+static void do_change(struct neap_descheduler *descheduler,
+		      const struct neap_play_change *change)
+{
+	struct leaf *leaf = leaf_new(descheduler, change->ns, change->name, change->row);
+	const struct neap_client_ask ask = {
+		.resource = change->type == NEAP_WISH_DELETION_COST ? "pods" : "nodes",
+		.ns = change->ns,
+		.name = change->name,
+		.told = changed,
+		.arg = leaf};
+
+	if (leaf) /* else without memory: the next round asks for it again */
+		neap_client_patch_take(descheduler->config.client, &ask, false,
+				       change_patch(change));
+}
 
 static const struct neap_migrate_args *args_of(const struct neap_descheduler *descheduler,
 					       const struct neap_play_evict *evict)
@@ -157,7 +215,7 @@ static void leave(struct neap_descheduler *descheduler,
 		  const struct neap_play_evict *evict)
 {
 	const struct neap_descheduler_config *config = &descheduler->config;
-	struct leaf *leaf = leaf_new(descheduler, evict);
+	struct leaf *leaf = leaf_of(descheduler, evict);
 	const struct neap_client_ask ask = {.resource = "pods",
 					    .ns = evict->ns,
 					    .name = evict->name,
@@ -185,6 +243,8 @@ static void leave(struct neap_descheduler *descheduler,
 void deschedule_leave(struct neap_descheduler *descheduler, struct neap_play *play)
 {
 	neap_client_hold(descheduler->config.client);
+	for (size_t i = 0; i < play->change_count; i++)
+		do_change(descheduler, &play->changes[i]);
 	for (size_t i = 0; i < play->evict_count; i++)
 		leave(descheduler, &play->evicts[i]);
 	neap_client_release(descheduler->config.client);

@@ -10,12 +10,12 @@
 #include <time.h>
 
 #include "api/deschedule/play_priv.h"
-#include "api/deschedule/round_place.h"
 #include "api/deschedule/strategies.h"
 #include "engine/base/clock.h"
+#include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cluster.h"
-#include "engine/decide/decide.h"
+#include "engine/deschedule/moved.h"
 #include "engine/json/json.h"
 #include "engine/migrate/migrate_filter.h"
 
@@ -132,13 +132,29 @@ static const char *refuse_broken(void *arg, struct neap_round *round,
 	return rule->plugin->broken;
 }
 
-static void set_rules(struct play_run *run, struct neap_play_profile *profile,
+/* Whether pods of the profile leave by a PodMigrationJob. */
+static bool migrates(const struct neap_play_profile *profile)
+{
+	const struct neap_deschedule_profile *of = profile->of;
+	bool is_migration = false;
+
+	for (size_t i = 0; i < of->at_count[NEAP_AT_EVICT]; i++)
+		is_migration = strcmp(profile->plugins[of->at[NEAP_AT_EVICT][i]].name,
+				      NEAP_PLUGIN_MIGRATION) == 0;
+	return is_migration;
+}
+
+/* What moves load leaves the successors alone of what was moved lately. */
+static void set_rules(struct play_run *run, struct neap_play_profile *profile, int point,
 		      struct rules *rules)
 {
 	const struct neap_deschedule_profile *of = profile->of;
 	const struct neap_evictor *evictor = NULL;
 
 	rules->count = 0;
+	if (run->play->moved && point == NEAP_AT_BALANCE)
+		rules->list[rules->count++] = (struct neap_round_rule){
+			.allow = neap_moved_rule, .arg = run->play->moved};
 	for (size_t i = 0; i < of->plugin_count; i++) {
 		struct neap_play_plugin *plugin = &profile->plugins[i];
 		bool is_filter = is_at(of, NEAP_AT_FILTER, i);
@@ -202,10 +218,8 @@ static void note_evict(struct play_run *run, const struct neap_play_profile *pro
 	evict = &play->evicts[play->evict_count++];
 	*evict = (struct neap_play_evict){
 		.profile = profile->of, .strategy = plugin->name, .row = row};
-	for (size_t i = 0; i < profile->of->at_count[NEAP_AT_EVICT]; i++)
-		evict->migrates =
-			strcmp(profile->plugins[profile->of->at[NEAP_AT_EVICT][i]].name,
-			       NEAP_PLUGIN_MIGRATION) == 0;
+	evict->migrates = migrates(profile);
+	evict->said = (size_t)(said - run->round->said);
 	(void)snprintf(evict->ns, sizeof(evict->ns), "%s", object->ns);
 	(void)snprintf(evict->name, sizeof(evict->name), "%s", object->name);
 	(void)snprintf(evict->uid, sizeof(evict->uid), "%s", object->uid);
@@ -225,6 +239,9 @@ static void note_said(struct play_run *run, struct neap_play_profile *profile,
 		bool is_dry = run->play->is_dry || plugin->dry_run;
 		json_t *row = play_record_said(run, profile, plugin, said, is_dry);
 
+		if (run->row_count == i &&
+		    neap_grow(&run->rows, i, &run->row_size, sizeof(json_t *)))
+			run->rows[run->row_count++] = row;
 		plugin->asked++;
 		if (said->answer.outcome != NEAP_ROUND_EVICTED) {
 			run->play->stayed++;
@@ -235,6 +252,61 @@ static void note_said(struct play_run *run, struct neap_play_profile *profile,
 		if (!is_dry)
 			note_evict(run, profile, plugin, said, row);
 	}
+}
+
+/* Whether the wish changes nothing: it is so, and nobody asked for a change yet. */
+static bool is_idle(const struct play_run *run, const struct neap_round_wish *wish,
+		    const char *key)
+{
+	if (neap_map_find(run->changed, key))
+		return false;
+	return wish->type == NEAP_WISH_DELETION_COST
+		       ? wish->pod->deletion_cost == wish->cost
+		       : wish->node->is_cordoned == (wish->type == NEAP_WISH_CORDON);
+}
+
+static bool note_wish(struct play_run *run, const struct neap_play_profile *profile,
+		      const struct neap_round_wish *wish, bool is_dry)
+{
+	static char is_there;
+	const struct neap_object *object = wish->type == NEAP_WISH_DELETION_COST
+						   ? wish->pod->pod->object
+						   : wish->node->object;
+	struct neap_play *play = run->play;
+	struct neap_play_change *change;
+	char key[NEAP_POD_KEY];
+	json_t *row;
+
+	/* A node that only pods name cannot be changed. */
+	if (!object || is_idle(run, wish, neap_pod_key(object->ns, object->name, key)))
+		return true;
+	if (!neap_map_set(run->changed, key, &is_there))
+		return false;
+	row = play_record_wish(run, profile, wish, is_dry);
+	if (is_dry)
+		return true;
+	if (!neap_grow(&play->changes, play->change_count, &play->change_size,
+		       sizeof(*play->changes)))
+		return false;
+	change = &play->changes[play->change_count++];
+	*change = (struct neap_play_change){
+		.type = wish->type, .cost = wish->cost, .row = row};
+	(void)snprintf(change->ns, sizeof(change->ns), "%s", object->ns);
+	(void)snprintf(change->name, sizeof(change->name), "%s", object->name);
+	(void)snprintf(change->uid, sizeof(change->uid), "%s", object->uid);
+	return true;
+}
+
+/* Without memory the next round asks for them again. */
+static void note_wishes(struct play_run *run, const struct neap_play_profile *profile,
+			const struct neap_play_plugin *plugin)
+{
+	const struct neap_round *round = run->round;
+	bool is_dry = run->play->is_dry || plugin->dry_run, is_noted = true;
+
+	for (size_t i = run->wishes_seen; is_noted && i < round->wish_count; i++)
+		is_noted = note_wish(run, profile, &round->wishes[i], is_dry);
+	run->wishes_seen = round->wish_count;
 }
 
 static void run_strategy(struct play_run *run, struct neap_play_profile *profile,
@@ -258,6 +330,7 @@ static void run_strategy(struct play_run *run, struct neap_play_profile *profile
 	}
 	plugin->cpu_usec = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID) - begin;
 	note_said(run, profile, plugin, from);
+	note_wishes(run, profile, plugin);
 }
 
 static int run_point(struct play_run *run, int point)
@@ -267,7 +340,9 @@ static int run_point(struct play_run *run, int point)
 
 	if (!rules)
 		return neap_error_nomem(&run->play->err);
-	run->placer.own_is_right = point == NEAP_AT_DESCHEDULE;
+	/* Right for pods that are broken, and for nothing where load is moved. */
+	if (run->landing)
+		neap_landing_may_return(run->landing, point == NEAP_AT_DESCHEDULE);
 	for (size_t i = 0; i < set->config->profile_count; i++) {
 		struct neap_play_profile *profile = &set->profiles[i];
 		const struct neap_deschedule_profile *of = profile->of;
@@ -276,7 +351,11 @@ static int run_point(struct play_run *run, int point)
 			continue;
 		if (set_nodes(run, of->nodes) < 0)
 			return -(int)run->play->err.code;
-		set_rules(run, profile, rules);
+		set_rules(run, profile, point, rules);
+		if (run->landing)
+			neap_landing_set_keeps_place(run->landing,
+						     migrates(profile) &&
+							     !profile->migrate.is_direct);
 		for (size_t n = 0; n < of->at_count[point]; n++)
 			run_strategy(run, profile, &profile->plugins[of->at[point][n]]);
 		play_record_kept(run, profile);
@@ -313,39 +392,106 @@ static int run_all(struct play_run *run)
 	return rc < 0 ? rc : run_point(run, NEAP_AT_BALANCE);
 }
 
+/* --- a round --- */
+
+/* The way out, which is the loop's: only notes whose successor comes. */
+static int note_moved(void *arg, const struct neap_world_pod *pod, const char *strategy,
+		      const char *why, const char *node, struct neap_error *err)
+{
+	const struct play_run *run = arg;
+
+	(void)strategy;
+	(void)why;
+	return *node && !run->round->args.is_dry
+		       ? neap_moved_note(run->play->moved, pod, run->play->now_usec, err)
+		       : 0;
+}
+
+static int begin_landing(struct play_run *run, struct neap_round_args *args)
+{
+	struct neap_play *play = run->play;
+	int rc;
+
+	if (!play->decide)
+		return 0;
+	rc = neap_landing_new(play->cluster, play->decide, &run->landing, &play->err);
+	if (rc == 0)
+		rc = neap_landing_begin(run->landing, play->world, play->now_usec,
+					&play->err);
+	args->place = neap_landing_place;
+	args->place_arg = run->landing;
+	return rc;
+}
+
+/* Looks again, now that all are known who leave, and corrects what is told. */
+static int tell_landing(struct play_run *run)
+{
+	struct neap_play *play = run->play;
+	const struct neap_round *round = run->round;
+	int rc = run->landing ? neap_landing_tell(run->landing, run->round, &play->err)
+			      : 0;
+
+	for (size_t i = 0; rc == 0 && i < run->row_count; i++)
+		if (run->rows[i] && round->said[i].answer.outcome == NEAP_ROUND_EVICTED)
+			neap_json_set_text(run->rows[i], "to",
+					   round->said[i].answer.node);
+	for (size_t i = 0; rc == 0 && i < play->evict_count; i++)
+		(void)neap_strcopy(play->evicts[i].to, sizeof(play->evicts[i].to),
+				   round->said[play->evicts[i].said].answer.node);
+	return rc;
+}
+
+static int play_round(struct play_run *run, const struct neap_round_args *args)
+{
+	int rc = neap_round_new(args, &run->round, &run->play->err);
+
+	if (rc == 0 && run->landing)
+		neap_landing_set_round(run->landing, run->round);
+	if (rc == 0)
+		rc = play_record_begin(run);
+	if (rc == 0)
+		rc = run_all(run);
+	return rc < 0 ? rc : tell_landing(run);
+}
+
+static void end_run(struct play_run *run)
+{
+	neap_landing_free(run->landing);
+	if (run->play->cluster)
+		(void)neap_cluster_take_moved(run->play->cluster);
+	neap_round_free(run->round);
+	neap_map_free(run->changed);
+	free(run->rows);
+}
+
 void neap_play_run(struct neap_play *play)
 {
-	struct play_run run = {.play = play};
+	struct play_run run = {.play = play, .changed = neap_map_new()};
 	struct neap_round_args args = {
 		.world = play->world,
 		.now_usec = play->now_usec,
+		.interval_usec = play->interval_usec,
 		.is_dry = play->is_dry,
 		.limits = play->limits,
 		.honors_budgets = true,
+		.evict = play->moved ? note_moved : NULL,
+		.evict_arg = &run,
 	};
 	int64_t begin = neap_clock_usec(CLOCK_MONOTONIC);
-	int rc = neap_world_settle(play->world, &play->err);
+	int rc = run.changed ? neap_world_settle(play->world, &play->err)
+			     : neap_error_nomem(&play->err);
 
-	run.placer.cluster = play->cluster;
-	run.placer.decide = play->decide;
-	if (play->decide) {
-		neap_decide_set_now(play->decide, play->now_usec);
-		args.place = neap_placer_place;
-		args.place_arg = &run.placer;
-	}
 	forget_last(play->set);
+	if (play->moved)
+		(void)neap_moved_count(play->moved, play->now_usec);
 	if (rc == 0)
-		rc = neap_round_new(&args, &run.round, &play->err);
+		rc = begin_landing(&run, &args);
 	if (rc == 0)
-		rc = play_record_begin(&run);
-	if (rc == 0)
-		rc = run_all(&run);
+		rc = play_round(&run, &args);
 	play->usec = neap_clock_usec(CLOCK_MONOTONIC) - begin;
 	if (run.round)
 		play_record_end(&run);
-	if (run.placer.cluster)
-		neap_placer_undo(&run.placer);
-	neap_round_free(run.round);
+	end_run(&run);
 	if (rc == 0)
 		play->err.code = NEAP_OK;
 }
@@ -357,4 +503,7 @@ void neap_play_done(struct neap_play *play)
 	free(play->evicts);
 	play->evicts = NULL;
 	play->evict_count = play->evict_size = 0;
+	free(play->changes);
+	play->changes = NULL;
+	play->change_count = play->change_size = 0;
 }

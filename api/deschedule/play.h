@@ -14,6 +14,7 @@
 struct neap_cluster;
 struct neap_decide;
 struct neap_migrate_cluster;
+struct neap_moved;
 struct neap_strategies;
 
 /* Items of a list in a record; what is beyond is counted. */
@@ -71,6 +72,16 @@ struct neap_play_evict {
 	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID];
 	char node[NEAP_OBJECT_NAME], to[NEAP_OBJECT_NAME];
 	char why[NEAP_ROUND_WHY];
+	size_t said; /* its answer in the round */
+	json_t *row; /* of the record; borrowed */
+};
+
+/* A change that a strategy asks for besides evictions. */
+struct neap_play_change {
+	enum neap_round_wish_type type;
+	/* Of the pod of a cost; of the node of the others, where ns and uid are "". */
+	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID];
+	int32_t cost;
 	json_t *row; /* of the record; borrowed */
 };
 
@@ -81,13 +92,16 @@ struct neap_play {
 	struct neap_cluster *cluster;
 	struct neap_decide *decide;                   /* NULL: no place is asked for */
 	const struct neap_migrate_cluster *migrating; /* NULL: it is not asked */
-	int64_t now_usec;
+	struct neap_moved *moved;                     /* NULL: nobody rests */
+	int64_t now_usec, interval_usec;              /* as of neap_round_args */
 	struct neap_limits limits;
 	bool is_dry;
 	const char *only; /* the plugin that runs alone; NULL: all */
 	/* What came of it. */
 	struct neap_play_evict *evicts; /* not those of a dry run */
 	size_t evict_count, evict_size;
+	struct neap_play_change *changes; /* likewise; in order, before the evictions */
+	size_t change_count, change_size;
 	size_t evicted, stayed; /* dry ones too */
 	int64_t usec;
 	json_t *record;

@@ -5,16 +5,20 @@
 #define NEAP_API_DESCHEDULE_PLAY_PRIV_H
 
 #include "api/deschedule/play.h"
-#include "api/deschedule/round_place.h"
+#include "engine/deschedule/landing.h"
 
 /* A round that runs. */
 struct play_run {
 	struct neap_play *play;
 	struct neap_round *round;
-	struct neap_placer placer;
+	struct neap_landing *landing; /* NULL: no place is asked for */
 	size_t nodes;
-	json_t *evicted, *stayed, *strategies; /* lists of the record; borrowed */
-	size_t evicted_cut, stayed_cut;
+	json_t *evicted, *stayed, *strategies, *changes; /* of the record; borrowed */
+	size_t evicted_cut, stayed_cut, changes_cut;
+	json_t **rows; /* of answers of the round, by number; NULL: it has none */
+	size_t row_count, row_size;
+	size_t wishes_seen;
+	struct neap_map *changed; /* objects with a change: row 1 */
 };
 
 /* --- play_record.c --- */
@@ -24,6 +28,9 @@ int play_record_begin(struct play_run *run);
 json_t *play_record_said(struct play_run *run, const struct neap_play_profile *profile,
 			 const struct neap_play_plugin *plugin,
 			 const struct neap_round_said *said, bool is_dry);
+/* The row of a change; NULL likewise. */
+json_t *play_record_wish(struct play_run *run, const struct neap_play_profile *profile,
+			 const struct neap_round_wish *wish, bool is_dry);
 /* Pods that the profile's rules keep and no strategy asked for. */
 void play_record_kept(struct play_run *run, const struct neap_play_profile *profile);
 /* Strategies, and use before and after. */

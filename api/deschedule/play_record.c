@@ -15,12 +15,14 @@ int play_record_begin(struct play_run *run)
 {
 	struct neap_play *play = run->play;
 
-	play->record = json_pack("{s:[],s:[],s:[]}", "strategies", "evicted", "stayed");
+	play->record = json_pack("{s:[],s:[],s:[],s:[]}", "strategies", "evicted",
+				 "stayed", "changes");
 	if (!play->record)
 		return neap_error_nomem(&play->err);
 	run->strategies = json_object_get(play->record, "strategies");
 	run->evicted = json_object_get(play->record, "evicted");
 	run->stayed = json_object_get(play->record, "stayed");
+	run->changes = json_object_get(play->record, "changes");
 	return 0;
 }
 
@@ -67,6 +69,35 @@ json_t *play_record_said(struct play_run *run, const struct neap_play_profile *p
 		neap_json_set_text(row, "outcome",
 				   neap_round_outcome_name(said->answer.outcome));
 		neap_json_set_text(row, "reason", said->answer.reason);
+	}
+	return row;
+}
+
+json_t *play_record_wish(struct play_run *run, const struct neap_play_profile *profile,
+			 const struct neap_round_wish *wish, bool is_dry)
+{
+	static const char *const names[] = {[NEAP_WISH_DELETION_COST] = "deletion-cost",
+					    [NEAP_WISH_CORDON] = "cordon",
+					    [NEAP_WISH_UNCORDON] = "uncordon"};
+	json_t *row = NULL;
+
+	if (json_array_size(run->changes) < NEAP_PLAY_LIST_MAX)
+		row = json_object();
+	neap_json_set_text(row, "change", names[wish->type]);
+	if (wish->type == NEAP_WISH_DELETION_COST) {
+		neap_json_set_text(row, "namespace", wish->pod->pod->object->ns);
+		neap_json_set_text(row, "pod", wish->pod->pod->object->name);
+		neap_json_set_int(row, "cost", wish->cost);
+	} else {
+		neap_json_set_text(row, "node", wish->node->name);
+	}
+	neap_json_set_text(row, "profile", profile->of->name);
+	neap_json_set_text(row, "strategy", wish->strategy);
+	if (is_dry)
+		(void)json_object_set_new(row, "dry_run", json_true());
+	if (!row || json_array_append_new(run->changes, row) < 0) {
+		run->changes_cut++;
+		return NULL;
 	}
 	return row;
 }
@@ -236,9 +267,10 @@ void play_record_end(struct play_run *run)
 	neap_json_set_int(record, "pods", (int64_t)play->world->pod_count);
 	neap_json_set_int(record, "evicted_count", (int64_t)play->evicted);
 	neap_json_set_int(record, "stayed_count", (int64_t)play->stayed);
-	if (run->evicted_cut + run->stayed_cut)
-		neap_json_set_int(record, "cut",
-				  (int64_t)(run->evicted_cut + run->stayed_cut));
+	if (run->evicted_cut + run->stayed_cut + run->changes_cut)
+		neap_json_set_int(
+			record, "cut",
+			(int64_t)(run->evicted_cut + run->stayed_cut + run->changes_cut));
 	(void)json_object_set_new(record, "dry_run", json_boolean(play->is_dry));
 	if (play->err.code)
 		neap_json_set_text(record, "error", play->err.msg);

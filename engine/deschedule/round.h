@@ -10,7 +10,7 @@
 #include "engine/deschedule/evictor.h"
 #include "engine/deschedule/limits.h"
 
-#define NEAP_ROUND_RULES_MAX 32
+#define NEAP_ROUND_RULES_MAX 33
 /* Questions of one round, over all strategies; further ones are refused. */
 #define NEAP_ROUND_ASKED_MAX 100000
 #define NEAP_ROUND_WHY       512

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "engine/base/quantity.h"
+#include "engine/deschedule/successor.h"
 #include "engine/sim/sim_priv.h"
-#include "engine/sim/successor.h"
 
 void sim_free_workload(struct neap_sim_workload *workload)
 {

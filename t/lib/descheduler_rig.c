@@ -40,6 +40,19 @@ static const char raises[] =
 static const char endless[] =
 	"return { api = 1, kind = 'deschedule', name = 'endless', plugin = 'Endless',\n"
 	"  point = 'deschedule', run = function() while true do end end }\n";
+/* The cost shows the interval. */
+static const char changes[] =
+	"return { api = 1, kind = 'deschedule', name = 'changes', plugin = 'Changes',\n"
+	"  point = 'balance',\n"
+	"  run = function(ctx, round)\n"
+	"    for _, node in ipairs(round:nodes()) do\n"
+	"      if node.is_cordoned and node.name == 'n1' then round:uncordon(node)\n"
+	"      elseif node.name == 'n2' then round:cordon(node) end\n"
+	"    end\n"
+	"    for _, pod in ipairs(round:pods()) do\n"
+	"      round:set_deletion_cost(pod, round.interval_s)\n"
+	"    end\n"
+	"  end }\n";
 static const char keep_b[] = "return { api = 1, kind = 'evict', name = 'keep-b',\n"
 			     "  allow = function(ctx, pod)\n"
 			     "    if pod.name == 'b' then return false, 'b stays' end\n"
@@ -141,6 +154,7 @@ int descheduler_setup(void **state)
 	write_policy(rig, "deschedule", "move-all", descheduler_move_all);
 	write_policy(rig, "deschedule", "raises", raises);
 	write_policy(rig, "deschedule", "endless", endless);
+	write_policy(rig, "deschedule", "changes", changes);
 	write_policy(rig, "evict", "keep-b", keep_b);
 	rig->registry = neap_registry_new();
 	assert_non_null(rig->registry);

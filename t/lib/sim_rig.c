@@ -183,9 +183,9 @@ void sim_rig_round(struct sim_rig *rig, struct neap_policy *const *policies, siz
 			(struct neap_round_rule){.allow = ask_migrate, .arg = rig};
 	need(neap_sim_report(rig->sim, &err), &err, "report");
 	need(neap_sim_settle(rig->sim, &err), &err, "settle");
-	need(neap_landing_begin(rig->landing, rig->sim->world,
-				rig->how == NEAP_SIM_BY_JOB, rig->sim->now_usec, &err),
+	need(neap_landing_begin(rig->landing, rig->sim->world, rig->sim->now_usec, &err),
 	     &err, "landing");
+	neap_landing_set_keeps_place(rig->landing, rig->how == NEAP_SIM_BY_JOB);
 	need(neap_round_new(&args, &round, &err), &err, "round");
 	need(neap_round_set_nodes(round, NULL, true, &err), &err, "nodes");
 	neap_landing_set_round(rig->landing, round);

@@ -5,10 +5,10 @@
 #ifndef NEAP_T_LIB_SIM_RIG_H
 #define NEAP_T_LIB_SIM_RIG_H
 
+#include "engine/deschedule/landing.h"
 #include "engine/deschedule/moved.h"
 #include "engine/migrate/migrate_filter.h"
 #include "engine/sim/generate.h"
-#include "engine/sim/landing.h"
 #include "lua/deschedule/deschedule.h"
 
 struct sim_rig {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/sim/landing.h"
+#include "engine/deschedule/landing.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
+#include "engine/deschedule/successor.h"
 #include "engine/json/json.h"
-#include "engine/sim/successor.h"
 
 static const char *const fields[] = {"spec.nodeName", NULL};
 
@@ -15,6 +15,7 @@ static const char *const fields[] = {"spec.nodeName", NULL};
 struct made {
 	struct neap_object *object;
 	const struct neap_world_pod *of;
+	bool keeps_place;
 };
 
 struct neap_landing {
@@ -28,7 +29,7 @@ struct neap_landing {
 	size_t made_count, made_size;
 	struct neap_pod **waiting; /* that got a node; references */
 	size_t waiting_count, waiting_size;
-	/* Of owners whose pods have no place, by uid: why. Room only shrinks. */
+	/* Of owners whose pods have no place: why, by hopeless_key. Room only shrinks. */
 	struct neap_map *hopeless;
 	struct neap_arena texts;
 };
@@ -55,6 +56,11 @@ void neap_landing_free(struct neap_landing *landing)
 	free(landing->made);
 	free(landing->waiting);
 	free(landing);
+}
+
+void neap_landing_set_keeps_place(struct neap_landing *landing, bool keeps_place)
+{
+	landing->keeps_place = keeps_place;
 }
 
 void neap_landing_may_return(struct neap_landing *landing, bool may_return)
@@ -153,13 +159,13 @@ static int list_waiting(struct neap_landing *landing, const struct neap_world *w
 }
 
 int neap_landing_begin(struct neap_landing *landing, const struct neap_world *world,
-		       bool keeps_place, int64_t now_usec, struct neap_error *err)
+		       int64_t now_usec, struct neap_error *err)
 {
 	int rc = 0;
 
 	neap_landing_end(landing);
 	landing->is_open = true;
-	landing->keeps_place = keeps_place;
+	landing->keeps_place = false;
 	landing->may_return = true;
 	landing->hopeless = neap_map_new();
 	if (!landing->hopeless)
@@ -269,7 +275,8 @@ static int make_successor(struct trial *trial, struct neap_error *err)
 		return rc;
 	trial->successor =
 		neap_cluster_find_pod(landing->cluster, object->ns, object->name);
-	landing->made[landing->made_count++] = (struct made){object, trial->pod};
+	landing->made[landing->made_count++] =
+		(struct made){object, trial->pod, landing->keeps_place};
 	return 0;
 }
 
@@ -408,7 +415,7 @@ static int look(struct trial *trial, char ret_node[NEAP_ROUND_NODE],
 		return rc;
 	if (trial->node && row == trial->node->row && !landing->may_return)
 		return neap_error_set(err, NEAP_ENOFIT,
-				      "it would come back to the node that it leaves");
+				      "its successor would land on the same node");
 	node = neap_cluster_node_at(landing->cluster, row)->name;
 	if (!is_target(landing, node))
 		return neap_error_set(err, NEAP_ENOFIT,
@@ -417,23 +424,37 @@ static int look(struct trial *trial, char ret_node[NEAP_ROUND_NODE],
 	return 0;
 }
 
-/* Whose place depends on nothing but room: then it is the same for all pods of the
- * owner. */
-static const char *hopeless_key(const struct neap_world_pod *pod)
+static const struct neap_world_owner *controller_of(const struct neap_world_pod *pod)
 {
-	if (pod->pod->spread_count || pod->pod->has_affinity || *pod->pod->near_name)
-		return NULL;
 	for (size_t i = 0; i < pod->owner_count; i++)
 		if (pod->owners[i].is_controller)
-			return pod->owners[i].uid;
+			return &pod->owners[i];
 	return NULL;
+}
+
+#define HOPELESS_KEY (NEAP_OBJECT_UID + NEAP_OBJECT_NAME + 2)
+
+/* Whose place depends on nothing but room: then it is the same for all pods of the owner
+ * (on the same node, when they have to leave it). NULL: it depends on more. */
+static const char *hopeless_key(const struct neap_landing *landing,
+				const struct neap_world_pod *pod, char to[HOPELESS_KEY])
+{
+	const struct neap_world_owner *owner = controller_of(pod);
+
+	if (!owner || pod->pod->spread_count || pod->pod->has_affinity ||
+	    *pod->pod->near_name)
+		return NULL;
+	(void)snprintf(to, HOPELESS_KEY, "%s/%s", owner->uid,
+		       landing->keeps_place ? pod->node->name : "");
+	return to;
 }
 
 static int try(struct trial *trial, char ret_node[NEAP_ROUND_NODE],
 	       struct neap_error *err)
 {
 	struct neap_landing *landing = trial->landing;
-	const char *key = hopeless_key(trial->pod);
+	char buf[HOPELESS_KEY];
+	const char *key = hopeless_key(landing, trial->pod, buf);
 	int rc = mark_leaving(trial, err);
 
 	if (rc < 0)
@@ -455,24 +476,34 @@ static int try(struct trial *trial, char ret_node[NEAP_ROUND_NODE],
 	return rc;
 }
 
+/* What nobody makes again, or has no node that it could leave, needs no place. */
+static bool needs_place(const struct neap_landing *landing,
+			const struct neap_world_pod *pod)
+{
+	const struct neap_object *object = pod->pod->object;
+
+	return controller_of(pod) && pod->node && (pod->flags & NEAP_WORLD_IS_LIVE) &&
+	       neap_cluster_find_pod(landing->cluster, object->ns, object->name);
+}
+
 int neap_landing_place(void *arg, const struct neap_world_pod *pod,
 		       char ret_node[NEAP_ROUND_NODE], struct neap_error *err)
 {
 	struct neap_landing *landing = arg;
-	const char *key = hopeless_key(pod);
-	const char *why = key ? neap_map_find(landing->hopeless, key) : NULL;
 	struct trial trial = {.landing = landing, .pod = pod};
+	char buf[HOPELESS_KEY];
+	const char *key, *why;
 	int rc;
 
-	if (why)
-		return neap_error_set(err, NEAP_ENOFIT, "%s", why);
-	if (pod->node)
-		trial.node = neap_cluster_find_node(landing->cluster, pod->node->name);
-	/* What nobody makes again needs no place. */
-	if (pod->owner_count == 0 || pod->pod->is_finished) {
+	if (!needs_place(landing, pod)) {
 		*ret_node = '\0';
 		return 0;
 	}
+	key = hopeless_key(landing, pod, buf);
+	why = key ? neap_map_find(landing->hopeless, key) : NULL;
+	if (why)
+		return neap_error_set(err, NEAP_ENOFIT, "%s", why);
+	trial.node = neap_cluster_find_node(landing->cluster, pod->node->name);
 	trial.tree = neap_object_tree(pod->pod->object);
 	rc = trial.tree ? try(&trial, ret_node, err) : neap_error_nomem(err);
 	json_decref(trial.tree);
@@ -497,7 +528,13 @@ static void correct(struct neap_round *round, const struct neap_world_pod *pod,
 			round->said[i].answer.node = neap_round_keep_text(round, node);
 }
 
-static int land(struct neap_landing *landing, struct neap_round *round, bool comes_late,
+/* What is reserved is where it was told. */
+static bool is_late(const struct made *made)
+{
+	return !made->keeps_place && comes_after(made->of);
+}
+
+static int land(struct neap_landing *landing, struct neap_round *round, bool late,
 		struct neap_error *err)
 {
 	int rc = 0;
@@ -506,7 +543,7 @@ static int land(struct neap_landing *landing, struct neap_round *round, bool com
 		struct neap_error why;
 		uint32_t row;
 
-		if (comes_after(landing->made[i].of) != comes_late)
+		if (landing->made[i].keeps_place || is_late(&landing->made[i]) != late)
 			continue;
 		rc = seat(landing, successor_of(landing, i), &row, &why);
 		if (rc == 1)
@@ -532,16 +569,16 @@ static void go(struct neap_landing *landing)
 int neap_landing_tell(struct neap_landing *landing, struct neap_round *round,
 		      struct neap_error *err)
 {
-	bool is_late = false;
+	bool has_late = false;
 	int rc;
 
 	for (size_t i = 0; i < landing->made_count; i++)
-		is_late = is_late || comes_after(landing->made[i].of);
-	/* What is reserved is where it was told. */
-	if (landing->keeps_place || !is_late)
+		has_late = has_late || is_late(&landing->made[i]);
+	if (!has_late)
 		return 0;
 	for (size_t i = 0; i < landing->made_count; i++)
-		neap_cluster_forget(landing->cluster, successor_of(landing, i));
+		if (!landing->made[i].keeps_place)
+			neap_cluster_forget(landing->cluster, successor_of(landing, i));
 	rc = land(landing, round, false, err);
 	if (rc < 0)
 		return rc;

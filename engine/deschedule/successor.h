@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The pod that a controller makes when one of its pods goes. */
-#ifndef NEAP_ENGINE_SIM_SUCCESSOR_H
-#define NEAP_ENGINE_SIM_SUCCESSOR_H
+#ifndef NEAP_ENGINE_DESCHEDULE_SUCCESSOR_H
+#define NEAP_ENGINE_DESCHEDULE_SUCCESSOR_H
 
 #include <jansson.h>
 

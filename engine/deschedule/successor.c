@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/sim/successor.h"
+#include "engine/deschedule/successor.h"
 
 #include "engine/cluster/kept.h"
 #include "engine/json/json.h"

@@ -4,8 +4,8 @@
  * among the pods that there are, those that leave in this round still on their nodes, and
  * those that wait placed before it. It counts there until the trial ends. So what a round
  * is told stays true for all its evictions together. */
-#ifndef NEAP_ENGINE_SIM_LANDING_H
-#define NEAP_ENGINE_SIM_LANDING_H
+#ifndef NEAP_ENGINE_DESCHEDULE_LANDING_H
+#define NEAP_ENGINE_DESCHEDULE_LANDING_H
 
 #include "engine/decide/decide.h"
 #include "engine/deschedule/round.h"
@@ -18,10 +18,12 @@ int neap_landing_new(struct neap_cluster *cluster, struct neap_decide *decide,
 /* Ends a trial. Accepts NULL. */
 void neap_landing_free(struct neap_landing *landing);
 
-/* Begins a trial: pods of the world that wait for a node get one first. keeps_place:
- * a Reservation is made before a pod goes, so that it never lands where it was. */
+/* Begins a trial: pods of the world that wait for a node get one first. */
 int neap_landing_begin(struct neap_landing *landing, const struct neap_world *world,
-		       bool keeps_place, int64_t now_usec, struct neap_error *err);
+		       int64_t now_usec, struct neap_error *err);
+/* Whether a Reservation is made before a pod goes, so that it never lands where it was;
+ * at first it is not. */
+void neap_landing_set_keeps_place(struct neap_landing *landing, bool keeps_place);
 /* Whether a pod may come back to the node that it leaves; at first it may. A strategy
  * that moves load says no: such an eviction would be for nothing. */
 void neap_landing_may_return(struct neap_landing *landing, bool may_return);
@@ -38,7 +40,8 @@ int neap_landing_tell(struct neap_landing *landing, struct neap_round *round,
 		      struct neap_error *err);
 
 /* A neap_round_place_fn; arg: the landing, in a trial. Besides the node that is told
- * there has to be room while the pod still stands where it is. */
+ * there has to be room while the pod still stands where it is. A pod that no controller
+ * makes again, that is finished or has no node, needs no place: "". */
 int neap_landing_place(void *arg, const struct neap_world_pod *pod,
 		       char ret_node[NEAP_ROUND_NODE], struct neap_error *err);
 
