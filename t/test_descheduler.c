@@ -13,6 +13,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "lua/run/registry.h"
 #include "t/lib/patience.h"
 
 /* So long after an eviction nothing rests. */
@@ -237,6 +238,114 @@ static void test_failing_strategies(void **state)
 	json_decref(status);
 }
 
+static const char leaves_and_fails[] =
+	"return { api = 1, kind = 'deschedule', name = 'half', plugin = 'Half',\n"
+	"  point = 'balance', run = function(ctx, round)\n"
+	"    for _, pod in ipairs(round:pods()) do\n"
+	"      if round:evict(pod, 'x') then error('and then it fails') end\n"
+	"    end\n"
+	"  end }\n";
+
+static void test_out_of_service(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	json_t *status;
+
+	for (int i = 0; i < 4; i++) {
+		char name[8];
+
+		(void)snprintf(name, sizeof(name), "a%d", i);
+		descheduler_pod(rig, name, "n1");
+	}
+	rig->config.total = 1;
+	descheduler_begin(rig);
+	descheduler_upload(rig, leaves_and_fails);
+	descheduler_use(rig, POLICY("", "balance: {enabled: [Half]}"));
+	json_decref(descheduler_rounds(rig, 1));
+	json_decref(descheduler_run(rig, 2));
+	status = descheduler_run(rig, 3);
+	WANTS(status, "#round.evicted=1", "round.strategies.0.error~and then it fails");
+	json_decref(status);
+	/* Three faults in a row ended its service. */
+	status = descheduler_run(rig, 4);
+	WANTS(status, "#round.evicted=0", "round.strategies.0.result=failed",
+	      "round.strategies.0.error~is out of service",
+	      "profiles.0.plugins.2.error~and then it fails");
+	json_decref(status);
+	assert_string_equal(descheduler_pods(rig), "a3");
+	/* Loading it again puts it back. */
+	descheduler_upload(rig, leaves_and_fails);
+	status = descheduler_run(rig, 5);
+	WANTS(status, "#round.evicted=1", "round.strategies.0.error~and then it fails");
+	json_decref(status);
+}
+
+/* A rule that is out of service keeps all pods, as one that fails. */
+static void test_rule_out_of_service(void **state)
+{
+	static const char raises[] = "return { api = 1, kind = 'evict', name = 'some',\n"
+				     "  allow = function(ctx, pod) return true end }\n";
+	struct descheduler_rig *rig = *state;
+	json_t *status;
+
+	descheduler_pod(rig, "a", "n1");
+	descheduler_begin(rig);
+	descheduler_upload(rig, raises);
+	neap_registry_get(rig->registry, 0)->stats.is_failed = true;
+	descheduler_use(rig, POLICY("some", "balance: {enabled: [MoveAll]}"));
+	status = descheduler_rounds(rig, 1);
+	WANTS(status, "#round.evicted=0", "round.stayed.0.outcome=kept",
+	      "round.stayed.0.reason~is out of service");
+	json_decref(status);
+	neap_registry_get(rig->registry, 0)->stats.is_failed = false;
+	neap_registry_get(rig->registry, 0)->is_elsewhere = true;
+	status = descheduler_run(rig, 2);
+	WANTS(status, "#round.evicted=0", "round.stayed.0.reason~not for this node");
+	json_decref(status);
+	neap_registry_get(rig->registry, 0)->is_elsewhere = false;
+	status = descheduler_run(rig, 3);
+	WANTS(status, "#round.evicted=1");
+	json_decref(status);
+}
+
+static void test_rolled_back(void **state)
+{
+#define TAKES(params)                                                                     \
+	"return { api = 1, kind = 'deschedule', name = 'move-all', plugin = 'MoveAll',\n" \
+	"  point = 'balance', params = {" params "}, run = function(ctx, round)\n"        \
+	"    for _, pod in ipairs(round:pods()) do round:evict(pod, 'x') end end }\n"
+	static const char older[] =
+		TAKES("from = { type = 'string', default = 'n1', doc = 'node' } ");
+	struct descheduler_rig *rig = *state;
+	json_t *status;
+
+	descheduler_pod(rig, "a", "n1");
+	descheduler_begin(rig);
+	descheduler_upload(rig, older);
+	descheduler_use(rig, "apiVersion: descheduler/v1alpha2\n"
+			     "kind: DeschedulerPolicy\n"
+			     "profiles:\n"
+			     "- name: p\n"
+			     "  pluginConfig: [{name: DefaultEvictor}, {name: MoveAll,"
+			     " args: {from: n1}}]\n"
+			     "  plugins: {balance: {enabled: [MoveAll]}}\n");
+	json_decref(descheduler_rounds(rig, 1));
+	assert_string_equal(descheduler_pods(rig), "");
+	descheduler_pod(rig, "b", "n1");
+	/* A version that the arguments do not fit does nothing ... */
+	descheduler_upload(rig, TAKES(""));
+	status = descheduler_run(rig, 2);
+	WANTS(status, "#round.evicted=0", "round.strategies.0.result=failed",
+	      "round.strategies.0.error~from");
+	json_decref(status);
+	/* ... and none of it is left when the older one is back. */
+	descheduler_upload(rig, older);
+	status = descheduler_run(rig, 3);
+	WANTS(status, "#round.evicted=1", "round.strategies.0.result=ok");
+	json_decref(status);
+#undef TAKES
+}
+
 static void test_dry(void **state)
 {
 	struct descheduler_rig *rig = *state;
@@ -328,6 +437,12 @@ int main(void)
 						descheduler_setup, descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_failing_strategies,
 						descheduler_setup, descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_out_of_service, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_rule_out_of_service,
+						descheduler_setup, descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_rolled_back, descheduler_setup,
+						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_dry, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_pause_and_window, descheduler_setup,

@@ -125,22 +125,34 @@ static void note_figures(struct neap_descheduler *descheduler, struct neap_play_
 }
 
 /* Faults count at the policy in service, which may end its service. */
-static void note_verdicts(struct neap_descheduler *descheduler, struct neap_play_set *set)
+static void note_verdict(struct neap_descheduler *descheduler,
+			 const struct neap_play_plugin *plugin)
 {
-	int64_t now = deschedule_now(descheduler);
+	struct neap_registry_slot *slot =
+		neap_strategies_slot(descheduler->config.strategies, plugin->name);
+	struct neap_policy_info info;
 
+	if (!slot || plugin->broken[0]) /* it was not called */
+		return;
+	neap_policy_get_info(slot->policy, &info);
+	if (neap_registry_note(slot, plugin->verdict, &plugin->err,
+			       deschedule_now(descheduler)))
+		neap_log_line(descheduler->config.log, NEAP_LOG_ERROR,
+			      "policy %s is out of service: %s; %s", info.label,
+			      plugin->err.msg, neap_policy_kind(slot->policy)->failsafe);
+}
+
+static void note_verdicts(struct neap_descheduler *descheduler,
+			  const struct neap_play_set *set)
+{
 	for (size_t i = 0; i < set->config->profile_count; i++)
 		for (size_t n = 0; n < set->profiles[i].of->plugin_count; n++) {
-			struct neap_play_plugin *plugin = &set->profiles[i].plugins[n];
-			struct neap_registry_slot *slot;
+			const struct neap_play_plugin *plugin =
+				&set->profiles[i].plugins[n];
 
 			if (!plugin->has_run)
 				continue;
-			slot = neap_strategies_slot(descheduler->config.strategies,
-						    plugin->name);
-			if (slot)
-				(void)neap_registry_note(slot, plugin->verdict,
-							 &plugin->err, now);
+			note_verdict(descheduler, plugin);
 			if (plugin->verdict != NEAP_TICK_WISHES)
 				neap_log_from(descheduler->config.log, plugin->name,
 					      NEAP_LOG_WARN,

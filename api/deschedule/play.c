@@ -171,7 +171,7 @@ static void set_rules(struct play_run *run, struct neap_play_profile *profile, i
 			break;
 		if (strcmp(plugin->name, NEAP_PLUGIN_MIGRATION) == 0) {
 			rule.allow = allow_migration;
-		} else if (plugin->policy) {
+		} else if (plugin->policy && !plugin->broken[0]) {
 			rule.allow = is_filter ? allow_policy : NULL;
 			rule.before = is_before ? before_policy : NULL;
 		} else {

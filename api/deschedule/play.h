@@ -59,8 +59,8 @@ int neap_play_set_new(struct neap_deschedule_config *config,
 		      bool (*priority_of)(void *arg, const char *name, int64_t *ret),
 		      void *arg, struct neap_play_set **ret, struct neap_error *err);
 void neap_play_set_free(struct neap_play_set *set);
-/* Takes new versions of policies that changed since, and new states of those that were
- * stopped. */
+/* Takes new versions of policies that changed since, new states of those that were
+ * stopped, and looks which are out of service. */
 void neap_play_set_refresh(struct neap_play_set *set,
 			   const struct neap_strategies *strategies);
 

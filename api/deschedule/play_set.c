@@ -41,6 +41,14 @@ static void open_policy(struct neap_play_plugin *plugin,
 	(void)label_of(policy, plugin->label, sizeof(plugin->label));
 }
 
+/* Sets broken if so. */
+static bool is_out(struct neap_play_plugin *plugin,
+		   const struct neap_strategies *strategies)
+{
+	return neap_strategies_why_out(strategies, plugin->name, plugin->broken,
+				       sizeof(plugin->broken)) != NULL;
+}
+
 static int resolve(const struct priorities *priorities, const char *name, int64_t *ret,
 		   struct neap_error *err)
 {
@@ -103,7 +111,7 @@ static int open_profile(struct neap_play_profile *profile,
 			rc = open_evictor(profile, plugin->args, priorities, err);
 		else if (strcmp(plugin->name, NEAP_PLUGIN_MIGRATION) == 0)
 			rc = open_migrate(profile, plugin->args, priorities, err);
-		else
+		else if (!is_out(plugin, strategies))
 			open_policy(plugin, strategies);
 	}
 	return rc;
@@ -180,7 +188,9 @@ void neap_play_set_refresh(struct neap_play_set *set,
 		for (size_t n = 0; n < profile->of->plugin_count; n++) {
 			struct neap_play_plugin *plugin = &profile->plugins[n];
 
-			if (is_changed(plugin, strategies) || is_stopped(plugin))
+			if (!is_out(plugin, strategies) &&
+			    (is_changed(plugin, strategies) || is_stopped(plugin) ||
+			     plugin->broken[0]))
 				open_policy(plugin, strategies);
 		}
 	}

@@ -111,6 +111,25 @@ struct neap_registry_slot *neap_strategies_slot(const struct neap_strategies *st
 	return NULL;
 }
 
+const char *neap_strategies_why_out(const struct neap_strategies *strategies,
+				    const char *plugin, char *buf, size_t size)
+{
+	const struct neap_registry_slot *slot = neap_strategies_slot(strategies, plugin);
+	struct neap_policy_info info;
+
+	if (!slot || (!slot->stats.is_failed && !slot->is_elsewhere))
+		return NULL;
+	neap_policy_get_info(slot->policy, &info);
+	if (slot->is_elsewhere)
+		(void)snprintf(buf, size,
+			       "policy %s is not for this node, says its `where`",
+			       info.label);
+	else
+		(void)snprintf(buf, size, "policy %s is out of service: %s", info.label,
+			       slot->stats.last_error);
+	return buf;
+}
+
 /* Whether a policy in service has taken the place of the shipped one. */
 static bool is_replaced(const struct neap_strategies *strategies,
 			const struct neap_policy *policy)

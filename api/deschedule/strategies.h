@@ -34,6 +34,10 @@ const struct neap_policy *neap_strategies_find(const struct neap_strategies *str
 /* Its slot in the registry; NULL: it is a shipped one. */
 struct neap_registry_slot *neap_strategies_slot(const struct neap_strategies *strategies,
 						const char *plugin);
+/* Why a policy in service must not be called, in buf; NULL: it may, or is a shipped
+ * one. */
+const char *neap_strategies_why_out(const struct neap_strategies *strategies,
+				    const char *plugin, char *buf, size_t size);
 /* A new instance with these arguments. */
 int neap_strategies_open(const struct neap_strategies *strategies, const char *plugin,
 			 const json_t *args, struct neap_policy **ret,
