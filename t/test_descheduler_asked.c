@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "api/client/client_ops.h"
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "t/lib/patience.h"
@@ -57,6 +58,57 @@ static void test_by_event(void **state)
 	descheduler_now += 5 * SECOND;
 	neap_descheduler_resume(rig->descheduler);
 	json_decref(descheduler_rounds(rig, 3));
+}
+
+/* --- reading again --- */
+
+static const struct neap_client_ops *served;
+static int to_lose, to_refuse;
+
+static int lose_next(struct neap_client_watch *watch,
+		     const struct neap_client_event **ret, struct neap_error *err)
+{
+	if (to_lose && to_lose-- > 0)
+		return neap_error_set(err, NEAP_EGONE, "events were missed");
+	return served->watch_next(watch, ret, err);
+}
+
+static int refuse_new(struct neap_client *client, const char *resource, int64_t version,
+		      void (*ready)(void *arg), void *arg, struct neap_client_watch **ret,
+		      struct neap_error *err)
+{
+	if (to_refuse && strcmp(resource, "deployments.apps") == 0) {
+		to_refuse--;
+		return neap_error_nomem(err);
+	}
+	return served->watch_new(client, resource, version, ready, arg, ret, err);
+}
+
+/* The second time that it reads everything fails in its middle. */
+static void test_reads_again(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	struct neap_client_ops ops;
+	json_t *status;
+
+	descheduler_begin(rig);
+	descheduler_use(rig, MOVE);
+	json_decref(descheduler_rounds(rig, 1));
+	served = rig->kube->client->ops;
+	ops = *served;
+	ops.watch_next = lose_next;
+	ops.watch_new = refuse_new;
+	rig->kube->client->ops = &ops;
+	to_lose = to_refuse = 1;
+	descheduler_pod(rig, "a", "n1");
+	for (int ms = 0; ms < PATIENCE_MS && to_refuse; ms += 5)
+		kube_run(rig->kube, 5);
+	assert_int_equal(to_lose, 0);
+	assert_int_equal(to_refuse, 0);
+	status = descheduler_run(rig, 2);
+	WANTS(status, "round.evicted.0.pod=a");
+	json_decref(status);
+	rig->kube->client->ops = served;
 }
 
 /* --- the ConfigMap --- */
@@ -179,6 +231,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_by_event, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_reads_again, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_config_map, descheduler_setup,
 						descheduler_teardown),

@@ -371,9 +371,10 @@ static int begin(struct neap_snapshot *snapshot, struct neap_error *err)
 		return rc;
 	state_free(&snapshot->state);
 	snapshot->state = state;
-	snapshot->is_lost = snapshot->is_read = false;
+	snapshot->is_read = false;
 	for (size_t i = 0; rc == 0 && i < SOURCES; i++)
 		rc = open_source(snapshot, &snapshot->sources[i], err);
+	snapshot->is_lost = rc < 0; /* not all of them are open */
 	return rc;
 }
 
