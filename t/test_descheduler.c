@@ -19,6 +19,18 @@
 /* So long after an eviction nothing rests. */
 #define REST (INT64_C(2) * 3600 * SECOND)
 
+#define MIGRATION                                                                        \
+	"apiVersion: descheduler/v1alpha2\n"                                             \
+	"kind: DeschedulerConfiguration\n"                                               \
+	"profiles:\n"                                                                    \
+	"- name: k\n"                                                                    \
+	"  pluginConfig:\n"                                                              \
+	"  - name: MigrationController\n"                                                \
+	"    args: {skipCheckExpectedReplicas: true, skipEvictionGates: "                \
+	"[MaxUnavailablePerWorkload]}\n"                                                 \
+	"  plugins:\n"                                                                   \
+	"    balance: {enabled: [{name: MoveAll}]}\n"
+
 /* --- rounds --- */
 
 static void test_nothing_without_configuration(void **state)
@@ -420,6 +432,31 @@ static void test_migrates(void **state)
 	assert_string_equal(descheduler_pods(rig), "a b");
 }
 
+/* The filter asks what the one who makes jobs asks: pods of schedulers that are served
+ * besides those of the arguments may leave. */
+static void test_migrates_served(void **state)
+{
+	static const char *const served[] = {"default-scheduler", NULL};
+	struct descheduler_rig *rig = *state;
+	json_t *status;
+
+	descheduler_pod(rig, "a", "n1");
+	descheduler_begin(rig);
+	descheduler_use(rig, MIGRATION);
+	status = descheduler_rounds(rig, 1);
+	WANTS(status, "#round.evicted=0",
+	      "round.stayed.0.reason=MigrationController: SchedulerName");
+	json_decref(status);
+	neap_descheduler_free(rig->descheduler);
+	rig->config.schedulers = served;
+	descheduler_begin(rig);
+	descheduler_use(rig, MIGRATION);
+	status = descheduler_rounds(rig, 1);
+	WANTS(status, "#round.evicted=1", "round.evicted.0.result=migrating");
+	json_decref(status);
+	assert_string_equal(rig->wished, "a:MoveAll ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -448,6 +485,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pause_and_window, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_migrates, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_migrates_served, descheduler_setup,
 						descheduler_teardown),
 	};
 

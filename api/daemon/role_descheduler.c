@@ -299,6 +299,7 @@ int neap_role_descheduler_start(struct neap_role_descheduler *role,
 					 ? options->descheduler_per_namespace
 					 : -1,
 		.total = options->descheduler_total ? options->descheduler_total : -1,
+		.schedulers = schedulers,
 		.migrate = migrate,
 		.configured = configured,
 		.migrate_arg = role,

@@ -274,6 +274,7 @@ static int prepare(struct neap_descheduler *descheduler, struct deschedule_job *
 				    job->only);
 	if (rc == 0)
 		rc = neap_play_set_new(config, descheduler->config.strategies,
+				       descheduler->config.schedulers,
 				       deschedule_priority_of, descheduler, &job->set,
 				       err);
 	if (rc == 0 && policy) {

@@ -79,7 +79,8 @@ void deschedule_choose(struct neap_descheduler *descheduler)
 
 	if (wanted &&
 	    neap_play_set_new(wanted, descheduler->config.strategies,
-			      deschedule_priority_of, descheduler, &set, &err) < 0) {
+			      descheduler->config.schedulers, deschedule_priority_of,
+			      descheduler, &set, &err) < 0) {
 		(void)snprintf(descheduler->trouble, sizeof(descheduler->trouble),
 			       "%s%s%s", err.msg, *err.field ? ": " : "", err.field);
 		neap_log_line(descheduler->config.log, NEAP_LOG_ERROR,

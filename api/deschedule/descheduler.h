@@ -43,6 +43,9 @@ struct neap_descheduler_config {
 	bool dry_run; /* whatever the configuration says */
 	/* Ceilings that no configuration lifts; -1: none. */
 	int64_t per_node, per_namespace, total;
+	/* Further schedulers whose pods a Reservation can be made for; NULL-terminated, or
+	 * NULL. What makes the jobs must have the same. */
+	const char *const *schedulers;
 	/* Makes a job. Calls told once, with NULL or why there is none. NULL: nobody
 	 * migrates, and pods of MigrationController stay. */
 	void (*migrate)(void *arg, const struct neap_deschedule_wish *wish,

@@ -55,7 +55,7 @@ static bool fits_elsewhere(void *arg, const json_t *json)
 	return false;
 }
 
-/* The filter of MigrationController. */
+/* The filter of MigrationController, as neap_migrate_ask puts the question. */
 static const char *allow_migration(void *arg, struct neap_round *round,
 				   const struct neap_world_pod *pod)
 {
@@ -65,7 +65,6 @@ static const char *allow_migration(void *arg, struct neap_round *round,
 		.args = &rule->profile->migrate,
 		.cluster = rule->run->play->migrating,
 		.pod = json,
-		.arbitrates = rule->profile->migrate.arbitrates,
 		.fits_elsewhere = rule->profile->migrate.node_fit ? fits_elsewhere : NULL,
 		.arg = rule};
 	enum neap_migrate_check check = NEAP_CHECK_NONE;

@@ -51,11 +51,12 @@ struct neap_play_set {
 	struct neap_play_profile profiles[NEAP_DESCHEDULE_PROFILES_MAX];
 };
 
-/* Opens the policies of a configuration. priority_of returns the value of a
- * PriorityClass, or false. A policy that cannot be opened is broken, and the rest is
+/* Opens the policies of a configuration. served: further schedulers whose pods a
+ * Reservation can be made for, as of neap_migrate_args. priority_of returns the value of
+ * a PriorityClass, or false. A policy that cannot be opened is broken, and the rest is
  * used; -NEAP_ENOMEM; -NEAP_EINVAL: a PriorityClass is missing. */
 int neap_play_set_new(struct neap_deschedule_config *config,
-		      const struct neap_strategies *strategies,
+		      const struct neap_strategies *strategies, const char *const *served,
 		      bool (*priority_of)(void *arg, const char *name, int64_t *ret),
 		      void *arg, struct neap_play_set **ret, struct neap_error *err);
 void neap_play_set_free(struct neap_play_set *set);

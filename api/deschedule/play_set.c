@@ -118,7 +118,7 @@ static int open_profile(struct neap_play_profile *profile,
 }
 
 int neap_play_set_new(struct neap_deschedule_config *config,
-		      const struct neap_strategies *strategies,
+		      const struct neap_strategies *strategies, const char *const *served,
 		      bool (*priority_of)(void *arg, const char *name, int64_t *ret),
 		      void *arg, struct neap_play_set **ret, struct neap_error *err)
 {
@@ -132,6 +132,7 @@ int neap_play_set_new(struct neap_deschedule_config *config,
 	for (size_t i = 0; rc == 0 && i < config->profile_count; i++) {
 		set->profiles[i].of = &config->profiles[i];
 		rc = open_profile(&set->profiles[i], strategies, &priorities, err);
+		set->profiles[i].migrate.served = served;
 		if (rc < 0)
 			(void)neap_error_wrap(err, "profile '%s'",
 					      config->profiles[i].name);

@@ -50,16 +50,6 @@ static enum neap_migrate_check may(struct neap_migrate *migrate, const json_t *p
 	return pod ? neap_migrate_refuses(&ask) : NEAP_CHECK_TERMINATING;
 }
 
-enum neap_migrate_check neap_migrate_may(struct neap_migrate *migrate, const char *ns,
-					 const char *name)
-{
-	json_t *pod = pod_of(migrate, ns, name);
-	enum neap_migrate_check check = may(migrate, pod);
-
-	json_decref(pod);
-	return check;
-}
-
 static json_t *job_new(struct neap_migrate *migrate, const struct neap_migrate_wish *wish,
 		       const json_t *pod)
 {

@@ -133,32 +133,17 @@ static int64_t look_at(void *arg, const char *ns, const char *name)
 
 /* --- its life --- */
 
-static int add_schedulers(struct neap_migrate *migrate, struct neap_error *err)
-{
-	const char *const *name = migrate->config.schedulers;
-	json_t *list = (json_t *)(uintptr_t)migrate->args.schedulers;
-
-	for (; name && *name; name++)
-		if (json_array_append_new(list, json_string(*name)) < 0)
-			return neap_error_nomem(err);
-	return 0;
-}
-
 static int set_args(struct neap_migrate *migrate, const json_t *args,
 		    struct neap_error *err)
 {
 	struct neap_migrate_args before = migrate->args;
 	int rc = neap_migrate_args_init(&migrate->args, args, err);
 
-	if (rc == 0) {
-		rc = add_schedulers(migrate, err);
-		if (rc < 0)
-			neap_migrate_args_done(&migrate->args);
-	}
 	if (rc < 0) {
 		migrate->args = before;
 		return rc;
 	}
+	migrate->args.served = migrate->config.schedulers;
 	neap_migrate_args_done(&before);
 	if (migrate->feed)
 		begin_round(migrate);

@@ -64,9 +64,6 @@ struct neap_migrate_wish {
 	const json_t *delete_options; /* NULL: those of the arguments */
 };
 
-/* Whether a pod may be migrated now, by all checks for those who make jobs. */
-enum neap_migrate_check neap_migrate_may(struct neap_migrate *migrate, const char *ns,
-					 const char *name);
 /* Makes a job for the pod. told is called once, before it returns or from the loop: with
  * NULL when there is a job (in dryRun: when there would be one), else with the check that
  * refuses the pod, or why there is no job. */

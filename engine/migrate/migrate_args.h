@@ -75,7 +75,10 @@ struct neap_migrate_args {
 	struct neap_object_limit workload_limit, namespace_limit;
 	bool is_direct; /* defaultJobMode is EvictDirectly */
 	int64_t ttl_usec;
+	/* Whose pods a Reservation can be made for; served: further ones, that no
+	 * configuration says, NULL-terminated, borrowed; NULL: none. */
 	const json_t *schedulers;
+	const char *const *served;
 	double qps;
 	int64_t burst;
 	enum neap_migrate_policy policy;

@@ -390,13 +390,24 @@ enum neap_migrate_check neap_migrate_holds(const struct neap_migrate_question *a
 	return check;
 }
 
+static bool can_reserve(const struct neap_migrate_question *ask)
+{
+	const char *scheduler =
+		neap_json_text(json_object_get(ask->pod, "spec"), "schedulerName");
+	const char *const *served = ask->args->served;
+
+	if (is_among(ask->args->schedulers, scheduler))
+		return true;
+	while (served && *served && strcmp(*served, scheduler) != 0)
+		served++;
+	return served && *served;
+}
+
 enum neap_migrate_check neap_migrate_refuses(const struct neap_migrate_question *ask)
 {
 	enum neap_migrate_check check = neap_migrate_check_existing(ask);
 
-	if (check == NEAP_CHECK_NONE && !ask->args->is_direct &&
-	    !is_among(ask->args->schedulers,
-		      neap_json_text(json_object_get(ask->pod, "spec"), "schedulerName")))
+	if (check == NEAP_CHECK_NONE && !ask->args->is_direct && !can_reserve(ask))
 		check = NEAP_CHECK_SCHEDULER;
 	if (check == NEAP_CHECK_NONE)
 		check = neap_migrate_forbids(ask);
