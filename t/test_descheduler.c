@@ -128,7 +128,7 @@ static void test_changes(void **state)
 	descheduler_must(rig, "GET /api/v1/nodes/n1", NULL, 200);
 	WANTS(rig->kube->body, "spec.unschedulable=true");
 	descheduler_use(rig, POLICY("", "balance: {enabled: [Changes]}"));
-	status = descheduler_rounds(rig, 2);
+	status = descheduler_run(rig, 2);
 	WANTS(status, "round.changes.0.change=uncordon", "round.changes.0.node=n1",
 	      "round.changes.0.strategy=Changes", "round.changes.0.result=done",
 	      "round.changes.1.change=cordon", "round.changes.1.node=n2",

@@ -113,6 +113,16 @@ static void test_reads_again(void **state)
 
 /* --- the ConfigMap --- */
 
+#define KOORD(interval)                                                                  \
+	"apiVersion: descheduler/v1alpha2\n"                                             \
+	"kind: DeschedulerConfiguration\n"                                               \
+	"deschedulingInterval: " interval "\n"                                           \
+	"profiles:\n"                                                                    \
+	"- name: k\n"                                                                    \
+	"  plugins:\n"                                                                   \
+	"    balance: {enabled: [{name: MoveAll}]}\n"                                    \
+	"    filter: {disabled: [{name: '*'}], enabled: [{name: DefaultEvictor}]}\n"
+
 static void put_map(struct descheduler_rig *rig, bool is_new, const char *text)
 {
 	json_t *map = json_pack("{s:{s:s},s:{s:s}}", "metadata", "name",
@@ -158,10 +168,31 @@ static void test_config_map(void **state)
 	status = neap_descheduler_status(rig->descheduler, false);
 	WANTS(status, "state=waiting", "error~belongs to descheduler/v1alpha1");
 	json_decref(status);
-	/* The right one acts at once. */
+	/* The right one acts, and brings no round forward: each has its limits anew. */
 	put_map(rig, false, MOVE);
+	kube_run(rig->kube, 200);
+	status = neap_descheduler_status(rig->descheduler, true);
+	WANTS(status, "!error", "rounds=1", "next=2026-01-01T00:01:00Z");
+	json_decref(status);
+	descheduler_now += 60 * SECOND;
+	neap_descheduler_resume(rig->descheduler);
 	status = descheduler_rounds(rig, 2);
 	WANTS(status, "!error", "round.evicted.0.pod=a");
+	json_decref(status);
+	/* A shorter interval holds at once. */
+	put_map(rig, false, KOORD("10s"));
+	kube_run(rig->kube, 200);
+	status = neap_descheduler_status(rig->descheduler, true);
+	WANTS(status, "!error", "rounds=2", "next=2026-01-01T00:01:10Z");
+	json_decref(status);
+	put_map(rig, false, KOORD("0s"));
+	json_decref(descheduler_rounds(rig, 3));
+	/* The same text is no change. */
+	descheduler_must(rig, "MERGE " MAP, "{'metadata':{'annotations':{'a':'b'}}}",
+			 200);
+	kube_run(rig->kube, 200);
+	status = neap_descheduler_status(rig->descheduler, true);
+	WANTS(status, "rounds=3");
 	json_decref(status);
 	descheduler_must(rig, "DELETE " MAP, NULL, 200);
 	for (int ms = 0; ms < PATIENCE_MS; ms += 5) {

@@ -55,7 +55,6 @@ static void take(struct neap_descheduler *descheduler, struct neap_play_set *set
 	neap_zone_free(descheduler->zone);
 	descheduler->zone = NULL;
 	descheduler->has_run = false;
-	descheduler->next_usec = 0;
 	if (set && set->config->window.is_set)
 		(void)neap_zone_load(set->config->window.zone, &descheduler->zone, &err);
 	tell_who_migrates(descheduler);
@@ -136,6 +135,13 @@ static void tell_map(struct neap_descheduler *descheduler,
 			 "what was in force before stays: %s", descheduler->map_trouble);
 }
 
+/* Metadata may change at any time; plugins keep what they remember then. */
+static bool is_in_use(const struct neap_descheduler *descheduler, const char *text)
+{
+	return text && descheduler->of_map && !*descheduler->trouble &&
+	       strcmp(descheduler->of_map->text, text) == 0;
+}
+
 /* The object as a text of YAML would say it, so that lines are those of its data. */
 static void read_map(struct neap_descheduler *descheduler,
 		     const struct neap_object *object)
@@ -167,6 +173,8 @@ static void read_map(struct neap_descheduler *descheduler,
 			"DeschedulerConfiguration or DeschedulerPolicy, must "
 			"have one",
 			count);
+	else if (is_in_use(descheduler, text))
+		config = neap_deschedule_config_ref(descheduler->of_map);
 	else
 		(void)neap_deschedule_config_parse(
 			text, strlen(text), name,
@@ -182,6 +190,8 @@ static void read_map(struct neap_descheduler *descheduler,
 		return;
 	}
 	(void)neap_deschedule_config_unref(descheduler->of_map);
+	if (config == descheduler->of_map)
+		return;
 	descheduler->of_map = config;
 	if (descheduler->of_file)
 		neap_log_line(descheduler->config.log, NEAP_LOG_INFO,

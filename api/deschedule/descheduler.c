@@ -331,6 +331,9 @@ static void look_for_round(struct neap_descheduler *descheduler, int64_t now,
 			*ret_usec = open_usec;
 		return;
 	}
+	/* The interval may be another one now, or the clock set back. */
+	if (descheduler->next_usec > now + interval)
+		descheduler->next_usec = now + interval;
 	is_due = interval ? now >= descheduler->next_usec : !descheduler->has_run;
 	is_event = deschedule_event_is_due(descheduler, now, ret_usec);
 	if (is_asked)
