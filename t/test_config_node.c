@@ -46,7 +46,7 @@ static void print_node(const struct neap_config *c, char *buf, size_t size)
 			      c->node_labels[i].value);
 }
 
-#define NODE_DEFAULT "31 - none"
+#define NODE_DEFAULT "63 - none"
 
 static const struct row good_node[] = {
 	{"defaults", NULL, {0}, NODE_DEFAULT},
@@ -55,7 +55,7 @@ static const struct row good_node[] = {
 	{"two, any order", NULL, {"--roles", "node, api"}, "3 - none"},
 	{"all, any order",
 	 NULL,
-	 {"--roles=node,manager,controllers,scheduler,api"},
+	 {"--roles=node,manager,controllers,descheduler,scheduler,api"},
 	 NODE_DEFAULT},
 	{"a role twice", NULL, {"--roles=node,node"}, "2 - none"},
 	{"roles in the file", "roles: node\n", {0}, "2 - none"},
@@ -63,9 +63,9 @@ static const struct row good_node[] = {
 	{"name",
 	 NULL,
 	 {"--node-name=node-1.rack.example"},
-	 "31 node-1.rack.example none"},
-	{"name in the file", "node-name: n7\n", {0}, "31 n7 none"},
-	{"name beats the file", "node-name: n7\n", {"--node-name=n8"}, "31 n8 none"},
+	 "63 node-1.rack.example none"},
+	{"name in the file", "node-name: n7\n", {0}, "63 n7 none"},
+	{"name beats the file", "node-name: n7\n", {"--node-name=n8"}, "63 n8 none"},
 	{"a label", NULL, {"--node-label=pool=batch"}, NODE_DEFAULT " pool=batch"},
 	{"labels both ways",
 	 NULL,
@@ -89,8 +89,8 @@ static const struct row good_node[] = {
 	{"directory",
 	 NULL,
 	 {"--policy-dir=/etc/neap/policies"},
-	 "31 - /etc/neap/policies"},
-	{"directory in the file", "policy-dir: /p\n", {0}, "31 - /p"},
+	 "63 - /etc/neap/policies"},
+	{"directory in the file", "policy-dir: /p\n", {0}, "63 - /p"},
 	{"directory of the file taken back",
 	 "policy-dir: /p\n",
 	 {"--policy-dir="},
@@ -105,15 +105,15 @@ static const struct row bad[] = {
 	{"no role",
 	 NULL,
 	 {"--roles="},
-	 "--roles: '' is no role of this version: there are api, scheduler, controllers, manager, node"},
+	 "--roles: '' is no role of this version: there are api, scheduler, descheduler, controllers, manager, node"},
 	{"an unknown role",
 	 NULL,
 	 {"--roles=api,kubelet"},
-	 "--roles: 'kubelet' is no role of this version: there are api, scheduler, controllers, manager, node"},
+	 "--roles: 'kubelet' is no role of this version: there are api, scheduler, descheduler, controllers, manager, node"},
 	{"an unknown role in the file",
 	 "tick: 1s\nroles: all\n",
 	 {0},
-	 "FILE:2: roles: 'all' is no role of this version: there are api, scheduler, controllers, manager, node"},
+	 "FILE:2: roles: 'all' is no role of this version: there are api, scheduler, descheduler, controllers, manager, node"},
 	{"a scheduler without objects",
 	 NULL,
 	 {"--roles=node,scheduler"},

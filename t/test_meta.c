@@ -431,6 +431,8 @@ static const struct {
 	{"neap.ReservationPolicy", "reservation", "match = function() end, zzz = 1"},
 	{"neap.DeschedulePolicy", "deschedule", "zzz = 1"},
 	{"neap.EvictPolicy", "evict", "zzz = 1"},
+	{"neap.EvictorPolicy", "evictor", "leave = function() end, zzz = 1"},
+	{"neap.MigrationPolicy", "migration", "order = function() end, zzz = 1"},
 	{"neap.PlacePod", "score", "plan = function() end, needs = { 'pod.zzz' }"},
 	{"neap.Resv", "reservation", "match = function() end, needs = { 'resv.zzz' }"},
 	{"neap.Term", "score",

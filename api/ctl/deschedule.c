@@ -93,12 +93,13 @@ static void add_spread(const json_t *round, struct neap_buf *out)
 	const char *name;
 	json_t *row;
 
-	json_object_foreach (json_object_get(round, "spread"), name, row)
+	json_object_foreach (json_object_get(round, "spread"), name, row) {
 		neap_buf_addf(out,
 			      "  spread of %s requests over the nodes: %.1f, then %.1f "
 			      "points\n",
 			      name, json_number_value(json_object_get(row, "before")),
 			      json_number_value(json_object_get(row, "after")));
+	}
 }
 
 static void add_round(const json_t *round, struct neap_buf *out)

@@ -268,6 +268,16 @@ static void leave(void *arg, const json_t *pod, const json_t *job,
 	(void)neap_strcopy(way->why_not, sizeof(way->why_not), said.why);
 }
 
+static void evicted(void *arg, bool is_done, const char *strategy, const char *ns,
+		    const char *node)
+{
+	const struct neap_role_descheduler *role = arg;
+
+	if (role->descheduler)
+		neap_descheduler_count_evicted(role->descheduler, is_done, strategy, ns,
+					       node);
+}
+
 static int migrate_start(struct neap_role_descheduler *role, struct neap_client *client,
 			 struct neap_error *err)
 {
@@ -277,6 +287,7 @@ static int migrate_start(struct neap_role_descheduler *role, struct neap_client 
 						   .schedulers = schedulers,
 						   .order = order,
 						   .leave = leave,
+						   .evicted = evicted,
 						   .arg = role};
 
 	return neap_migrate_new(&config, NULL, &role->migrate, err);

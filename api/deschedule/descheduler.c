@@ -490,6 +490,14 @@ int neap_descheduler_run(struct neap_descheduler *descheduler, const char *by,
 	return 0;
 }
 
+void neap_descheduler_count_evicted(struct neap_descheduler *descheduler, bool is_done,
+				    const char *strategy, const char *ns,
+				    const char *node)
+{
+	neap_figure_evicted(&descheduler->figures, is_done ? "success" : "error",
+			    strategy, "", ns, node);
+}
+
 void neap_descheduler_add_metrics(const struct neap_descheduler *descheduler,
 				  struct neap_buf *out)
 {

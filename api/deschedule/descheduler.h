@@ -100,6 +100,10 @@ struct neap_simulation {
 void neap_descheduler_simulate(
 	struct neap_descheduler *descheduler, const struct neap_simulation *simulation,
 	void (*done)(void *arg, json_t *record, const struct neap_error *err), void *arg);
+/* Counts an eviction of migration in descheduler_pods_evicted. */
+void neap_descheduler_count_evicted(struct neap_descheduler *descheduler, bool is_done,
+				    const char *strategy, const char *ns,
+				    const char *node);
 /* For /metrics. */
 void neap_descheduler_add_metrics(const struct neap_descheduler *descheduler,
 				  struct neap_buf *out);

@@ -122,8 +122,10 @@ static void end_leaf(struct leaf *leaf, const char *trouble)
 		leaf_end(leaf);
 		return;
 	}
-	neap_figure_evicted(&descheduler->figures, trouble ? "error" : "success",
-			    leaf->strategy, leaf->profile, leaf->ns, leaf->node);
+	/* A job counts when its pod is evicted (neap_descheduler_count_evicted). */
+	if (!leaf->migrates)
+		neap_figure_evicted(&descheduler->figures, trouble ? "error" : "success",
+				    leaf->strategy, leaf->profile, leaf->ns, leaf->node);
 	neap_json_set_text(leaf->row, "result",
 			   trouble          ? "failed"
 			   : leaf->migrates ? "migrating"

@@ -21,10 +21,11 @@ struct wait {
 static struct neap_descheduler *find(void *arg, struct neap_http_request *request)
 {
 	const struct neap_deschedule_routes *routes = arg;
+	struct neap_descheduler *descheduler = *routes->descheduler;
 	struct neap_error err;
 
-	if (*routes->descheduler)
-		return *routes->descheduler;
+	if (descheduler)
+		return descheduler;
 	(void)neap_error_set(&err, NEAP_EUNAVAILABLE,
 			     "the descheduler does not work here now: another neapd "
 			     "leads, or the cluster is still being read");

@@ -252,9 +252,10 @@ static void evicted(struct neap_migrate *migrate, struct migrate_memory *memory,
 							: pause;
 		memory->retry_usec = migrate->config.now() + memory->pause_usec;
 	}
-	migrate_metrics_evicted(&migrate->metrics, memory->is_asked ? "success" : "error",
-				trigger, text_at(memory->pod, "metadata.namespace"),
-				text_at(memory->pod, "spec.nodeName"));
+	if (migrate->config.evicted)
+		migrate->config.evicted(migrate->config.arg, memory->is_asked, trigger,
+					text_at(memory->pod, "metadata.namespace"),
+					text_at(memory->pod, "spec.nodeName"));
 	if (memory->outcome == MIGRATE_EVICTED)
 		tell_pod(migrate, memory->pod, neap_migrate_reason_of(tree));
 	json_decref(tree);

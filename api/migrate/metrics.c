@@ -12,70 +12,11 @@
 static const char *const stages[] = {"arbitration", "reservation", "eviction", "bind",
 				     "ready"};
 
-void migrate_metrics_done(struct migrate_metrics *metrics)
-{
-	for (size_t i = 0; i < metrics->evicted_count; i++) {
-		free(metrics->evicted[i].strategy);
-		free(metrics->evicted[i].ns);
-		free(metrics->evicted[i].node);
-	}
-	free(metrics->evicted);
-	memset(metrics, 0, sizeof(*metrics));
-}
-
 void migrate_metrics_stage(struct migrate_metrics *metrics, enum migrate_stage stage,
 			   int64_t usec)
 {
 	metrics->stages[stage].count++;
 	metrics->stages[stage].seconds += usec > 0 ? (double)usec / 1e6 : 0;
-}
-
-static bool is_series(const struct migrate_evicted *one, const char *result,
-		      const char *strategy, const char *ns, const char *node)
-{
-	return strcmp(one->result, result) == 0 && strcmp(one->strategy, strategy) == 0 &&
-	       strcmp(one->ns, ns) == 0 && strcmp(one->node, node) == 0;
-}
-
-static struct migrate_evicted *series_new(struct migrate_metrics *metrics,
-					  const char *result, const char *strategy,
-					  const char *ns, const char *node)
-{
-	struct migrate_evicted one = {.result = result,
-				      .strategy = neap_strdup(strategy),
-				      .ns = neap_strdup(ns),
-				      .node = neap_strdup(node)};
-
-	if (one.strategy && one.ns && one.node &&
-	    neap_grow(&metrics->evicted, metrics->evicted_count, &metrics->evicted_size,
-		      sizeof(one))) {
-		metrics->evicted[metrics->evicted_count] = one;
-		return &metrics->evicted[metrics->evicted_count++];
-	}
-	free(one.strategy);
-	free(one.ns);
-	free(one.node);
-	return NULL;
-}
-
-void migrate_metrics_evicted(struct migrate_metrics *metrics, const char *result,
-			     const char *strategy, const char *ns, const char *node)
-{
-	struct migrate_evicted *series = NULL;
-	size_t i = 0;
-
-	/* Pods of any namespace and node may come, for years. */
-	if (metrics->evicted_count >= MIGRATE_EVICTED_MAX)
-		strategy = ns = node = "";
-	while (i < metrics->evicted_count &&
-	       !is_series(&metrics->evicted[i], result, strategy, ns, node))
-		i++;
-	if (i < metrics->evicted_count)
-		series = &metrics->evicted[i];
-	else
-		series = series_new(metrics, result, strategy, ns, node);
-	if (series)
-		series->count++;
 }
 
 /* --- as text --- */
@@ -143,25 +84,6 @@ static void add_jobs(const struct neap_migrate *migrate, struct neap_buf *out)
 	}
 }
 
-static void add_evicted(const struct migrate_metrics *metrics, struct neap_buf *out)
-{
-	add_head(out, "descheduler_pods_evicted", "counter",
-		 "Pods that were evicted for a migration, or could not be.");
-	for (size_t i = 0; i < metrics->evicted_count; i++) {
-		const struct migrate_evicted *one = &metrics->evicted[i];
-
-		neap_buf_adds(out, "descheduler_pods_evicted{");
-		add_label(out, "result", one->result);
-		neap_buf_addc(out, ',');
-		add_label(out, "strategy", one->strategy);
-		neap_buf_addc(out, ',');
-		add_label(out, "namespace", one->ns);
-		neap_buf_addc(out, ',');
-		add_label(out, "node", one->node);
-		neap_buf_addf(out, "} %" PRIu64 "\n", one->count);
-	}
-}
-
 void neap_migrate_metrics(const struct neap_migrate *migrate, struct neap_buf *out)
 {
 	const struct migrate_metrics *metrics = &migrate->metrics;
@@ -182,5 +104,4 @@ void neap_migrate_metrics(const struct neap_migrate *migrate, struct neap_buf *o
 		neap_buf_addf(out, "neap_arbitration_waiting{check=\"%s\"} %" PRIu64 "\n",
 			      neap_migrate_check_name((enum neap_migrate_check)i),
 			      metrics->waiting[i]);
-	add_evicted(metrics, out);
 }

@@ -7,9 +7,6 @@
 #include "engine/base/buf.h"
 #include "engine/migrate/migrate_filter.h"
 
-/* Series of descheduler_pods_evicted; further ones are counted as one without labels. */
-#define MIGRATE_EVICTED_MAX 512
-
 enum migrate_stage {
 	MIGRATE_STAGE_ARBITRATION,
 	MIGRATE_STAGE_RESERVATION,
@@ -19,12 +16,6 @@ enum migrate_stage {
 	MIGRATE_STAGE_COUNT
 };
 
-struct migrate_evicted {
-	const char *result;
-	char *strategy, *ns, *node;
-	uint64_t count;
-};
-
 struct migrate_metrics {
 	/* As of the last round. */
 	uint64_t waiting[NEAP_CHECK_COUNT];
@@ -32,15 +23,9 @@ struct migrate_metrics {
 		uint64_t count;
 		double seconds;
 	} stages[MIGRATE_STAGE_COUNT];
-	struct migrate_evicted *evicted;
-	size_t evicted_count, evicted_size;
 };
 
-void migrate_metrics_done(struct migrate_metrics *metrics);
 void migrate_metrics_stage(struct migrate_metrics *metrics, enum migrate_stage stage,
 			   int64_t usec);
-/* result: "success" or "error". */
-void migrate_metrics_evicted(struct migrate_metrics *metrics, const char *result,
-			     const char *strategy, const char *ns, const char *node);
 
 #endif

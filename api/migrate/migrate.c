@@ -258,7 +258,6 @@ void neap_migrate_free(struct neap_migrate *migrate)
 	neap_limiter_free(migrate->limiter);
 	if (migrate->cluster.pods)
 		neap_migrate_cluster_done(&migrate->cluster);
-	migrate_metrics_done(&migrate->metrics);
 	neap_migrate_args_done(&migrate->args);
 	json_decref(migrate->given);
 	free(migrate);

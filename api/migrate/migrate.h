@@ -41,6 +41,9 @@ struct neap_migrate_config {
 		      struct neap_migrate_way *way);
 	/* Whether the pod fits another ready node; for nodeFit. */
 	bool (*fits_elsewhere)(void *arg, const json_t *pod);
+	/* What came of an eviction that was asked for; node: the pod's. */
+	void (*evicted)(void *arg, bool is_done, const char *strategy, const char *ns,
+			const char *node);
 	void *arg;
 };
 
@@ -70,8 +73,8 @@ struct neap_migrate_wish {
 void neap_migrate_ask(struct neap_migrate *migrate, const struct neap_migrate_wish *wish,
 		      void (*told)(void *told_arg, const char *trouble), void *told_arg);
 
-/* The metrics neap_migration_jobs, neap_migration_stage_seconds,
- * neap_arbitration_waiting and descheduler_pods_evicted, as a scrape shows them. */
+/* The metrics neap_migration_jobs, neap_migration_stage_seconds and
+ * neap_arbitration_waiting, as a scrape shows them. */
 void neap_migrate_metrics(const struct neap_migrate *migrate, struct neap_buf *out);
 
 #endif

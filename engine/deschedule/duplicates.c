@@ -33,6 +33,7 @@ static void print_images(struct neap_buf *buf, const struct neap_world_pod *pod)
 	const char *images[NEAP_WORLD_ITEMS_MAX];
 	size_t count = 0;
 
+	images[0] = "";
 	for (size_t i = 0; i < pod->container_count && count < NEAP_WORLD_ITEMS_MAX; i++)
 		if (pod->containers[i].part == NEAP_PART_MAIN)
 			images[count++] = pod->containers[i].image;

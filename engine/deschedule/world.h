@@ -160,10 +160,10 @@ void neap_world_free(struct neap_world *world);
 int neap_world_set_node(struct neap_world *world, struct neap_object *object,
 			struct neap_error *err);
 void neap_world_remove_node(struct neap_world *world, const char *name);
-/* pod: what a cluster with the same resources read of the object, shared; NULL: it is
+/* shared: what a cluster with the same resources read of the object; NULL: it is
  * read here. */
 int neap_world_set_pod(struct neap_world *world, struct neap_object *object,
-		       struct neap_pod *pod, struct neap_error *err);
+		       struct neap_pod *shared, struct neap_error *err);
 void neap_world_remove_pod(struct neap_world *world, const char *ns, const char *name);
 int neap_world_set_namespace(struct neap_world *world, struct neap_object *object,
 			     struct neap_error *err);
@@ -184,7 +184,7 @@ void neap_world_remove_metric(struct neap_world *world, const char *name);
 int neap_world_set_measured(struct neap_world *world, const json_t *json,
 			    struct neap_error *err);
 /* A figure of a node from elsewhere (Prometheus), 0 to 1; negative takes it away. */
-int neap_world_set_sample(struct neap_world *world, const char *node, double sample,
+int neap_world_set_sample(struct neap_world *world, const char *name, double sample,
 			  struct neap_error *err);
 
 /* The same from a JSON object (borrowed): resource is "nodes", "pods", "namespaces",

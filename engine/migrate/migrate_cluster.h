@@ -65,11 +65,11 @@ void neap_migrate_cluster_clear(struct neap_migrate_cluster *cluster);
 
 /* Takes in a new or changed object; -NEAP_ENOMEM. A pointer to its facts is valid until
  * the object is set or dropped again. */
-int neap_migrate_set_pod(struct neap_migrate_cluster *cluster, const json_t *pod,
+int neap_migrate_set_pod(struct neap_migrate_cluster *cluster, const json_t *tree,
 			 struct neap_error *err);
 int neap_migrate_set_workload(struct neap_migrate_cluster *cluster, const char *kind,
-			      const json_t *workload, struct neap_error *err);
-int neap_migrate_set_job(struct neap_migrate_cluster *cluster, const json_t *job,
+			      const json_t *tree, struct neap_error *err);
+int neap_migrate_set_job(struct neap_migrate_cluster *cluster, const json_t *tree,
 			 struct neap_error *err);
 void neap_migrate_drop_pod(struct neap_migrate_cluster *cluster, const char *ns,
 			   const char *name);

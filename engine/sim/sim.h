@@ -151,7 +151,7 @@ void neap_sim_uid(struct neap_sim *sim, char ret[NEAP_OBJECT_UID]);
 /* Adds an object as a server has it (borrowed): resource is "nodes", "pods",
  * "namespaces", "poddisruptionbudgets" or "nodemetrics". A pod with a controller other
  * than a DaemonSet makes a workload that wants as many pods as came. */
-int neap_sim_add(struct neap_sim *sim, const char *resource, const json_t *object,
+int neap_sim_add(struct neap_sim *sim, const char *resource, const json_t *tree,
 		 struct neap_error *err);
 /* The node goes, and with it its pods, at once. */
 void neap_sim_lose_node(struct neap_sim *sim, const char *name);

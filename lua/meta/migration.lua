@@ -43,6 +43,8 @@ error("a meta file is never run")
 ---@field name string 1 to 47 of a-z, 0-9 and -, not beginning with -
 ---@field doc? string what the policy does
 ---@field params? table<string, neap.Param> at most 64, by names of a-z, 0-9 and _
+---@field valid? fun(params: table<string, any>): neap.Objection[]|string|nil what is wrong with the parameters together; 5 ms
+---@field needs? nil this kind has none
 ---@field order fun(ctx: neap.Ctx, jobs: neap.MigrationJob[]): neap.MigrationJob[] the same jobs, the first to go first
 ---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
 ---@field examples? neap.MigrationExample[] run at every load
@@ -72,6 +74,8 @@ error("a meta file is never run")
 ---@field name string 1 to 47 of a-z, 0-9 and -, not beginning with -
 ---@field doc? string what the policy does
 ---@field params? table<string, neap.Param> at most 64, by names of a-z, 0-9 and _
+---@field valid? fun(params: table<string, any>): neap.Objection[]|string|nil what is wrong with the parameters together; 5 ms
+---@field needs? nil this kind has none
 ---@field leave fun(ctx: neap.Ctx, pod: table, job: table): "eviction"|"deletion"|neap.LeavePatch|false, string? how it leaves, or false and why not now
 ---@field rules? table<string, fun(ctx: neap.Ctx, input: any): any> pure parts, for tests only
 ---@field examples? neap.EvictorExample[] run at every load

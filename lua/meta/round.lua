@@ -27,8 +27,8 @@ local Round = {} -- round
 ---@param why string for people, at most 511 bytes
 ---@param targets? neap.RoundNode[]|userdata nodes, or a set of them: the pod stays where its successor would land on none of them [anywhere]
 ---@return boolean ok
----@return string|nil reason nil when it leaves
----@return string|nil text when it leaves the node where it would land, where that is known; else why not, for people
+---@return string? reason nil when it leaves
+---@return string? text when it leaves the node where it would land, where that is known; else why not, for people
 function Round:evict(pod, why, targets) end
 
 --- Returns whether the rules let the pod go at all, and why not. Asked once for a pod.

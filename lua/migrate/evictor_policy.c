@@ -50,13 +50,15 @@ static json_t *patch_new(const json_t *from)
 	json_t *ret = neap_json_deep_copy(from), *map, *value;
 	const char *part, *key;
 
-	json_object_foreach (json_object_get(ret, "metadata"), part, map)
-		json_object_foreach (map, key, value)
+	json_object_foreach (json_object_get(ret, "metadata"), part, map) {
+		json_object_foreach (map, key, value) {
 			if (json_is_false(value) &&
 			    json_object_set_new(map, key, json_null()) < 0) {
 				json_decref(ret);
 				return NULL;
 			}
+		}
+	}
 	return ret;
 }
 

@@ -32,16 +32,16 @@ static int run_order(struct neap_place_row *row)
 	json_t *got = json_array();
 	int rc = 0;
 
-	if (!json_is_array(jobs) || count > NEAP_ORDER_MAX)
-		rc = neap_place_row_fail(row, "jobs", "a list of jobs is wanted");
-	else if (!order || !got)
+	if (!order || !got)
 		rc = neap_error_nomem(row->err);
+	else if (!json_is_array(jobs) || count > NEAP_ORDER_MAX)
+		rc = neap_place_row_fail(row, "jobs", "a list of jobs is wanted");
 	else if (neap_policy_order(row->policy, jobs, NEAP_PLACE_ROW_UNIX, order, &err) !=
 		 NEAP_TICK_WISHES) {
 		*row->err = err;
 		rc = -(int)err.code;
 	}
-	for (size_t i = 0; rc == 0 && i < count; i++)
+	for (size_t i = 0; order && rc == 0 && i < count; i++)
 		(void)json_array_append_new(
 			got, json_string(neap_json_text(json_array_get(jobs, order[i]),
 							"name")));
@@ -75,11 +75,14 @@ static void settle(json_t *want)
 	json_t *patch, *map, *value;
 	const char *name, *part, *key;
 
-	json_object_foreach (want, name, patch)
-		json_object_foreach (json_object_get(patch, "metadata"), part, map)
-			json_object_foreach (map, key, value)
+	json_object_foreach (want, name, patch) {
+		json_object_foreach (json_object_get(patch, "metadata"), part, map) {
+			json_object_foreach (map, key, value) {
 				if (json_is_false(value))
 					(void)json_object_set_new(map, key, json_null());
+			}
+		}
+	}
 }
 
 static int run_leave(struct neap_place_row *row)

@@ -228,7 +228,7 @@ static int compare_texts(const void *a, const void *b)
 /* The order inside a group is free. */
 static void settle_groups(NEAP_UNUSED json_t *given, json_t *answer)
 {
-	json_t *group, *texts[256];
+	json_t *group, *texts[256] = {NULL};
 	size_t i;
 
 	json_array_foreach (json_object_get(answer, "orderGroups"), i, group) {
