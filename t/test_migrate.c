@@ -117,6 +117,11 @@ static void test_limiter(void **state)
 	assert_false(neap_limiter_has(limiter, "a", 2, five, 1, now + 149 * SECOND));
 	assert_true(neap_limiter_has(limiter, "a", 2, five, 1, now + 150 * SECOND));
 	assert_true(neap_limiter_has(limiter, "b", 2, five, 1, now));
+	/* It comes back, and does not pile up. */
+	neap_limiter_give(limiter, "a", 2, five, 1, now);
+	neap_limiter_give(limiter, "a", 2, five, 1, now);
+	neap_limiter_take(limiter, "a", 2, five, 1, now);
+	assert_false(neap_limiter_has(limiter, "a", 2, five, 1, now));
 	assert_true(neap_limiter_has(limiter, "a", 0, five, 1, now));
 	neap_limiter_free(limiter);
 }
@@ -301,6 +306,38 @@ static void test_intent_outlives_a_crash(void **state)
 	end(&rig);
 }
 
+/* The mark alone says nothing of a pod that lives: it was about to be evicted. */
+static void test_intent_is_no_eviction(void **state)
+{
+	struct rig rig = {
+		.job = job_new(WITH_REF, ",\"" NEAP_KEY_JOB_EVICTING "\":\"" POD_UID "\"",
+			       "\"phase\":\"Running\"," CREATED),
+		.pod = pod_new(POD_UID),
+		.reservation = reservation_new("r", "Available", "n2"),
+		.view.is_limited = true,
+	};
+
+	(void)state;
+	assert_int_equal(neap_migrate_args_init(&rig.args, NULL, NULL), 0);
+	step(&rig);
+	assert_int_equal(rig.step.act, NEAP_ACT_NONE);
+	assert_int_equal(rig.step.again_usec, 3 * SECOND);
+	rig.view.is_limited = false;
+	json_decref(rig.reservation);
+	rig.reservation = reservation_new("r", "Succeeded", "n2");
+	step(&rig);
+	assert_int_equal(rig.step.act, NEAP_ACT_NONE);
+	assert_string_equal(status_text(&rig, "phase"), "Failed");
+	assert_string_equal(status_text(&rig, "reason"), "ForbiddenMigratePod");
+	/* As soon as it is on its way, that is the job's doing. */
+	(void)json_object_set_new(json_object_get(rig.pod, "metadata"),
+				  "deletionTimestamp",
+				  json_string("2026-11-20T09:59:00Z"));
+	step(&rig);
+	assert_int_equal(rig.step.act, NEAP_ACT_EVICT);
+	end(&rig);
+}
+
 /* The successor has taken the room while the pod is still on its way, and neapd was
  * killed: that is no stranger. */
 static void test_successor_is_no_stranger(void **state)
@@ -433,6 +470,7 @@ int main(void)
 		cmocka_unit_test(test_other_uid_is_missing),
 		cmocka_unit_test(test_borrowed_reservation),
 		cmocka_unit_test(test_intent_outlives_a_crash),
+		cmocka_unit_test(test_intent_is_no_eviction),
 		cmocka_unit_test(test_successor_is_no_stranger),
 		cmocka_unit_test(test_others_deletion),
 		cmocka_unit_test(test_hopeless_ends_before_ttl),

@@ -80,6 +80,14 @@ static void watch_its_objects(struct look *look)
 			     neap_migrate_reservation_name(look->job), pod, new_pod);
 }
 
+/* Its own pod is there, and nobody has had it deleted. */
+static bool is_alive(const struct look *look)
+{
+	return look->pod &&
+	       strcmp(text_at(look->pod, "metadata.uid"), look->facts.pod_uid) == 0 &&
+	       !neap_json_at(look->pod, "metadata.deletionTimestamp");
+}
+
 static bool open_look(struct look *look, const char *name)
 {
 	struct neap_migrate *migrate = look->migrate;
@@ -94,6 +102,8 @@ static bool open_look(struct look *look, const char *name)
 	look->reservation =
 		find(migrate, RESERVATIONS, "", neap_migrate_reservation_name(look->job));
 	look->new_pod = find_new_pod(look);
+	if (!look->memory->is_asked && is_alive(look))
+		look->memory->is_refused = true;
 	look->view = (struct neap_migrate_view){
 		.job = look->job,
 		.pod = look->pod,
@@ -241,8 +251,8 @@ static void evicted(struct neap_migrate *migrate, struct migrate_memory *memory,
 		memory->is_asked = true;
 		memory->is_refused = false;
 		memory->outcome = is_gone ? MIGRATE_NOTHING : MIGRATE_EVICTED;
-		migrate_count(migrate, memory->pod);
 	} else {
+		migrate_uncount(migrate, memory->pod);
 		memory->is_refused = true;
 		memory->outcome = MIGRATE_NOT_EVICTED;
 		(void)neap_strcopy(memory->why, sizeof(memory->why),

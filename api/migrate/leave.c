@@ -60,7 +60,10 @@ bool migrate_is_limited(struct neap_migrate *migrate, const json_t *pod)
 				 of_namespace->burst, now);
 }
 
-void migrate_count(struct neap_migrate *migrate, const json_t *pod)
+typedef void of_limiter(struct neap_limiter *limiter, const char *uid, int64_t max,
+			int64_t duration_usec, int64_t burst, int64_t now_usec);
+
+static void with_buckets(struct neap_migrate *migrate, const json_t *pod, of_limiter *act)
 {
 	const struct neap_object_limit *of_workload = &migrate->args.workload_limit;
 	const struct neap_object_limit *of_namespace = &migrate->args.namespace_limit;
@@ -68,11 +71,15 @@ void migrate_count(struct neap_migrate *migrate, const json_t *pod)
 	const char *uid;
 
 	owner_of(migrate, pod, &uid, &max);
-	neap_limiter_take(migrate->limiter, uid, max, of_workload->duration_usec,
-			  of_workload->burst, now);
-	neap_limiter_take(migrate->limiter, text_at(pod, "metadata.namespace"),
-			  of_namespace->max.value, of_namespace->duration_usec,
-			  of_namespace->burst, now);
+	act(migrate->limiter, uid, max, of_workload->duration_usec, of_workload->burst,
+	    now);
+	act(migrate->limiter, text_at(pod, "metadata.namespace"), of_namespace->max.value,
+	    of_namespace->duration_usec, of_namespace->burst, now);
+}
+
+void migrate_uncount(struct neap_migrate *migrate, const json_t *pod)
+{
+	with_buckets(migrate, pod, neap_limiter_give);
 }
 
 /* --- the way --- */
@@ -205,6 +212,8 @@ void migrate_leave(struct neap_migrate *migrate, struct migrate_memory *memory,
 	}
 	if (!neap_rounds_ask(migrate->rounds, &what, &ask))
 		return;
+	/* Now, not with the answer: another pod of the workload may be next. */
+	with_buckets(migrate, view->pod, neap_limiter_take);
 	if (way->policy == NEAP_MIGRATE_EVICTION)
 		neap_client_evict(migrate->config.client, &ask, uid, grace_s);
 	else if (way->policy == NEAP_MIGRATE_DELETE)

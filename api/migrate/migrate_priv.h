@@ -113,7 +113,7 @@ void migrate_leave(struct neap_migrate *migrate, struct migrate_memory *memory,
 		   const struct neap_migrate_way *way);
 /* Whether the object limiter holds the pod back. */
 bool migrate_is_limited(struct neap_migrate *migrate, const json_t *pod);
-/* It was evicted: that takes a token. */
-void migrate_count(struct neap_migrate *migrate, const json_t *pod);
+/* The pod was not evicted after all: the token that was taken comes back. */
+void migrate_uncount(struct neap_migrate *migrate, const json_t *pod);
 
 #endif

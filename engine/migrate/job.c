@@ -262,10 +262,18 @@ static bool place_pending_pod(struct job_pass *pass)
 	return false;
 }
 
+static bool is_leaving(const struct job_pass *pass)
+{
+	return is_pod_gone(pass) ||
+	       neap_json_at(pass->view->pod, "metadata.deletionTimestamp");
+}
+
+/* The mark is written before the pod is evicted: of a pod that lives it says only that
+ * somebody was about to. */
 static bool may_have_evicted(const struct job_pass *pass)
 {
 	return neap_json_condition(pass->status, "Eviction") || pass->view->is_asked ||
-	       (!pass->view->is_refused &&
+	       (!pass->view->is_refused && is_leaving(pass) &&
 		strcmp(job_note_of(pass->view->job, NEAP_KEY_JOB_EVICTING),
 		       pass->job.pod_uid) == 0 &&
 		*pass->job.pod_uid);

@@ -39,7 +39,8 @@ struct neap_migrate_view {
 	/* What the process that asks remembers. A fresh one remembers nothing. */
 	bool is_limited; /* the object limiter has no token */
 	bool is_asked;   /* it had the pod evicted */
-	bool is_refused; /* the pod could not be evicted when it last tried */
+	/* The pod could not be evicted when it last tried, or lived unasked. */
+	bool is_refused;
 };
 
 enum neap_migrate_act {

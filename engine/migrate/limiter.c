@@ -136,3 +136,14 @@ void neap_limiter_take(struct neap_limiter *limiter, const char *uid, int64_t ma
 	if (bucket)
 		neap_bucket_take(bucket, now_usec);
 }
+
+void neap_limiter_give(struct neap_limiter *limiter, const char *uid, int64_t max,
+		       int64_t duration_usec, int64_t burst, int64_t now_usec)
+{
+	struct neap_bucket *bucket =
+		bucket_of(limiter, uid, max, duration_usec, burst, now_usec);
+
+	if (bucket)
+		bucket->tokens = bucket->tokens + 1 < bucket->burst ? bucket->tokens + 1
+								    : bucket->burst;
+}

@@ -31,5 +31,8 @@ bool neap_limiter_has(struct neap_limiter *limiter, const char *uid, int64_t max
 		      int64_t duration_usec, int64_t burst, int64_t now_usec);
 void neap_limiter_take(struct neap_limiter *limiter, const char *uid, int64_t max,
 		       int64_t duration_usec, int64_t burst, int64_t now_usec);
+/* Gives one back: what it was taken for did not happen. */
+void neap_limiter_give(struct neap_limiter *limiter, const char *uid, int64_t max,
+		       int64_t duration_usec, int64_t burst, int64_t now_usec);
 
 #endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The loop of PodMigrationJobs over the embedded server: jobs beside each other, and what
+ * is left of one. Somebody plays the scheduler; time stands still. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "api/migrate/migrate.h"
+#include "api/task/task.h"
+#include "engine/base/mem.h"
+#include "engine/json/json.h"
+#include "engine/log/log.h"
+#include "t/lib/kube_rig.h"
+
+#define PODS   "/api/v1/namespaces/default/pods"
+#define KOORD  "/apis/scheduling.koordinator.sh/v1alpha1/"
+#define JOBS   KOORD "podmigrationjobs"
+#define SECOND INT64_C(1000000)
+
+struct rig {
+	struct kube_rig *kube;
+	struct neap_tasks *tasks;
+	struct neap_migrate *migrate;
+	char owner[64];
+};
+
+static const struct neap_log quiet = {.fd = -1, .program = "test"};
+
+static int64_t now(void)
+{
+	return kube_now;
+}
+
+static void must(struct rig *rig, const char *ask, const char *body, int status)
+{
+	int got = kube_ask(rig->kube, ask, body);
+
+	if (got != status)
+		fail_msg("%s: %d %s", ask, got, kube_text(rig->kube->body, "message"));
+}
+
+static void begin(struct rig *rig)
+{
+	const struct neap_migrate_config config = {.tasks = rig->tasks,
+						   .client = rig->kube->client,
+						   .now = now,
+						   .log = &quiet};
+	struct neap_error err = {0};
+
+	if (neap_migrate_new(&config, NULL, &rig->migrate, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static void pod(struct rig *rig, const char *name)
+{
+	char body[1024], ask[128];
+
+	(void)snprintf(
+		body, sizeof(body),
+		"{'metadata':{'name':'%s','labels':{'app':'a'},'ownerReferences':[{"
+		"'apiVersion':'apps/v1','kind':'ReplicaSet','name':'r','uid':'%s',"
+		"'controller':true}]},'spec':{'terminationGracePeriodSeconds':0,"
+		"'nodeName':'n1','containers':[{'name':'c','image':'i'}]}}",
+		name, rig->owner);
+	must(rig, "POST " PODS, body, 201);
+	(void)snprintf(ask, sizeof(ask), "MERGE " PODS "/%s/status", name);
+	must(rig, ask,
+	     "{'status':{'phase':'Running','conditions':["
+	     "{'type':'Ready','status':'True'}]}}",
+	     200);
+}
+
+/* more: further fields of its spec, with a comma before. */
+static void job(struct rig *rig, const char *name, const char *of, const char *more)
+{
+	char body[1024];
+
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'name':'%s'},'spec':{'mode':'EvictDirectly',"
+		       "'podRef':{'namespace':'default','name':'%s'}%s}}",
+		       name, of, more);
+	must(rig, "POST " JOBS, body, 201);
+}
+
+static int setup(void **state)
+{
+	struct rig *rig = neap_alloc(sizeof(*rig));
+	void *kube = NULL;
+
+	neap_json_setup();
+	(void)kube_rig_setup(&kube);
+	rig->kube = kube;
+	rig->tasks = neap_tasks_new(rig->kube->base);
+	must(rig, "POST /apis/apps/v1/namespaces/default/replicasets",
+	     "{'metadata':{'name':'r'},'spec':{'replicas':4,'selector':{'matchLabels':{"
+	     "'app':'a'}},'template':{'metadata':{'labels':{'app':'a'}},'spec':{"
+	     "'containers':[{'name':'c','image':'i'}]}}}}",
+	     201);
+	(void)snprintf(rig->owner, sizeof(rig->owner), "%s",
+		       kube_text(rig->kube->body, "metadata.uid"));
+	must(rig, "POST /api/v1/nodes", "{'metadata':{'name':'n1'}}", 201);
+	for (const char *name = "a\0b\0c\0d\0"; *name; name += 2)
+		pod(rig, name);
+	*state = rig;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct rig *rig = *state;
+	void *kube = rig->kube;
+
+	neap_migrate_free(rig->migrate);
+	neap_tasks_free(rig->tasks);
+	(void)kube_rig_teardown(&kube);
+	free(rig);
+	return 0;
+}
+
+#define UNTIL(rig, path, ...)                                                            \
+	kube_until((rig)->kube, &(const struct kube_step){                               \
+					.ask = "GET " path,                              \
+					.status = 200,                                   \
+					.want = {__VA_ARGS__},                           \
+				})
+
+static void rest(struct rig *rig)
+{
+	while (!kube_is_at_rest(rig->kube)) {
+	}
+}
+
+static size_t pods_left(struct rig *rig)
+{
+	rest(rig);
+	must(rig, "GET " PODS, NULL, 200);
+	return json_array_size(kube_at(rig->kube->body, "items"));
+}
+
+/* --- tests --- */
+
+/* Of a workload of four one pod leaves in 150 s, though two jobs are due at once. */
+static void test_two_at_once(void **state)
+{
+	struct rig *rig = *state;
+
+	job(rig, "one", "a", "");
+	job(rig, "two", "b", "");
+	begin(rig);
+	UNTIL(rig, JOBS "/one", "status.phase~", "status.status~");
+	assert_int_equal(pods_left(rig), 3);
+	kube_now += 150 * SECOND;
+	UNTIL(rig, JOBS "/one", "status.phase=Succeeded");
+	UNTIL(rig, JOBS "/two", "status.phase=Succeeded");
+	assert_int_equal(pods_left(rig), 2);
+}
+
+/* An eviction that a budget refuses takes no token. */
+static void test_refused_is_not_counted(void **state)
+{
+	struct rig *rig = *state;
+
+	must(rig, "POST /apis/policy/v1/namespaces/default/poddisruptionbudgets",
+	     "{'metadata':{'name':'none'},'spec':{'maxUnavailable':0,'selector':{"
+	     "'matchLabels':{'app':'a'}}}}",
+	     201);
+	job(rig, "one", "a", "");
+	begin(rig);
+	kube_until(rig->kube,
+		   &(const struct kube_step){
+			   .ask = "GET /api/v1/namespaces/default/events"
+				  "?fieldSelector=involvedObject.name%3Done",
+			   .status = 200,
+			   .want = {"items.0.message~Failed evict Pod"}});
+	must(rig, "DELETE /apis/policy/v1/namespaces/default/poddisruptionbudgets/none",
+	     NULL, 200);
+	kube_now += 10 * SECOND;
+	UNTIL(rig, JOBS "/one", "status.phase=Succeeded");
+	assert_int_equal(pods_left(rig), 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_two_at_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused_is_not_counted, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
