@@ -205,6 +205,57 @@ static void test_config_map(void **state)
 	json_decref(status);
 }
 
+/* What a configuration names may come after it. */
+static void test_named_before(void **state)
+{
+	static const char later[] =
+		"return { api = 1, kind = 'deschedule', name = 'later', plugin = 'Later',\n"
+		"  point = 'balance', run = function() end }\n";
+	struct descheduler_rig *rig = *state;
+	json_t *status = NULL;
+
+	descheduler_must(rig, "POST /api/v1/namespaces",
+			 "{'metadata':{'name':'koordinator-system'}}", 201);
+	descheduler_begin(rig);
+	put_map(rig, true, POLICY("", "balance: {enabled: [Later]}"));
+	for (int ms = 0; ms < PATIENCE_MS; ms += 5) {
+		json_decref(status);
+		kube_run(rig->kube, 5);
+		status = neap_descheduler_status(rig->descheduler, false);
+		if (!kube_differs(status, "error~Later"))
+			break;
+	}
+	WANTS(status, "state=unconfigured", "error~Later");
+	json_decref(status);
+	descheduler_upload(rig, later);
+	status = descheduler_rounds(rig, 1);
+	WANTS(status, "!error", "round.strategies.0.strategy=Later");
+	json_decref(status);
+	descheduler_use(rig, "apiVersion: descheduler/v1alpha2\n"
+			     "kind: DeschedulerPolicy\n"
+			     "profiles:\n"
+			     "- name: p\n"
+			     "  pluginConfig:\n"
+			     "  - name: DefaultEvictor\n"
+			     "    args: {priorityThreshold: {name: high}}\n"
+			     "  - name: MoveAll\n"
+			     "  plugins: {balance: {enabled: [MoveAll]}}\n");
+	status = neap_descheduler_status(rig->descheduler, false);
+	WANTS(status, "error~there is no PriorityClass 'high'");
+	json_decref(status);
+	descheduler_must(rig, "POST /apis/scheduling.k8s.io/v1/priorityclasses",
+			 "{'metadata':{'name':'high'},'value':100}", 201);
+	for (int ms = 0; ms < PATIENCE_MS; ms += 5) {
+		kube_run(rig->kube, 5);
+		status = neap_descheduler_status(rig->descheduler, false);
+		if (!kube_differs(status, "!error"))
+			break;
+		json_decref(status);
+	}
+	WANTS(status, "!error", "source=f.yaml");
+	json_decref(status);
+}
+
 /* --- simulations --- */
 
 static void simulated(void *arg, json_t *record, const struct neap_error *err)
@@ -266,6 +317,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_reads_again, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_config_map, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_named_before, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_simulations, descheduler_setup,
 						descheduler_teardown),

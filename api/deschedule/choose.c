@@ -69,6 +69,22 @@ void deschedule_take_next(struct neap_descheduler *descheduler)
 	take(descheduler, set);
 }
 
+/* Told once, as it is tried again and again. */
+static void set_trouble(struct neap_descheduler *descheduler,
+			const struct neap_error *err)
+{
+	char text[sizeof(descheduler->trouble)];
+
+	(void)snprintf(text, sizeof(text), "%s%s%s", err->msg, *err->field ? ": " : "",
+		       err->field);
+	if (strcmp(text, descheduler->trouble) == 0)
+		return;
+	(void)snprintf(descheduler->trouble, sizeof(descheduler->trouble), "%s", text);
+	neap_log_line(descheduler->config.log, NEAP_LOG_ERROR,
+		      "descheduler: the configuration is not used: %s",
+		      descheduler->trouble);
+}
+
 void deschedule_choose(struct neap_descheduler *descheduler)
 {
 	struct neap_deschedule_config *wanted =
@@ -80,11 +96,8 @@ void deschedule_choose(struct neap_descheduler *descheduler)
 	    neap_play_set_new(wanted, descheduler->config.strategies,
 			      descheduler->config.schedulers, deschedule_priority_of,
 			      descheduler, &set, &err) < 0) {
-		(void)snprintf(descheduler->trouble, sizeof(descheduler->trouble),
-			       "%s%s%s", err.msg, *err.field ? ": " : "", err.field);
-		neap_log_line(descheduler->config.log, NEAP_LOG_ERROR,
-			      "descheduler: the configuration is not used: %s",
-			      descheduler->trouble);
+		set_trouble(descheduler, &err);
+		deschedule_look(descheduler); /* which tries it again */
 		return;
 	}
 	descheduler->trouble[0] = '\0';
@@ -234,6 +247,12 @@ static int64_t look(void *arg, const char *ns, const char *name)
 		deschedule_choose(descheduler);
 	}
 	return 0;
+}
+
+void deschedule_read_map_again(struct neap_descheduler *descheduler)
+{
+	neap_feed_due(descheduler->maps, NEAP_DESCHEDULE_MAP_NS, NEAP_DESCHEDULE_MAP_NAME,
+		      0);
 }
 
 int deschedule_watch_map(struct neap_descheduler *descheduler, struct neap_error *err)

@@ -378,6 +378,8 @@ void deschedule_look(struct neap_descheduler *descheduler)
 	/* Not longer, as the clock may be set. */
 	if (descheduler->set && next > now + 10 * AGAIN_USEC)
 		next = now + 10 * AGAIN_USEC;
+	if (*descheduler->trouble && next > now + AGAIN_USEC)
+		next = now + AGAIN_USEC;
 	if (next != INT64_MAX)
 		wake(descheduler, next - now);
 }
@@ -392,7 +394,10 @@ static void timer(evutil_socket_t fd, short what, void *arg)
 		neap_snapshot_free(descheduler->snapshot);
 		descheduler->snapshot = NULL;
 	}
-	deschedule_look(descheduler);
+	if (*descheduler->trouble) /* a PriorityClass may be there now */
+		deschedule_choose(descheduler);
+	else
+		deschedule_look(descheduler);
 }
 
 /* --- life --- */
@@ -459,8 +464,10 @@ void neap_descheduler_free(struct neap_descheduler *descheduler)
 void neap_descheduler_policies_changed(struct neap_descheduler *descheduler)
 {
 	/* A configuration may name a policy that is there only now. */
-	if (*descheduler->trouble || *descheduler->map_trouble)
+	if (*descheduler->trouble)
 		deschedule_choose(descheduler);
+	if (*descheduler->map_trouble)
+		deschedule_read_map_again(descheduler);
 }
 
 void neap_descheduler_pause(struct neap_descheduler *descheduler, const char *by)

@@ -95,6 +95,8 @@ bool deschedule_is_open(const struct neap_descheduler *descheduler, int64_t now_
 int deschedule_watch_map(struct neap_descheduler *descheduler, struct neap_error *err);
 /* Uses the file, else the ConfigMap. */
 void deschedule_choose(struct neap_descheduler *descheduler);
+/* A ConfigMap that could not be used may be right now. */
+void deschedule_read_map_again(struct neap_descheduler *descheduler);
 /* After a round: what was chosen meanwhile. */
 void deschedule_take_next(struct neap_descheduler *descheduler);
 bool deschedule_priority_of(void *arg, const char *name, int64_t *ret);

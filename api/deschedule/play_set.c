@@ -90,9 +90,9 @@ static int open_migrate(struct neap_play_profile *profile, const json_t *args,
 	return rc < 0 ? neap_error_wrap(err, NEAP_PLUGIN_MIGRATION) : 0;
 }
 
-static int open_profile(struct neap_play_profile *profile,
-			const struct neap_strategies *strategies,
-			const struct priorities *priorities, struct neap_error *err)
+/* What may fail comes first, as it is tried again and again. */
+static int open_rules(struct neap_play_profile *profile,
+		      const struct priorities *priorities, struct neap_error *err)
 {
 	const struct neap_deschedule_profile *of = profile->of;
 	int rc = 0;
@@ -111,10 +111,25 @@ static int open_profile(struct neap_play_profile *profile,
 			rc = open_evictor(profile, plugin->args, priorities, err);
 		else if (strcmp(plugin->name, NEAP_PLUGIN_MIGRATION) == 0)
 			rc = open_migrate(profile, plugin->args, priorities, err);
-		else if (!is_out(plugin, strategies))
-			open_policy(plugin, strategies);
 	}
 	return rc;
+}
+
+static bool is_own(const struct neap_play_plugin *plugin)
+{
+	return strcmp(plugin->name, NEAP_PLUGIN_EVICTOR) == 0 ||
+	       strcmp(plugin->name, NEAP_PLUGIN_MIGRATION) == 0;
+}
+
+static void open_policies(struct neap_play_profile *profile,
+			  const struct neap_strategies *strategies)
+{
+	for (size_t i = 0; i < profile->of->plugin_count; i++) {
+		struct neap_play_plugin *plugin = &profile->plugins[i];
+
+		if (!is_own(plugin) && !is_out(plugin, strategies))
+			open_policy(plugin, strategies);
+	}
 }
 
 int neap_play_set_new(struct neap_deschedule_config *config,
@@ -131,7 +146,7 @@ int neap_play_set_new(struct neap_deschedule_config *config,
 	set->config = neap_deschedule_config_ref(config);
 	for (size_t i = 0; rc == 0 && i < config->profile_count; i++) {
 		set->profiles[i].of = &config->profiles[i];
-		rc = open_profile(&set->profiles[i], strategies, &priorities, err);
+		rc = open_rules(&set->profiles[i], &priorities, err);
 		set->profiles[i].migrate.served = served;
 		if (rc < 0)
 			(void)neap_error_wrap(err, "profile '%s'",
@@ -141,6 +156,8 @@ int neap_play_set_new(struct neap_deschedule_config *config,
 		neap_play_set_free(set);
 		return rc;
 	}
+	for (size_t i = 0; i < config->profile_count; i++)
+		open_policies(&set->profiles[i], strategies);
 	*ret = set;
 	return 0;
 }
