@@ -63,8 +63,8 @@ static void add_node(struct rig *rig, const char *name)
 	    name, name);
 }
 
-static void add_pod(struct rig *rig, const char *ns, const char *name, const char *node,
-		    const char *more)
+static void add_pod_as(struct rig *rig, const char *ns, const char *name,
+		       const char *node, const char *more, const char *status)
 {
 	add(rig, "pods",
 	    "{'metadata': {'name': '%s', 'namespace': '%s', 'uid': '%s', 'labels': "
@@ -72,8 +72,16 @@ static void add_pod(struct rig *rig, const char *ns, const char *name, const cha
 	    " 'ownerReferences': [{'kind': 'ReplicaSet', 'name': 'r', 'uid': 'r-%s'}]},"
 	    " 'spec': {'nodeName': '%s', 'containers': [{'name': 'c', 'image': 'i',"
 	    " 'resources': {'requests': {'cpu': '100m'}}}]%s},"
-	    " 'status': {'phase': 'Running'}}",
-	    name, ns, name, ns, node, more);
+	    " 'status': {%s}}",
+	    name, ns, name, ns, node, more, status);
+}
+
+static void add_pod(struct rig *rig, const char *ns, const char *name, const char *node,
+		    const char *more)
+{
+	add_pod_as(rig, ns, name, node, more,
+		   "'phase': 'Running', 'conditions': [{'type': 'Ready',"
+		   " 'status': 'True'}]");
 }
 
 static int set_up(void **state)
@@ -193,6 +201,53 @@ static void test_budget(void **state)
 	begin(rig);
 	assert_string_equal(ask(rig, "a", "a2"), "evicted");
 	assert_string_equal(ask(rig, "a", "a1"), "evicted");
+}
+
+/* As the eviction API answers for pods that are not ready, or not there yet. */
+static void test_budget_of_unready(void **state)
+{
+#define BUDGET(more, status)                                                             \
+	"{'metadata': {'name': 'p', 'namespace': 'a'}, 'spec': {" more "'selector':"     \
+	" {'matchLabels': {'app': 'web'}}}, 'status': {" status "}}"
+	static const char unready[] = "'phase': 'Running', 'conditions': [{'type':"
+				      " 'Ready', 'status': 'False'}]";
+	struct rig *rig = *state;
+
+	rig->args.honors_budgets = true;
+	add_pod_as(rig, "a", "a2", "n1", "", unready);
+	add_pod_as(rig, "a", "a3", "n1", "", "'phase': 'Pending'");
+	add_pod_as(rig, "a", "a4", "n1", "", "'phase': 'Failed'");
+	add(rig, "poddisruptionbudgets",
+	    BUDGET("", "'disruptionsAllowed': 0, 'currentHealthy': 2, 'desiredHealthy': "
+		       "2"));
+	begin(rig);
+	assert_string_equal(ask(rig, "a", "a1"), "budget");
+	assert_string_equal(ask(rig, "a", "a2"), "evicted");
+	assert_string_equal(ask(rig, "a", "a3"), "evicted");
+	assert_string_equal(ask(rig, "a", "a4"), "evicted");
+	/* They use nothing up. */
+	add(rig, "poddisruptionbudgets",
+	    BUDGET("", "'disruptionsAllowed': 1, 'currentHealthy': 2, 'desiredHealthy': "
+		       "1"));
+	begin(rig);
+	assert_string_equal(ask(rig, "a", "a2"), "evicted");
+	assert_string_equal(ask(rig, "a", "a3"), "evicted");
+	assert_string_equal(ask(rig, "a", "a1"), "evicted");
+	add(rig, "poddisruptionbudgets",
+	    BUDGET("", "'disruptionsAllowed': 0, 'currentHealthy': 1, 'desiredHealthy': "
+		       "2"));
+	begin(rig);
+	assert_string_equal(ask(rig, "a", "a2"), "budget");
+	add(rig, "poddisruptionbudgets", BUDGET("", "'disruptionsAllowed': 0"));
+	begin(rig);
+	assert_string_equal(ask(rig, "a", "a2"), "budget");
+	add(rig, "poddisruptionbudgets",
+	    BUDGET("'unhealthyPodEvictionPolicy': 'AlwaysAllow', ",
+		   "'disruptionsAllowed': 0, 'currentHealthy': 1, 'desiredHealthy': 2"));
+	begin(rig);
+	assert_string_equal(ask(rig, "a", "a2"), "evicted");
+	assert_string_equal(ask(rig, "a", "a1"), "budget");
+#undef BUDGET
 }
 
 static int place(void *arg, const struct neap_world_pod *pod,
@@ -553,11 +608,17 @@ static void test_anomalies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(limits),       TEST(budget),
-		TEST(outside),      TEST(world),
-		TEST(reservation),  TEST(script_is_answered),
-		TEST(cursors_end),  TEST(wrong),
-		TEST(evict_policy), TEST(evict_policy_wrong),
+		TEST(limits),
+		TEST(budget),
+		TEST(budget_of_unready),
+		TEST(outside),
+		TEST(world),
+		TEST(reservation),
+		TEST(script_is_answered),
+		TEST(cursors_end),
+		TEST(wrong),
+		TEST(evict_policy),
+		TEST(evict_policy_wrong),
 		TEST(anomalies),
 	};
 

@@ -186,27 +186,36 @@ bool neap_round_is_evicted(const struct neap_round *round,
 
 /* --- one question --- */
 
+/* As the eviction API answers. Budgets count pods that are ready; others use nothing
+ * up. */
 static bool has_budget_left(const struct neap_round *round,
 			    const struct neap_world_pod *pod)
 {
 	const struct neap_world_budget *budget =
 		neap_world_find_budgets(round->args.world, pod->pod->object->ns);
+	bool is_ready = neap_world_is_pod_ready(pod);
 
+	if (!neap_world_asks_budgets(pod))
+		return true;
 	for (; budget; budget = budget->next)
 		if (neap_world_budget_takes(budget, pod) &&
-		    round->budget_used[budget->number] >= budget->allowed)
+		    (is_ready ? round->budget_used[budget->number] >= budget->allowed
+			      : !budget->lets_unready))
 			return false;
 	return true;
 }
 
-static void use_budgets(struct neap_round *round, const struct neap_world_pod *pod)
+static void use_budgets(struct neap_round *round, const struct neap_world_pod *pod,
+			int count)
 {
 	const struct neap_world_budget *budget =
 		neap_world_find_budgets(round->args.world, pod->pod->object->ns);
 
+	if (!neap_world_asks_budgets(pod) || !neap_world_is_pod_ready(pod))
+		return;
 	for (; budget; budget = budget->next)
 		if (neap_world_budget_takes(budget, pod))
-			round->budget_used[budget->number]++;
+			round->budget_used[budget->number] += count;
 }
 
 static enum neap_round_outcome limit_outcome(enum neap_limit limit)
@@ -315,7 +324,7 @@ static int ask(struct neap_round *round, const struct neap_world_pod *pod,
 	if (rc < 0)
 		return neap_error_nomem(err);
 	if (ret->outcome == NEAP_ROUND_EVICTED) {
-		use_budgets(round, pod);
+		use_budgets(round, pod, 1);
 		round->states[pod->index] |= STATE_EVICTED;
 		round->evicted_count++;
 	}

@@ -435,6 +435,33 @@ struct neap_world_budget *neap_world_find_budgets(const struct neap_world *world
 	return neap_map_find(world->own->budgets, ns);
 }
 
+bool neap_world_asks_budgets(const struct neap_world_pod *pod)
+{
+	return (pod->flags & NEAP_WORLD_IS_LIVE) && strcmp(pod->phase, "Pending") != 0 &&
+	       !pod->pod->object->is_deleting;
+}
+
+bool neap_world_is_pod_ready(const struct neap_world_pod *pod)
+{
+	for (size_t i = 0; i < pod->condition_count; i++)
+		if (strcmp(pod->conditions[i].type, "Ready") == 0)
+			return strcmp(pod->conditions[i].status, "True") == 0;
+	return false;
+}
+
+static bool lets_unready(const json_t *tree)
+{
+	const char *policy = neap_json_text(json_object_get(tree, "spec"),
+					    "unhealthyPodEvictionPolicy");
+	const json_t *status = json_object_get(tree, "status");
+	const json_t *need = json_object_get(status, "desiredHealthy");
+
+	return strcmp(policy, "AlwaysAllow") == 0 ||
+	       (json_is_integer(need) &&
+		json_integer_value(json_object_get(status, "currentHealthy")) >=
+			json_integer_value(need));
+}
+
 bool neap_world_budget_takes(const struct neap_world_budget *budget,
 			     const struct neap_world_pod *pod)
 {
@@ -462,6 +489,7 @@ int neap_world_set_budget(struct neap_world *world, struct neap_object *object,
 	budget->object = neap_object_ref(object);
 	budget->allowed =
 		json_integer_value(neap_json_at(tree, "status.disruptionsAllowed"));
+	budget->lets_unready = lets_unready(tree);
 	neap_world_remove_budget(world, object->ns, object->name);
 	first = neap_world_find_budgets(world, object->ns);
 	budget->next = first;

@@ -134,6 +134,8 @@ struct neap_world_budget {
 	struct neap_object *object;
 	struct neap_selector *selector; /* NULL: takes none */
 	int64_t allowed;                /* status.disruptionsAllowed; 0 without it */
+	/* Pods that are not ready may go: always, or as enough others are healthy. */
+	bool lets_unready;
 	uint32_t number;                /* below neap_world.budget_end */
 	struct neap_world_budget *next; /* of the namespace */
 };
@@ -207,6 +209,9 @@ const struct neap_world_claim *neap_world_find_claim(const struct neap_world *wo
 /* The first budget of a namespace. */
 struct neap_world_budget *neap_world_find_budgets(const struct neap_world *world,
 						  const char *ns);
+/* Whether the eviction API asks a budget about the pod at all. */
+bool neap_world_asks_budgets(const struct neap_world_pod *pod);
+bool neap_world_is_pod_ready(const struct neap_world_pod *pod);
 /* Whether a budget selects the pod. */
 bool neap_world_budget_takes(const struct neap_world_budget *budget,
 			     const struct neap_world_pod *pod);
