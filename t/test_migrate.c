@@ -273,6 +273,44 @@ static void test_borrowed_reservation(void **state)
 	end(&rig);
 }
 
+/* What another job made is that one's, whatever label it has. */
+static void test_others_reservation(void **state)
+{
+	struct rig rig = {
+		.job = job_new(WITH_REF, "", "\"phase\":\"Running\""),
+		.pod = pod_new(POD_UID),
+		.reservation = reservation_new("r", "Failed", ""),
+	};
+	json_t *meta = json_object_get(rig.reservation, "metadata");
+
+	(void)state;
+	assert_int_equal(neap_migrate_args_init(&rig.args, NULL, NULL), 0);
+	(void)json_object_set_new(meta, "labels",
+				  json_pack("{s:s}", NEAP_KEY_CREATED_BY,
+					    NEAP_MIGRATE_CREATOR));
+	step(&rig);
+	assert_string_equal(
+		neap_json_text(neap_json_at(rig.step.patch, "metadata.annotations"),
+			       NEAP_KEY_JOB_BORROWS),
+		"r");
+	assert_false(rig.step.drops);
+
+	(void)json_object_set_new(meta, "ownerReferences",
+				  json_pack("[{s:s, s:s}]", "kind", "PodMigrationJob",
+					    "uid", "another"));
+	json_decref(rig.job);
+	rig.job = job_new(WITH_REF, "", "\"phase\":\"Running\"," CREATED);
+	step(&rig);
+	assert_string_equal(status_text(&rig, "phase"), "Failed");
+	assert_false(rig.step.drops);
+	(void)json_object_set_new(json_array_get(json_object_get(meta, "ownerReferences"),
+						 0),
+				  "uid", json_string("u"));
+	step(&rig);
+	assert_true(rig.step.drops);
+	end(&rig);
+}
+
 /* Before the pod is evicted that is written, so that its end is known after a crash. */
 static void test_intent_outlives_a_crash(void **state)
 {
@@ -469,6 +507,7 @@ int main(void)
 		cmocka_unit_test(test_unmarked_is_left_alone),
 		cmocka_unit_test(test_other_uid_is_missing),
 		cmocka_unit_test(test_borrowed_reservation),
+		cmocka_unit_test(test_others_reservation),
 		cmocka_unit_test(test_intent_outlives_a_crash),
 		cmocka_unit_test(test_intent_is_no_eviction),
 		cmocka_unit_test(test_successor_is_no_stranger),

@@ -35,20 +35,33 @@ bool job_names_reservation(const json_t *job)
 	return *job_text_at(job, "spec.reservationOptions.reservationRef.name") != '\0';
 }
 
-/* One with the label and a name of the job's own choice was made for it. One that the job
- * has had from the start, and is not marked as borrowed, was made by whoever carried the
- * job on before. */
+/* Of the migration job that the Reservation was made for; "": nobody says. */
+static const char *maker_of(const json_t *reservation)
+{
+	json_t *owner;
+	size_t i;
+
+	json_array_foreach (neap_json_at(reservation, "metadata.ownerReferences"), i,
+			    owner)
+		if (neap_json_is_text(owner, "kind", "PodMigrationJob"))
+			return neap_json_text(owner, "uid");
+	return "";
+}
+
+/* It says who it was made for, or has that one's uid as its name. One that says neither,
+ * and that the job has had from the start and is not marked as borrowed, was made by
+ * whoever carried the job on before. */
 bool neap_migrate_made(const json_t *job, const json_t *reservation)
 {
 	const json_t *condition =
 		neap_json_condition(json_object_get(job, "status"), "ReservationCreated");
+	const char *uid = job_text_at(job, "metadata.uid");
 
 	if (!reservation || *job_note_of(job, NEAP_KEY_JOB_BORROWS))
 		return false;
-	return neap_json_is_text(neap_json_at(reservation, "metadata.labels"),
-				 NEAP_KEY_CREATED_BY, NEAP_MIGRATE_CREATOR) ||
-	       strcmp(job_text_at(reservation, "metadata.name"),
-		      job_text_at(job, "metadata.uid")) == 0 ||
+	if (*maker_of(reservation))
+		return strcmp(maker_of(reservation), uid) == 0;
+	return strcmp(job_text_at(reservation, "metadata.name"), uid) == 0 ||
 	       neap_json_is_text(condition, "status", "True");
 }
 
