@@ -50,10 +50,13 @@ static void begin(struct rig *rig)
 						   .client = rig->kube->client,
 						   .now = now,
 						   .log = &quiet};
+	/* Time stands still, so that no token of the bucket of all comes. */
+	json_t *args = json_pack("{s:i}", "evictBurst", 100);
 	struct neap_error err = {0};
 
-	if (neap_migrate_new(&config, NULL, &rig->migrate, &err) < 0)
+	if (neap_migrate_new(&config, args, &rig->migrate, &err) < 0)
 		fail_msg("%s", err.msg);
+	json_decref(args);
 }
 
 static void pod(struct rig *rig, const char *name)
@@ -184,12 +187,63 @@ static void test_refused_is_not_counted(void **state)
 	assert_int_equal(pods_left(rig), 3);
 }
 
+#define SOFT "scheduling.koordinator.sh/soft-eviction"
+
+static const char *soft_of(struct rig *rig, const char *name)
+{
+	char ask[128];
+
+	(void)snprintf(ask, sizeof(ask), "GET " PODS "/%s", name);
+	must(rig, ask, NULL, 200);
+	return neap_json_text(kube_at(rig->kube->body, "metadata.annotations"), SOFT);
+}
+
+static void make_soft(struct rig *rig)
+{
+	must(rig, "MERGE " PODS "/a",
+	     "{'metadata':{'labels':{'koordinator.sh/evict-policy':'SoftEviction'}}}",
+	     200);
+	job(rig, "one", "a", "");
+	begin(rig);
+	UNTIL(rig, JOBS "/one", "status.reason=Evicting");
+	assert_string_not_equal(soft_of(rig, "a"), "");
+}
+
+/* A deleted job stays until its pod is as it was. */
+static void test_deleted_takes_back(void **state)
+{
+	struct rig *rig = *state;
+
+	make_soft(rig);
+	must(rig, "DELETE " JOBS "/one", NULL, 200);
+	kube_until(rig->kube,
+		   &(const struct kube_step){.ask = "GET " JOBS "/one", .status = 404});
+	assert_string_equal(soft_of(rig, "a"), "");
+	assert_int_equal(pods_left(rig), 4);
+}
+
+static void test_ended_takes_back(void **state)
+{
+	struct rig *rig = *state;
+
+	make_soft(rig);
+	must(rig, "MERGE " JOBS "/one/status", "{'status':{'phase':'Aborted'}}", 200);
+	UNTIL(rig, JOBS "/one", "!metadata.finalizers");
+	rest(rig);
+	must(rig, "GET " JOBS "/one", NULL, 200);
+	assert_null(json_object_get(kube_at(rig->kube->body, "metadata.annotations"),
+				    "migration.neap.sh/take-back"));
+	assert_string_equal(soft_of(rig, "a"), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_two_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused_is_not_counted, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_deleted_takes_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ended_takes_back, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -300,6 +300,9 @@ void migrate_told(void *arg, const struct neap_round_told *told)
 		}
 		memory->event_count = 0;
 		break;
+	case MIGRATE_TAKE_BACK:
+		migrate_taken_back(memory, told->failure);
+		break;
 	case MIGRATE_LABEL:
 	case MIGRATE_CLEAN:
 	case MIGRATE_SCAVENGE:
@@ -308,36 +311,6 @@ void migrate_told(void *arg, const struct neap_round_told *told)
 }
 
 /* --- an ended job --- */
-
-static void take_back(struct look *look)
-{
-	const char *text = neap_json_text(neap_json_at(look->job, "metadata.annotations"),
-					  KEY_TAKE_BACK);
-	json_error_t where;
-	json_t *patch = NULL, *meta;
-	struct neap_client_ask ask;
-	const struct neap_round_ask what = {MIGRATE_CLEAN, "pods", look->facts.pod_ns,
-					    look->facts.pod_name, look->uid};
-
-	if (!*text)
-		return;
-	if (look->pod &&
-	    strcmp(text_at(look->pod, "metadata.uid"), look->facts.pod_uid) == 0 &&
-	    neap_json_parse(text, strlen(text), 0, &patch, &where) == 0) {
-		meta = neap_json_need_take(patch, "metadata", json_object());
-		if (meta &&
-		    json_object_set_new(meta, "uid", json_string(look->facts.pod_uid)) ==
-			    0 &&
-		    neap_rounds_ask(look->migrate->rounds, &what, &ask))
-			neap_client_patch_take(look->migrate->config.client, &ask, false,
-					       json_incref(patch));
-	}
-	json_decref(patch);
-	patch = json_pack("{s:{s:{s:n}}}", "metadata", "annotations", KEY_TAKE_BACK);
-	if (patch)
-		ask_patch(look, patch);
-	json_decref(patch);
-}
 
 static void drop_reservation(struct look *look)
 {
@@ -370,11 +343,11 @@ static int64_t scavenge(struct look *look)
 
 static int64_t look_at_ended(struct look *look)
 {
-	if (look->facts.phase != NEAP_JOB_SUCCEEDED) {
-		take_back(look);
-		if (neap_migrate_made(look->job, look->reservation))
-			drop_reservation(look);
-	}
+	if (migrate_take_back(look->migrate, look->memory, look->job, look->pod) < 0)
+		return -1;
+	if (look->facts.phase != NEAP_JOB_SUCCEEDED &&
+	    neap_migrate_made(look->job, look->reservation))
+		drop_reservation(look);
 	return neap_rounds_asked(look->migrate->rounds) > 0 ? 0 : scavenge(look);
 }
 
@@ -444,34 +417,32 @@ static int make_step(struct look *look, struct neap_migrate_step *step)
 	return neap_migrate_step(&view, step, NULL);
 }
 
-/* Before a pod leaves it is written how that is taken back. */
+static void forget_way(struct migrate_memory *memory)
+{
+	migrate_way_done(&memory->way);
+	memory->has_way = false;
+}
+
+/* Before a pod leaves it is written how that is taken back. What is written is what is
+ * done next: a policy may say something else when it is asked again. */
 static bool add_take_back(struct look *look, struct neap_migrate_step *step)
 {
-	struct neap_migrate_way way;
-	char *text = NULL;
-	bool is_good = true;
+	struct migrate_memory *memory = look->memory;
 
-	if (step->act != NEAP_ACT_EVICT)
+	if (step->act != NEAP_ACT_EVICT || memory->retry_usec > look->view.now_usec) {
+		forget_way(memory);
 		return true;
-	migrate_way_init(look->migrate, &look->view, &way);
-	if (way.take_back) {
-		json_t *notes = neap_json_at(step->patch, "metadata.annotations");
-
-		text = neap_json_dump(way.take_back, JSON_COMPACT);
-		is_good =
-			text && notes &&
-			json_object_set_new(notes, KEY_TAKE_BACK, json_string(text)) == 0;
 	}
-	free(text);
-	migrate_way_done(&way);
-	return is_good;
+	if (!memory->has_way)
+		migrate_way_init(look->migrate, &look->view, &memory->way);
+	memory->has_way = true;
+	return migrate_way_note(look->job, &memory->way, &step->patch);
 }
 
 static int64_t act(struct look *look, const struct neap_migrate_step *step)
 {
 	struct migrate_memory *memory = look->memory;
 	int64_t wait = memory->retry_usec - look->view.now_usec;
-	struct neap_migrate_way way;
 
 	if (step->act == NEAP_ACT_NONE)
 		return step->again_usec;
@@ -481,9 +452,8 @@ static int64_t act(struct look *look, const struct neap_migrate_step *step)
 		ask_reservation(look, step->reservation);
 		return 0;
 	}
-	migrate_way_init(look->migrate, &look->view, &way);
-	migrate_leave(look->migrate, memory, &look->view, &way);
-	migrate_way_done(&way);
+	migrate_leave(look->migrate, memory, &look->view, &memory->way);
+	forget_way(memory);
 	wait = memory->retry_usec - look->view.now_usec;
 	if (memory->outcome != MIGRATE_NOTHING)
 		return 1; /* it is told at once */
@@ -495,9 +465,9 @@ static int64_t take_step(struct look *look, struct neap_migrate_step *step)
 {
 	if (step->orders)
 		ask_order(look);
+	if (!add_take_back(look, step))
+		return -1;
 	if (step->patch) {
-		if (!add_take_back(look, step))
-			return -1;
 		/* What the status says comes after it, by another step. */
 		if (!step->status)
 			keep_events(look->memory, step);
@@ -548,7 +518,8 @@ static int64_t look_at_running(struct look *look)
 	int64_t again;
 
 	if (look->facts.is_deleting)
-		return 0;
+		return migrate_take_back(look->migrate, look->memory, look->job,
+					 look->pod);
 	if (look->facts.is_paused || look->facts.is_arbitrated)
 		memory->may_begin = false;
 	if (look->facts.is_paused)

@@ -65,6 +65,7 @@ void migrate_memory_drop(struct neap_migrate *migrate, const char *name)
 		return;
 	migrate_memory_watch(migrate, memory, NULL, NULL, NULL);
 	json_decref(memory->pod);
+	migrate_way_done(&memory->way);
 	free(memory);
 }
 

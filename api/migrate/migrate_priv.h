@@ -28,7 +28,8 @@ enum migrate_ask_for {
 	MIGRATE_CREATE, /* the Reservation */
 	MIGRATE_LABEL,  /* of the Reservation */
 	MIGRATE_EVICT,
-	MIGRATE_CLEAN, /* what an ended job leaves */
+	MIGRATE_TAKE_BACK, /* of the pod */
+	MIGRATE_CLEAN,     /* what an ended job leaves */
 	MIGRATE_SCAVENGE
 };
 
@@ -45,9 +46,13 @@ struct migrate_memory {
 	bool may_begin;    /* arbitration let it through; the mark is not written yet */
 	bool is_forbidden; /* arbitration refused it for good */
 	bool is_asked, is_refused;
+	bool is_taken_back; /* what was set on the pod of a job that ends */
 	enum migrate_outcome outcome;
 	char why[256];                  /* of the outcome */
 	json_t *pod;                    /* as it was when it was evicted */
+	/* What the job was noted of, and is done next. */
+	bool has_way;
+	struct neap_migrate_way way;
 	int64_t retry_usec, pause_usec; /* of a refused eviction */
 	/* Events of the write on its way. */
 	struct neap_migrate_event events[NEAP_MIGRATE_EVENTS];
@@ -100,6 +105,20 @@ int64_t migrate_round(struct neap_migrate *migrate);
 
 int64_t migrate_look(struct neap_migrate *migrate, const char *name);
 void migrate_told(void *arg, const struct neap_round_told *told);
+
+/* --- take_back.c --- */
+
+/* Adds to the patch of the job what takes the way back, unless it says so already. False
+ * without memory. */
+bool migrate_way_note(const json_t *job, const struct neap_migrate_way *way,
+		      json_t **patch);
+/* Of a job that has ended or is being deleted, within a look: asks for the next thing,
+ * until nothing is left. -1: without memory. */
+int64_t migrate_take_back(struct neap_migrate *migrate, struct migrate_memory *memory,
+			  const json_t *job, const json_t *pod);
+/* The pod's answer. */
+void migrate_taken_back(struct migrate_memory *memory,
+			const struct neap_client_failure *failure);
 
 /* --- leave.c --- */
 
