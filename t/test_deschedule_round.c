@@ -192,6 +192,11 @@ static void test_budget(void **state)
 	assert_string_equal(ask(rig, "a", "a1"), "evicted");
 	assert_string_equal(ask(rig, "a", "a2"), "budget");
 	assert_string_equal(ask(rig, "b", "b1"), "evicted");
+	/* What is taken back may be asked for again. */
+	neap_round_take_back(rig->round, 0);
+	assert_int_equal(rig->round->evicted_count, 0);
+	assert_string_equal(ask(rig, "a", "a2"), "evicted");
+	assert_string_equal(ask(rig, "a", "a1"), "budget");
 	rig->args.honors_budgets = false;
 	begin(rig);
 	assert_string_equal(ask(rig, "a", "a1"), "evicted");

@@ -380,6 +380,43 @@ static void test_dry(void **state)
 	assert_string_equal(descheduler_pods(rig), "a");
 }
 
+/* A strategy that only tells takes nothing from those that act. */
+static void test_dry_plugin_takes_nothing(void **state)
+{
+	static const char tells[] =
+		"return { api = 1, kind = 'deschedule', name = 'tells', plugin = 'Tells',\n"
+		"  point = 'balance', run = function(ctx, round)\n"
+		"    for _, pod in ipairs(round:pods()) do round:evict(pod, 'x') end\n"
+		"  end }\n";
+	struct descheduler_rig *rig = *state;
+	json_t *status;
+
+	descheduler_pod(rig, "a", "n1");
+	descheduler_pod(rig, "b", "n1");
+	for (int i = 0; i < 3; i++) {
+		char name[8];
+
+		(void)snprintf(name, sizeof(name), "c%d", i);
+		descheduler_pod(rig, name, "n2");
+	}
+	rig->config.total = 1;
+	descheduler_begin(rig);
+	descheduler_upload(rig, tells);
+	descheduler_use(rig, POLICY("", "balance: {enabled: [Tells, MoveAll]}") //
+			"neap: {dryRunPlugins: [Tells]}\n");
+	/* There is one eviction, and room for one pod. */
+	status = descheduler_rounds(rig, 1);
+	WANTS(status, "#round.evicted=2", "round.evicted.0.strategy=Tells",
+	      "round.evicted.0.dry_run=true", "round.evicted.0.pod=a",
+	      "round.evicted.0.to=n2", "round.evicted.1.strategy=MoveAll",
+	      "round.evicted.1.pod=a", "round.evicted.1.to=n2",
+	      "round.evicted.1.result=evicted");
+	assert_true(json_real_value(kube_at(status, "round.spread.cpu.before")) == 12.5);
+	assert_true(json_real_value(kube_at(status, "round.spread.cpu.after")) == 37.5);
+	json_decref(status);
+	assert_string_equal(descheduler_pods(rig), "b c0 c1 c2");
+}
+
 static void test_pause_and_window(void **state)
 {
 	struct descheduler_rig *rig = *state;
@@ -482,6 +519,8 @@ int main(void)
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_dry, descheduler_setup,
 						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_dry_plugin_takes_nothing,
+						descheduler_setup, descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_pause_and_window, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_migrates, descheduler_setup,

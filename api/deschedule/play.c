@@ -312,6 +312,7 @@ static void run_strategy(struct play_run *run, struct neap_play_profile *profile
 			 struct neap_play_plugin *plugin)
 {
 	size_t from = run->round->said_count;
+	size_t landed = run->landing ? neap_landing_count(run->landing) : 0;
 	int64_t begin = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID);
 
 	if (run->play->only && strcmp(run->play->only, plugin->name) != 0)
@@ -330,6 +331,12 @@ static void run_strategy(struct play_run *run, struct neap_play_profile *profile
 	plugin->cpu_usec = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID) - begin;
 	note_said(run, profile, plugin, from);
 	note_wishes(run, profile, plugin);
+	if (!plugin->dry_run || run->play->is_dry)
+		return;
+	/* Those that act have the limits, budgets and room for themselves. */
+	neap_round_take_back(run->round, from);
+	if (run->landing)
+		neap_landing_take_back(run->landing, landed);
 }
 
 static int run_point(struct play_run *run, int point)

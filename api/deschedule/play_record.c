@@ -203,7 +203,8 @@ static void move(const struct play_run *run, const struct neap_round_said *said,
 	const struct neap_world_node *to = NULL;
 	int64_t amount = neap_pod_request(said->pod->pod, resource);
 
-	if (said->answer.outcome != NEAP_ROUND_EVICTED || !said->pod->node)
+	if (said->answer.outcome != NEAP_ROUND_EVICTED || said->is_taken_back ||
+	    !said->pod->node)
 		return;
 	if (*said->answer.node)
 		to = neap_world_find_node(world, said->answer.node);

@@ -239,9 +239,8 @@ static int mark_leaving(struct trial *trial, struct neap_error *err)
 	return 0;
 }
 
-static void unmark_leaving(struct trial *trial)
+static void unmark_leaving(struct neap_landing *landing)
 {
-	struct neap_landing *landing = trial->landing;
 	struct neap_object *object = landing->leaving[--landing->leaving_count];
 	struct neap_error err;
 	unsigned moved;
@@ -280,9 +279,8 @@ static int make_successor(struct trial *trial, struct neap_error *err)
 	return 0;
 }
 
-static void unmake_successor(struct trial *trial)
+static void unmake_successor(struct neap_landing *landing)
 {
-	struct neap_landing *landing = trial->landing;
 	struct neap_object *object = landing->made[--landing->made_count].object;
 	unsigned moved;
 
@@ -463,10 +461,10 @@ static int try(struct trial *trial, char ret_node[NEAP_ROUND_NODE],
 	if (rc == 0) {
 		rc = look(trial, ret_node, err);
 		if (rc < 0)
-			unmake_successor(trial);
+			unmake_successor(landing);
 	}
 	if (rc < 0)
-		unmark_leaving(trial);
+		unmark_leaving(landing);
 	if (trial->is_full && key) {
 		char *why = neap_arena_strdup(&landing->texts, err->msg);
 
@@ -510,6 +508,29 @@ int neap_landing_place(void *arg, const struct neap_world_pod *pod,
 	return rc;
 }
 
+size_t neap_landing_count(const struct neap_landing *landing)
+{
+	return landing->made_count;
+}
+
+void neap_landing_take_back(struct neap_landing *landing, size_t count)
+{
+	struct neap_map *hopeless;
+
+	if (landing->made_count <= count)
+		return;
+	while (landing->made_count > count) { /* each has a pod that leaves */
+		unmake_successor(landing);
+		unmark_leaving(landing);
+	}
+	/* There is more room now. Without memory some pods stay that could leave. */
+	hopeless = neap_map_new();
+	if (!hopeless)
+		return;
+	neap_map_free(landing->hopeless);
+	landing->hopeless = hopeless;
+}
+
 /* --- once more, in the order in which it will happen --- */
 
 static struct neap_pod *successor_of(const struct neap_landing *landing, size_t i)
@@ -523,7 +544,7 @@ static void correct(struct neap_round *round, const struct neap_world_pod *pod,
 		    const char *node)
 {
 	for (size_t i = 0; i < round->said_count; i++)
-		if (round->said[i].pod == pod &&
+		if (round->said[i].pod == pod && !round->said[i].is_taken_back &&
 		    round->said[i].answer.outcome == NEAP_ROUND_EVICTED)
 			round->said[i].answer.node = neap_round_keep_text(round, node);
 }

@@ -29,6 +29,10 @@ void neap_landing_set_keeps_place(struct neap_landing *landing, bool keeps_place
 void neap_landing_may_return(struct neap_landing *landing, bool may_return);
 /* Whose questions they are: it says on which nodes a pod has to land. */
 void neap_landing_set_round(struct neap_landing *landing, const struct neap_round *round);
+/* How many successors there are, and takes those after the first count back, with their
+ * pods on their nodes as before. */
+size_t neap_landing_count(const struct neap_landing *landing);
+void neap_landing_take_back(struct neap_landing *landing, size_t count);
 /* Takes everything back. */
 void neap_landing_end(struct neap_landing *landing);
 

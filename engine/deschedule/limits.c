@@ -86,3 +86,19 @@ int neap_limit_counts_add(struct neap_limit_counts *counts,
 	counts->total++;
 	return 0;
 }
+
+void neap_limit_counts_remove(struct neap_limit_counts *counts,
+			      const struct neap_world_pod *pod)
+{
+	const struct neap_world_group *group = workload_of(pod);
+	uint32_t *node = node_of(counts, pod);
+	uint32_t *ns = neap_map_find(counts->namespaces, pod->pod->object->ns);
+
+	if (ns)
+		(*ns)--;
+	if (node)
+		(*node)--;
+	if (group)
+		counts->groups[group->number]--;
+	counts->total--;
+}

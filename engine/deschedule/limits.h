@@ -42,4 +42,8 @@ enum neap_limit neap_limits_find(const struct neap_limits *limits,
 int neap_limit_counts_add(struct neap_limit_counts *counts,
 			  const struct neap_world_pod *pod, struct neap_error *err);
 
+/* Takes one that was counted back. */
+void neap_limit_counts_remove(struct neap_limit_counts *counts,
+			      const struct neap_world_pod *pod);
+
 #endif

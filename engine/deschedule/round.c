@@ -351,8 +351,23 @@ int neap_round_evict(struct neap_round *round, const struct neap_world_pod *pod,
 	if (rc < 0)
 		return rc;
 	said = &round->said[round->said_count++];
-	*said = (struct neap_round_said){pod, strategy, why, *ret};
+	*said = (struct neap_round_said){pod, strategy, why, *ret, false};
 	return 0;
+}
+
+void neap_round_take_back(struct neap_round *round, size_t from)
+{
+	for (size_t i = from; i < round->said_count; i++) {
+		struct neap_round_said *said = &round->said[i];
+
+		if (said->answer.outcome != NEAP_ROUND_EVICTED || said->is_taken_back)
+			continue;
+		said->is_taken_back = true;
+		neap_limit_counts_remove(&round->counts, said->pod);
+		use_budgets(round, said->pod, -1);
+		round->states[said->pod->index] &= (uint8_t)~STATE_EVICTED;
+		round->evicted_count--;
+	}
 }
 
 int neap_round_evict_to(struct neap_round *round, const struct neap_world_pod *pod,

@@ -87,6 +87,7 @@ struct neap_round_said {
 	const struct neap_world_pod *pod;
 	const char *strategy, *why;
 	struct neap_round_answer answer;
+	bool is_taken_back; /* it only told: see neap_round_take_back */
 };
 
 /* What a strategy wants besides evictions, for the caller to do after the call, in
@@ -159,6 +160,9 @@ int neap_round_evict_to(struct neap_round *round, const struct neap_world_pod *p
 			const char *strategy, const char *why,
 			struct neap_world_node *const *targets, size_t target_count,
 			struct neap_round_answer *ret, struct neap_error *err);
+/* Takes back what evictions since question number from use up: the pods stay, limits and
+ * budgets are as before. What was said remains, for the record. */
+void neap_round_take_back(struct neap_round *round, size_t from);
 /* Whether that node is one on which the pod that is asked for has to land. */
 bool neap_round_is_target(const struct neap_round *round, const char *node);
 /* Notes a wish, whose strategy is copied. -NEAP_ENOMEM; -NEAP_ETOOLARGE after
