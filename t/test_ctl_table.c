@@ -313,6 +313,8 @@ static const struct neap_option options[] = {
 	{"cpus", 0, NEAP_OPTION_MILLI, offsetof(struct values, milli), "CPUS", "CPUs"},
 	{"memory", 0, NEAP_OPTION_BYTES, offsetof(struct values, bytes), "BYTES",
 	 "bytes"},
+	{"rounds", 0, NEAP_OPTION_COUNT, offsetof(struct values, number), "N", "rounds",
+	 1, 9},
 	{""},
 };
 
@@ -335,6 +337,9 @@ static const struct {
 	{"a lone dash is a word", {"-", "-f"}, false, "1 - - - - - | -"},
 	{"an empty value", {"--text="}, false, "0  - - - - |"},
 	{"the last one counts", {"-ta", "-t", "b"}, false, "0 b - - - - |"},
+	{"a count alone", {"--rounds", "4"}, false, "0 - 0 - - - | 4"},
+	{"a count", {"--rounds=4"}, false, "0 - 4 - - - |"},
+	{"a count too high", {"--rounds=10"}, false, "--rounds: '10' is not between 1"},
 	{"unknown", {"--flog"}, false, "did you mean --flag"},
 	{"unknown and far", {"--zzzzzz"}, false, "there is --flag --text"},
 	{"unknown letter", {"-z"}, false, "unknown option '-z'"},

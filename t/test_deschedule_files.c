@@ -261,7 +261,8 @@ static void test_opened(void **state)
 					 neap_strategies_plugins(strategies), &config,
 					 &lines, &err),
 				 0);
-		if (neap_play_set_new(config, strategies, NULL, NULL, NULL, &set, &err) < 0)
+		if (neap_play_set_new(config, strategies, NULL, NULL, NULL, &set, &err) <
+		    0)
 			fail_msg("%s: %s", rows[i].name, err.msg);
 		for (size_t n = 0; n < config->profiles[0].plugin_count; n++)
 			assert_string_equal(set->profiles[0].plugins[n].broken, "");

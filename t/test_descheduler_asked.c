@@ -309,6 +309,54 @@ static void test_simulations(void **state)
 	WANTS(rig->record, "#evicted=0", "strategies.0.result=failed");
 }
 
+#define BY_JOB                                                                           \
+	"apiVersion: descheduler/v1alpha2\n"                                             \
+	"kind: DeschedulerConfiguration\n"                                               \
+	"deschedulingInterval: 2m\n"                                                     \
+	"profiles:\n"                                                                    \
+	"- name: k\n"                                                                    \
+	"  pluginConfig:\n"                                                              \
+	"  - name: MigrationController\n"                                                \
+	"    args: {skipCheckExpectedReplicas: true, maxMigratingPerWorkload: 2,\n"      \
+	"      maxUnavailablePerWorkload: 2, schedulerNames: [default-scheduler]}\n"     \
+	"  plugins:\n"                                                                   \
+	"    balance: {enabled: [{name: MoveAll}]}\n"
+
+/* Rounds on a copy: by evictions and by jobs; the cluster stays as it is. */
+static void test_simulated_rounds(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	struct neap_simulation by_eviction = {
+		.config = MOVE, .config_len = sizeof(MOVE) - 1, .rounds = 3};
+	struct neap_simulation by_job = {
+		.config = BY_JOB, .config_len = sizeof(BY_JOB) - 1, .rounds = 2};
+
+	descheduler_pod(rig, "a", "n1");
+	descheduler_pod(rig, "b", "n1");
+	descheduler_begin(rig);
+	simulate(rig, &by_eviction);
+	assert_int_equal(rig->err.code, NEAP_OK);
+	WANTS(rig->record, "#rounds=3", "rounds.0.evicted_count=2",
+	      "rounds.1.evicted_count=0", "#evicted=2", "evicted.0.round=1",
+	      "evicted.0.node=n1", "evicted.0.to=n2", "evicted.0.landed=n2",
+	      "evicted.0.result=landed", "results.as_told=2", "interval=1m",
+	      "dry_run=true");
+	/* Two on one node, none on the other; then the other way round. */
+	assert_true(json_real_value(kube_at(rig->record, "spread.cpu.before")) == 25);
+	assert_true(json_real_value(kube_at(rig->record, "spread.cpu.after")) == 25);
+	simulate(rig, &by_job);
+	assert_int_equal(rig->err.code, NEAP_OK);
+	/* At first they are not ready, and count as unavailable. */
+	WANTS(rig->record, "#rounds=2", "interval=2m", "rounds.0.evicted_count=0",
+	      "rounds.1.evicted_count=2", "results.landed=2", "results.as_told=2");
+	by_job.rounds = 101;
+	simulate(rig, &by_job);
+	assert_int_equal(rig->err.code, NEAP_EINVAL);
+	assert_string_equal(rig->err.field, "rounds");
+	assert_string_equal(descheduler_pods(rig), "a b");
+	assert_string_equal(rig->wished, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,6 +367,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_config_map, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_named_before, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_simulated_rounds, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_simulations, descheduler_setup,
 						descheduler_teardown),

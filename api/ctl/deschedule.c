@@ -15,13 +15,13 @@
 #define PATH "/control/v1/deschedule"
 
 struct deschedule_values {
-	bool simulate;
+	int64_t simulate; /* rounds on a copy; 0: one, on the cluster as it is */
 	const char *strategy, *policy, *config;
 };
 
 static const struct neap_option options[] = {
-	{"simulate", 0, NEAP_OPTION_FLAG, offsetof(struct deschedule_values, simulate),
-	 NULL, "play a round against the cluster as it is, and change nothing"},
+	{"simulate", 0, NEAP_OPTION_COUNT, offsetof(struct deschedule_values, simulate),
+	 "N", "play a round, or N after another, and change nothing", 1, 100},
 	{"strategy", 0, NEAP_OPTION_TEXT, offsetof(struct deschedule_values, strategy),
 	 "NAME", "with --simulate: only this strategy, like LowNodeLoad"},
 	{"policy", 0, NEAP_OPTION_TEXT, offsetof(struct deschedule_values, policy),
@@ -122,6 +122,68 @@ static void add_simulation(const json_t *round, const void *arg, struct neap_buf
 	add_round(round, out);
 }
 
+/* --- rounds on a copy --- */
+
+static void add_round_rows(const json_t *answer, struct neap_buf *out)
+{
+	size_t i;
+	json_t *row;
+
+	json_array_foreach (json_object_get(answer, "rounds"), i, row) {
+		neap_cells_add(out, row,
+			       "round {round}: {evicted_count} pods leave, "
+			       "{stayed_count} were looked at and stay\n");
+		add_strategies(row, out);
+	}
+}
+
+static void add_fates(const json_t *answer, struct neap_buf *out)
+{
+	static const struct neap_table_column columns[] = {
+		{"ROUND", .cell = "{round}"},
+		{"NAMESPACE", .cell = "{namespace}", .is_minor = true},
+		{"POD", .cell = "{pod}"},
+		{"FROM", .cell = "{node}"},
+		{"TO", .cell = "{to}"},
+		{"RESULT", .cell = "{result}"},
+		{"LANDED", .cell = "{landed}"},
+		{"STRATEGY", .cell = "{strategy}"},
+		{"WHY", .cell = "{why}", .wraps = true, .columns_min = 20},
+		{NULL}};
+	struct neap_table *table;
+
+	if (!json_array_size(json_object_get(answer, "evicted")))
+		return;
+	table = neap_table_new(columns);
+	neap_table_add_rows(table, json_object_get(answer, "evicted"));
+	neap_buf_adds(out, "\n");
+	neap_ctl_add_table_take(table, out);
+}
+
+static void add_rounds(const json_t *answer, const void *arg, struct neap_buf *out)
+{
+	size_t played = json_array_size(json_object_get(answer, "rounds"));
+	int64_t asked = json_integer_value(json_object_get(answer, "rounds_asked"));
+
+	(void)arg;
+	neap_cells_add(out, answer,
+		       "simulation of rounds, every {interval}: {evicted_count} pods are "
+		       "asked to leave; {nodes} nodes, {pods} pods\n");
+	if ((int64_t)played < asked)
+		neap_buf_addf(out,
+			      "it ends after %zu of %lld rounds: they take too "
+			      "much time\n",
+			      played, (long long)asked);
+	neap_cells_add(
+		out, json_object_get(answer, "results"),
+		"  {landed} landed, {as_told} of them where it was told; {pending} "
+		"wait for a node, {not-evicted} stayed\n");
+	add_spread(answer, out);
+	add_round_rows(answer, out);
+	add_fates(answer, out);
+	neap_cells_add_if(out, answer, "cut", "\n{cut} more are not listed\n");
+}
+
 /* --- the state --- */
 
 static void add_profiles(const json_t *status, struct neap_buf *out)
@@ -204,14 +266,19 @@ static int simulate(struct neap_ctl *ctl, const struct deschedule_values *values
 	if (status == 0)
 		status = read_into(body, "config", values->config);
 	neap_json_set_text(body, "plugin", values->strategy);
+	if (values->simulate > 0)
+		neap_json_set_int(body, "rounds", values->simulate);
 	if (status == 0 &&
 	    (neap_client_new(ctl, &client, &err) < 0 ||
 	     neap_client_call(client, "POST", PATH "/simulate", body, &reply, &err) < 0))
 		status = neap_ctl_fail(&err);
 	neap_client_free(client);
 	json_decref(body);
-	return status == 0 ? neap_ctl_show_take(ctl, reply, add_simulation, NULL)
-			   : status;
+	return status == 0
+		       ? neap_ctl_show_take(
+				 ctl, reply,
+				 values->simulate > 0 ? add_rounds : add_simulation, NULL)
+		       : status;
 }
 
 static int deschedule(struct neap_ctl *ctl, void *arg, int argc, char **argv)
@@ -225,15 +292,16 @@ static int deschedule(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 	};
 	const struct deschedule_values *values = arg;
 	const char *word = argc ? argv[0] : "status";
+	bool simulates = values->simulate != NEAP_MISSING;
 
-	if (!values->simulate && (values->strategy || values->policy || values->config))
+	if (!simulates && (values->strategy || values->policy || values->config))
 		return neap_ctl_complainf(NEAP_CTL_USAGE,
 					  "--strategy, --policy and --config go with "
 					  "--simulate");
-	if (values->simulate && argc)
+	if (simulates && argc)
 		return neap_ctl_complainf(
 			NEAP_CTL_USAGE, "--simulate stands alone: without '%.64s'", word);
-	if (values->simulate)
+	if (simulates)
 		return simulate(ctl, values);
 	if (strcmp(word, "status") == 0)
 		return neap_ctl_show(ctl, "GET", PATH, add_status, NULL);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/deschedule/descheduler_priv.h"
+#include "api/deschedule/play_rounds.h"
 #include "api/deschedule/strategies.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
@@ -298,6 +299,10 @@ void neap_descheduler_simulate(
 
 	for (; *last; last = &(*last)->next)
 		count++;
+	if (rc == 0 &&
+	    (simulation->rounds < 0 || simulation->rounds > NEAP_PLAY_ROUNDS_MAX))
+		rc = neap_error_field(&err, NEAP_EINVAL, "rounds", "must be from 1 to %d",
+				      NEAP_PLAY_ROUNDS_MAX);
 	if (rc == 0 && count == WAITING_MAX)
 		rc = neap_error_set(&err, NEAP_EUNAVAILABLE,
 				    "%zu simulations wait already", count);
@@ -311,6 +316,7 @@ void neap_descheduler_simulate(
 		return;
 	}
 	job->descheduler = descheduler;
+	job->rounds = (unsigned)simulation->rounds;
 	job->done = done;
 	job->arg = arg;
 	*last = job;

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "api/deschedule/descheduler_priv.h"
+#include "api/deschedule/play_rounds.h"
 #include "api/deschedule/round_snapshot.h"
 #include "api/deschedule/strategies.h"
 #include "api/policy/thread.h"
@@ -189,7 +190,10 @@ static void job_work(void *arg)
 {
 	struct deschedule_job *job = arg;
 
-	neap_play_run(&job->play);
+	if (job->rounds)
+		neap_play_rounds(&job->play, job->rounds);
+	else
+		neap_play_run(&job->play);
 }
 
 static void job_done(void *arg)

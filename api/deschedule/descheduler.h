@@ -43,8 +43,8 @@ struct neap_descheduler_config {
 	bool dry_run; /* whatever the configuration says */
 	/* Ceilings that no configuration lifts; -1: none. */
 	int64_t per_node, per_namespace, total;
-	/* Further schedulers whose pods a Reservation can be made for; NULL-terminated, or
-	 * NULL. What makes the jobs must have the same. */
+	/* Further schedulers whose pods a Reservation can be made for, NULL-terminated;
+	 * NULL: none. What makes the jobs must have the same. */
 	const char *const *schedulers;
 	/* Makes a job. Calls told once, with NULL or why there is none. NULL: nobody
 	 * migrates, and pods of MigrationController stay. */
@@ -93,6 +93,9 @@ struct neap_simulation {
 	/* A configuration to use instead; NULL: the one in force. */
 	const char *config;
 	size_t config_len;
+	/* So many rounds are played, one after another, on a copy of the cluster
+	 * (play_rounds.h); 0: one is asked for against the cluster as it is. */
+	int64_t rounds;
 };
 
 /* Plays a round that changes nothing; everything is copied. done gets the record (taken

@@ -35,6 +35,7 @@ struct deschedule_job {
 	/* For a simulation: its own policies and plugin. done NULL: a round. */
 	struct neap_play_set *set;
 	char only[128];
+	unsigned rounds; /* 0: one, without a copy of the cluster */
 	void (*done)(void *arg, json_t *record, const struct neap_error *err);
 	void *arg;
 };

@@ -33,6 +33,8 @@ json_t *play_record_wish(struct play_run *run, const struct neap_play_profile *p
 			 const struct neap_round_wish *wish, bool is_dry);
 /* Pods that the profile's rules keep and no strategy asked for. */
 void play_record_kept(struct play_run *run, const struct neap_play_profile *profile);
+/* The standard deviation of requests over the nodes, in percent. */
+double play_record_measure(const struct neap_world *world, uint32_t resource);
 /* Strategies, and use before and after. */
 void play_record_end(struct play_run *run);
 

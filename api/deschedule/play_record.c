@@ -196,6 +196,22 @@ static double spread(const struct use *use, int which)
 	return variance > 0 ? sqrt(variance) : 0;
 }
 
+double play_record_measure(const struct neap_world *world, uint32_t resource)
+{
+	struct use use = {0};
+
+	for (size_t i = 0; i < world->node_count; i++) {
+		const struct neap_world_node *node = world->nodes[i];
+		int64_t all = neap_amounts_get(&node->allocatable, resource);
+		double share =
+			100.0 * (double)neap_amounts_get(&node->requested, resource);
+
+		if (all > 0)
+			add_use(&use, share / (double)all, 0);
+	}
+	return use.count ? spread(&use, 0) : 0;
+}
+
 static void move(const struct play_run *run, const struct neap_round_said *said,
 		 uint32_t resource, int64_t *moved)
 {

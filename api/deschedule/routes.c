@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/deschedule/descheduler.h"
+#include "api/deschedule/play_rounds.h"
 #include "api/http/server.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
@@ -113,10 +114,12 @@ static void simulated(void *arg, json_t *record, const struct neap_error *err)
 static int read_simulation(const json_t *body, struct neap_simulation *ret,
 			   struct neap_error *err)
 {
-	const struct neap_member rows[] = {{"plugin", NEAP_MEMBER_TEXT, &ret->plugin},
-					   {"policy", NEAP_MEMBER_TEXT, &ret->policy},
-					   {"config", NEAP_MEMBER_TEXT, &ret->config},
-					   {NULL}};
+	const struct neap_member rows[] = {
+		{"plugin", NEAP_MEMBER_TEXT, &ret->plugin},
+		{"policy", NEAP_MEMBER_TEXT, &ret->policy},
+		{"config", NEAP_MEMBER_TEXT, &ret->config},
+		{"rounds", NEAP_MEMBER_INT, &ret->rounds, 1, NEAP_PLAY_ROUNDS_MAX},
+		{NULL}};
 
 	if (neap_members_read(body, rows, err) < 0)
 		return -(int)err->code;

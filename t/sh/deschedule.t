@@ -94,6 +94,14 @@ check "all of them" is_all
 check "the nodes are back" kubectl uncordon n2 n3
 check "a simulation tells who would go" has "$(neapctl deschedule --simulate)" "4 pods leave"
 check "and where to" has "$(neapctl deschedule --simulate)" "n2"
+SEVERAL=$(neapctl deschedule --simulate=3 -o json)
+check "three rounds are played on a copy" is "$(jq '.rounds | length' <<<"$SEVERAL")" 3
+check "the first moves four" is "$(jq '.rounds[0].evicted_count' <<<"$SEVERAL")" 4
+check "the others none" is "$(jq '[.rounds[1:][].evicted_count] | add' <<<"$SEVERAL")" 0
+check "all four landed where it was told" is "$(jq -c '.results | [.landed, .as_told]' <<<"$SEVERAL")" "[4,4]"
+check "the spread falls" jq -e '.spread.cpu | .after < .before / 2' <<<"$SEVERAL" >/dev/null
+check "people read it" has "$(neapctl deschedule --simulate=3)" "4 landed, 4 of them where it was told"
+check "101 rounds are too many" has "$(neapctl deschedule --simulate=101 2>&1)" "not between 1 and 100"
 check "nothing has changed by it" is_all
 check "a round" round
 check "it told where each would land" has "$(neapctl deschedule -o json | jq -r '[.round.evicted[].to] | unique | join(" ")')" "n2 n3"

@@ -49,7 +49,7 @@ with_example()
 	"$C" help $wanted >"$WORK/out" && has "$(cat "$WORK/out")" "Example:
   neapctl $wanted" && not grep -q -- '--cacert' "$WORK/out" || return 1
 	while read -r option; do
-		sed '/^Example:/,$d' "$WORK/out" | grep -qE -- "(^| )$option( |,|$)" || { echo "no option $option"; return 1; }
+		sed '/^Example:/,$d' "$WORK/out" | grep -qE -- "(^| )$option( |,|\[|$)" || { echo "no option $option"; return 1; }
 	done < <(sed -n '/^Example:/{n;p}' "$WORK/out" | sed 's/ -- .*//' | grep -oE ' --?[a-z-]+')
 }
 mapfile -t named < <("$C" --help | sed -nE 's/^  ([a-z]+( [a-z]+)?)  .*/\1/p')

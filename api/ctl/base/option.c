@@ -18,6 +18,11 @@ static bool is_end(const struct neap_option *row)
 	return row == NULL || !*row->name;
 }
 
+bool neap_option_takes_word(const struct neap_option *row)
+{
+	return row->type != NEAP_OPTION_FLAG && row->type != NEAP_OPTION_COUNT;
+}
+
 void neap_options_clear(const struct neap_option_set *set)
 {
 	const struct neap_option *row;
@@ -98,6 +103,14 @@ static int value_set(const struct neap_option *row, const char *shown, const cha
 		return 0;
 	case NEAP_OPTION_OUTPUT:
 		return output_set(shown, text, to, err);
+	case NEAP_OPTION_COUNT:
+		if (!text) {
+			*(int64_t *)to = 0;
+			return 0;
+		}
+		right = "a whole number";
+		r = neap_int_parse(text, &number, NULL);
+		break;
 	case NEAP_OPTION_INT:
 		right = "a whole number";
 		r = neap_int_parse(text, &number, NULL);
@@ -219,7 +232,7 @@ int neap_options_parse(const struct neap_option_set *sets, size_t set_count,
 		if (row->type == NEAP_OPTION_FLAG && value != NULL)
 			return neap_error_field(err, NEAP_EINVAL, shown,
 						"takes no value");
-		if (row->type != NEAP_OPTION_FLAG && value == NULL) {
+		if (neap_option_takes_word(row) && value == NULL) {
 			if (i + 1 >= *argc)
 				return neap_error_field(err, NEAP_EINVAL, shown,
 							"needs a value: %s", row->value);
@@ -246,9 +259,12 @@ void neap_options_help(const struct neap_option *rows, struct neap_buf *out)
 		(void)neap_strcopy(letter, sizeof(letter), "    ");
 		if (row->letter)
 			(void)snprintf(letter, sizeof(letter), "-%c, ", row->letter);
-		(void)snprintf(left, sizeof(left), "%s--%s%s%s", letter, row->name,
-			       row->value != NULL ? " " : "",
-			       row->value != NULL ? row->value : "");
+		(void)snprintf(left, sizeof(left), "%s--%s%s%s%s", letter, row->name,
+			       row->value == NULL               ? ""
+			       : row->type == NEAP_OPTION_COUNT ? "[="
+								: " ",
+			       row->value != NULL ? row->value : "",
+			       row->type == NEAP_OPTION_COUNT ? "]" : "");
 		neap_buf_addf(out, "  %-28s  %s\n", left, row->help);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Options of a command as a table: one row parses, checks and prints its line of help.
- * Written --name VALUE, --name=VALUE, -n VALUE, -nVALUE. */
+ * Written --name VALUE, --name=VALUE, -n VALUE, -nVALUE; a COUNT --name or --name=N. */
 #ifndef NEAP_API_CTL_BASE_OPTION_H
 #define NEAP_API_CTL_BASE_OPTION_H
 
@@ -13,6 +13,7 @@ enum neap_option_type {
 	NEAP_OPTION_TEXT,     /* const char *, borrowed from argv */
 	NEAP_OPTION_OUTPUT,   /* enum neap_output */
 	NEAP_OPTION_INT,      /* int64_t, min to max */
+	NEAP_OPTION_COUNT,    /* int64_t: 0 alone, min to max as --name=N */
 	NEAP_OPTION_DURATION, /* int64_t microseconds, min to max */
 	NEAP_OPTION_MILLI,    /* int64_t thousandths, above 0 */
 	NEAP_OPTION_BYTES,    /* int64_t, above 0 */
@@ -42,6 +43,9 @@ struct neap_option_set {
 	const struct neap_option *rows; /* may be NULL */
 	void *values;
 };
+
+/* Whether the next word is its value when no "=" is there. */
+bool neap_option_takes_word(const struct neap_option *row);
 
 void neap_options_clear(const struct neap_option_set *set);
 /* Removes options from argv[0..*argc), leaving the other words in order, NULL-terminated,

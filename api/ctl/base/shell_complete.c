@@ -109,7 +109,7 @@ static void complete_usage(const struct neap_command *command,
 		row = option_find(command, globals, word);
 		if (is_value || word[0] == '-' || strcmp(word, "|") == 0 ||
 		    strcmp(word, "OPTIONS") == 0) {
-			is_value = row != NULL && row->type != NEAP_OPTION_FLAG;
+			is_value = row != NULL && neap_option_takes_word(row);
 			continue;
 		}
 		repeats = strlen(word) > 3 && strcmp(word + strlen(word) - 3, "...") == 0;
@@ -364,7 +364,7 @@ static void option_take(struct line *line, const char *word)
 		option_find(line->command, line->table->globals, word);
 	const char *value = strchr(word, '=');
 
-	if (row == NULL || row->type == NEAP_OPTION_FLAG)
+	if (row == NULL || !neap_option_takes_word(row))
 		return;
 	if (word[1] != '-' && word[2] != '\0')
 		return; /* -nVALUE */
