@@ -13,6 +13,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "engine/log/log.h"
 #include "lua/run/registry.h"
 #include "t/lib/patience.h"
 
@@ -417,6 +418,53 @@ static void test_dry_plugin_takes_nothing(void **state)
 	assert_string_equal(descheduler_pods(rig), "b c0 c1 c2");
 }
 
+/* The argument dryRun of a strategy: the round tells who would leave, and what the
+ * script logs is in the log. */
+static void test_dry_argument(void **state)
+{
+	static const char shy[] =
+		"return { api = 1, kind = 'deschedule', name = 'shy', plugin = 'Shy',\n"
+		"  point = 'balance',\n"
+		"  params = { dryRun = { type = 'boolean', default = false, doc = 'x' } },\n"
+		"  run = function(ctx, round)\n"
+		"    ctx.log('it looks')\n"
+		"    for _, pod in ipairs(round:pods()) do\n"
+		"      if not ctx.params.dryRun then round:evict(pod, 'x') end\n"
+		"    end\n"
+		"  end }\n";
+	struct descheduler_rig *rig = *state;
+	FILE *file = tmpfile();
+	struct neap_log log = {.level = NEAP_LOG_INFO, .program = "test"};
+	char text[4096];
+	json_t *status;
+
+	assert_non_null(file);
+	log.fd = fileno(file);
+	rig->config.log = &log;
+	descheduler_pod(rig, "a", "n1");
+	descheduler_begin(rig);
+	descheduler_upload(rig, shy);
+	descheduler_use(rig, "apiVersion: descheduler/v1alpha2\n"
+			     "kind: DeschedulerPolicy\n"
+			     "profiles:\n"
+			     "- name: p\n"
+			     "  pluginConfig: [{name: DefaultEvictor}, {name: Shy,"
+			     " args: {dryRun: true}}]\n"
+			     "  plugins: {balance: {enabled: [Shy]}}\n");
+	status = descheduler_rounds(rig, 1);
+	WANTS(status, "#round.evicted=1", "round.evicted.0.dry_run=true",
+	      "round.evicted.0.to=n2", "profiles.0.plugins.1.dry_run=true");
+	json_decref(status);
+	assert_string_equal(descheduler_pods(rig), "a");
+	rewind(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	if (!strstr(text, "it looks"))
+		fail_msg("%s", text);
+	neap_descheduler_free(rig->descheduler);
+	rig->descheduler = NULL;
+	(void)fclose(file);
+}
+
 static void test_pause_and_window(void **state)
 {
 	struct descheduler_rig *rig = *state;
@@ -521,6 +569,8 @@ int main(void)
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_dry_plugin_takes_nothing,
 						descheduler_setup, descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_dry_argument, descheduler_setup,
+						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_pause_and_window, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_migrates, descheduler_setup,

@@ -237,7 +237,8 @@ static int put_policy_take(struct deschedule_job *job, struct neap_policy *polic
 			   struct neap_error *err)
 {
 	struct neap_play_plugin *plugin = find_plugin(job->set, job->only);
-	int rc = neap_strategy_set_args(policy, plugin->args, err);
+	neap_auto_json json_t *args = neap_play_args(plugin);
+	int rc = args ? neap_strategy_set_args(policy, args, err) : neap_error_nomem(err);
 	struct neap_policy_info info;
 
 	if (rc < 0) {

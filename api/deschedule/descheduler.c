@@ -415,6 +415,7 @@ int neap_descheduler_new(const struct neap_descheduler_config *config,
 	if (!descheduler)
 		return neap_error_nomem(err);
 	descheduler->config = *config;
+	neap_strategies_set_log(config->strategies, config->log);
 	descheduler->timer = event_new(config->base, -1, 0, timer, descheduler);
 	descheduler->moved = neap_moved_new(REST_USEC);
 	rc = descheduler->timer && descheduler->moved ? 0 : neap_error_nomem(err);

@@ -59,6 +59,9 @@ int neap_play_set_new(struct neap_deschedule_config *config,
 		      const struct neap_strategies *strategies, const char *const *served,
 		      bool (*priority_of)(void *arg, const char *name, int64_t *ret),
 		      void *arg, struct neap_play_set **ret, struct neap_error *err);
+/* What the policy of a plugin is opened with: its arguments, but for dryRun, which the
+ * round does in its place. A new reference; NULL without memory. */
+json_t *neap_play_args(const struct neap_play_plugin *plugin);
 void neap_play_set_free(struct neap_play_set *set);
 /* Takes new versions of policies that changed since, new states of those that were
  * stopped, and looks which are out of service. */

@@ -8,6 +8,7 @@
 #include "api/deschedule/play.h"
 #include "api/deschedule/strategies.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 struct priorities {
 	bool (*of)(void *arg, const char *name, int64_t *ret);
@@ -23,14 +24,34 @@ static const char *label_of(const struct neap_policy *policy, char *buf, size_t 
 	return buf;
 }
 
+/* The argument dryRun, of strategies that have it: the round does it for them, so that
+ * its record tells who would leave. */
+static bool is_asked_dry(const json_t *args)
+{
+	return json_is_true(json_object_get(args, "dryRun"));
+}
+
+json_t *neap_play_args(const struct neap_play_plugin *plugin)
+{
+	json_t *args = is_asked_dry(plugin->args) ? json_copy((json_t *)plugin->args)
+						  : json_incref((json_t *)plugin->args);
+
+	if (args && is_asked_dry(args))
+		(void)json_object_set_new(args, "dryRun", json_false());
+	return args;
+}
+
 static void open_policy(struct neap_play_plugin *plugin,
 			const struct neap_strategies *strategies)
 {
+	neap_auto_json json_t *args = neap_play_args(plugin);
 	struct neap_policy *policy = NULL;
 	struct neap_error err = {0};
+	int rc =
+		args ? neap_strategies_open(strategies, plugin->name, args, &policy, &err)
+		     : neap_error_nomem(&err);
 
-	if (neap_strategies_open(strategies, plugin->name, plugin->args, &policy, &err) <
-	    0) {
+	if (rc < 0) {
 		(void)snprintf(plugin->broken, sizeof(plugin->broken), "%s%s%s",
 			       err.field, *err.field ? ": " : "", err.msg);
 		return;
@@ -90,6 +111,12 @@ static int open_migrate(struct neap_play_profile *profile, const json_t *args,
 	return rc < 0 ? neap_error_wrap(err, NEAP_PLUGIN_MIGRATION) : 0;
 }
 
+static bool is_own(const struct neap_play_plugin *plugin)
+{
+	return strcmp(plugin->name, NEAP_PLUGIN_EVICTOR) == 0 ||
+	       strcmp(plugin->name, NEAP_PLUGIN_MIGRATION) == 0;
+}
+
 /* What may fail comes first, as it is tried again and again. */
 static int open_rules(struct neap_play_profile *profile,
 		      const struct priorities *priorities, struct neap_error *err)
@@ -107,18 +134,14 @@ static int open_rules(struct neap_play_profile *profile,
 		plugin->name = of->plugins[i].name;
 		plugin->args = of->plugins[i].args;
 		plugin->dry_run = of->plugins[i].dry_run;
+		if (!is_own(plugin))
+			plugin->dry_run |= is_asked_dry(plugin->args);
 		if (strcmp(plugin->name, NEAP_PLUGIN_EVICTOR) == 0)
 			rc = open_evictor(profile, plugin->args, priorities, err);
 		else if (strcmp(plugin->name, NEAP_PLUGIN_MIGRATION) == 0)
 			rc = open_migrate(profile, plugin->args, priorities, err);
 	}
 	return rc;
-}
-
-static bool is_own(const struct neap_play_plugin *plugin)
-{
-	return strcmp(plugin->name, NEAP_PLUGIN_EVICTOR) == 0 ||
-	       strcmp(plugin->name, NEAP_PLUGIN_MIGRATION) == 0;
 }
 
 static void open_policies(struct neap_play_profile *profile,

@@ -8,6 +8,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/deschedule/evictor.h"
+#include "engine/log/log.h"
 #include "engine/migrate/migrate_args.h"
 #include "lua/run/registry.h"
 
@@ -15,6 +16,7 @@
 
 struct neap_strategies {
 	struct neap_registry *registry;
+	const struct neap_log *log; /* NULL: none */
 	struct neap_policy *shipped[SHIPPED_MAX];
 	size_t shipped_count;
 	struct neap_deschedule_plugins plugins;
@@ -206,6 +208,12 @@ int neap_strategy_set_args(struct neap_policy *policy, const json_t *args,
 	return rc < 0 ? rc : neap_policy_check_params(policy, err);
 }
 
+/* On the thread of the round. */
+static void log_line(void *arg, const char *label, const char *text)
+{
+	neap_log_from(arg, label, NEAP_LOG_INFO, "policy %s: %s", label, text);
+}
+
 int neap_strategies_open(const struct neap_strategies *strategies, const char *plugin,
 			 const json_t *args, struct neap_policy **ret,
 			 struct neap_error *err)
@@ -225,6 +233,8 @@ int neap_strategies_open(const struct neap_strategies *strategies, const char *p
 		neap_policy_free(made);
 	else
 		*ret = made;
+	if (rc == 0 && strategies->log)
+		neap_policy_set_log(made, log_line, (void *)strategies->log);
 	return rc;
 }
 
@@ -331,6 +341,12 @@ int neap_strategies_new(const char *dir, struct neap_registry *registry,
 	else
 		*ret = strategies;
 	return rc;
+}
+
+void neap_strategies_set_log(struct neap_strategies *strategies,
+			     const struct neap_log *log)
+{
+	strategies->log = log;
 }
 
 void neap_strategies_free(struct neap_strategies *strategies)

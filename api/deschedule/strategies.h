@@ -13,6 +13,7 @@
 #define NEAP_PLUGIN_EVICTOR   "DefaultEvictor"
 #define NEAP_PLUGIN_MIGRATION "MigrationController"
 
+struct neap_log;
 struct neap_registry;
 struct neap_registry_slot;
 struct neap_strategies;
@@ -22,6 +23,9 @@ struct neap_strategies;
  * none. */
 int neap_strategies_new(const char *dir, struct neap_registry *registry,
 			struct neap_strategies **ret, struct neap_error *err);
+/* Where instances that are opened from now on log; borrowed by them. NULL: nowhere. */
+void neap_strategies_set_log(struct neap_strategies *strategies,
+			     const struct neap_log *log);
 void neap_strategies_free(struct neap_strategies *strategies);
 /* For neap_deschedule_config_parse; lives as long as strategies. */
 const struct neap_deschedule_plugins *
