@@ -34,7 +34,8 @@ struct rude_proxy {
 	struct evconnlistener *listener;
 	int server_port, port, rude;
 	uint64_t random;
-	bool is_hanging;
+	bool is_hanging, is_refusing;
+	int taken;
 	int counts[RUDE_FATES];
 	struct wires wires;
 };
@@ -215,11 +216,17 @@ static void accepted(struct evconnlistener *listener, evutil_socket_t fd,
 		     struct sockaddr *address, int len, void *arg)
 {
 	struct rude_proxy *proxy = arg;
-	struct wire *wire = neap_alloc(sizeof(*wire));
+	struct wire *wire;
 
 	(void)listener;
 	(void)address;
 	(void)len;
+	proxy->taken++;
+	if (proxy->is_refusing) {
+		(void)evutil_closesocket(fd);
+		return;
+	}
+	wire = neap_alloc(sizeof(*wire));
 	assert_non_null(wire);
 	wire->proxy = proxy;
 	wire->client = bufferevent_socket_new(proxy->base, fd, BEV_OPT_CLOSE_ON_FREE);
@@ -282,6 +289,16 @@ void rude_proxy_hang(struct rude_proxy *proxy, bool is_hanging)
 		next = TAILQ_NEXT(wire, link);
 		from_client(wire->client, wire);
 	}
+}
+
+void rude_proxy_refuse(struct rude_proxy *proxy, bool is_refusing)
+{
+	proxy->is_refusing = is_refusing;
+}
+
+int rude_proxy_taken(const struct rude_proxy *proxy)
+{
+	return proxy->taken;
 }
 
 const int *rude_proxy_counts(const struct rude_proxy *proxy)

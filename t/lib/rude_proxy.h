@@ -39,6 +39,10 @@ void rude_proxy_calm(struct rude_proxy *proxy);
 void rude_proxy_cut_all(struct rude_proxy *proxy);
 /* Connections are taken, and nothing is answered: until false. */
 void rude_proxy_hang(struct rude_proxy *proxy, bool is_hanging);
+/* Connections that are taken from now on end at once: until false. */
+void rude_proxy_refuse(struct rude_proxy *proxy, bool is_refusing);
+/* Connections that were taken so far. */
+int rude_proxy_taken(const struct rude_proxy *proxy);
 /* How often it did each. */
 const int *rude_proxy_counts(const struct rude_proxy *proxy);
 void rude_proxy_free(struct rude_proxy *proxy);

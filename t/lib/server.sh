@@ -12,6 +12,7 @@
 . t/peers/lib.sh
 
 SERVER=${SERVER:-own}
+SERVER_FLAGS=() # more of them, for the server that is started
 is_own() { [ "$SERVER" = own ]; }
 
 server_need()
@@ -40,7 +41,7 @@ server_start()
 	peers_trap
 	peer_ports 5
 	server_"$SERVER" "$@" || return 1
-	SERVER_URL=https://127.0.0.1:$PEER_PORT
+	SERVER_URL=https://$PEER_ADDRESS:$PEER_PORT
 	SERVER_CONFIG=$WORK/neapd.config SERVER_ADMIN=$REAL_CONFIG
 	server_api POST /apis/scheduling.k8s.io/v1/priorityclasses '{"metadata":{"name":"koord-prod"},"value":9500}' >/dev/null
 }
@@ -49,7 +50,7 @@ server_real()
 {
 	local user url
 	REAL_AUTHORIZATION=RBAC REAL_USERS="neapd $*"
-	real_api_start "$PEER_PORT" || return 1
+	real_api_start "$PEER_PORT" "${SERVER_FLAGS[@]}" || return 1
 	server_kube apply -f doc/deploy/crds -f doc/deploy/rbac.yaml >/dev/null || return 1
 	url=$REAL_URL
 	if [ -n "${PROFILE:-}" ]; then
@@ -91,7 +92,7 @@ server_neap_again()
 {
 	peer_start server "$BUILD/neapd" --run-dir "$WORK/server/run" --data-dir "$WORK/server/data" --share-dir . --user nobody \
 		--policy none --roles api,controllers --node-grace 1h --unix-socket "$WORK/server/neap.sock" \
-		--listen "127.0.0.1:$((PEER_PORT + 1))" --tls-listen "127.0.0.1:$PEER_PORT"
+		--listen "127.0.0.1:$((PEER_PORT + 1))" --tls-listen "$PEER_ADDRESS:$PEER_PORT" "${SERVER_FLAGS[@]}"
 	eventually 30 server_neap_serves
 }
 server_neap_serves()

@@ -8,6 +8,8 @@
 PEERS=${PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/neap-peers}
 PEER_BIN=$PEERS/bin
 PEER_PIDS=()
+# Where servers listen; a test with networks of its own has another one.
+PEER_ADDRESS=${PEER_ADDRESS:-127.0.0.1}
 
 # `make test` runs a short form of each of these tests, of seconds, where the parts are
 # there; `make test-peers` sets PEERS_LONG and runs all of it.
@@ -84,9 +86,9 @@ kubeconfig_write()
 	EOF
 }
 
-# real_api_start PORT [FLAG...]: etcd and a kube-apiserver on PORT to PORT + 2, until it
-# is ready. Sets REAL_URL, REAL_TOKEN, REAL_CA, REAL_CONFIG, ETCD_URL. ServiceAccount
-# objects are not asked for, and a node gets no taint, as in neapd. With
+# real_api_start PORT [FLAG...]: etcd, and a kube-apiserver at PEER_ADDRESS, on PORT to
+# PORT + 2, until it is ready. Sets REAL_URL, REAL_TOKEN, REAL_CA, REAL_CONFIG, ETCD_URL.
+# ServiceAccount objects are not asked for, and a node gets no taint, as in neapd. With
 # REAL_AUTHORIZATION=RBAC users have rights; REAL_USERS names some, whose token is
 # NAME-token.
 real_api_start()
@@ -96,11 +98,11 @@ real_api_start()
 	mkdir -p "$dir"
 	# shellcheck disable=SC2034  # for the test
 	ETCD_URL=http://127.0.0.1:$((port + 1))
-	REAL_URL=https://127.0.0.1:$port REAL_TOKEN=real-admin REAL_CA=$dir/ca.crt REAL_CONFIG=$dir/kubeconfig
+	REAL_URL=https://$PEER_ADDRESS:$port REAL_TOKEN=real-admin REAL_CA=$dir/ca.crt REAL_CONFIG=$dir/kubeconfig
 	openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout "$dir/ca.key" -out "$dir/ca.crt" 2>/dev/null
 	openssl req -newkey rsa:2048 -nodes -subj /CN=kube-apiserver -keyout "$dir/api.key" -out "$dir/api.csr" 2>/dev/null
 	openssl x509 -req -in "$dir/api.csr" -CA "$dir/ca.crt" -CAkey "$dir/ca.key" -CAcreateserial -days 2 \
-		-extfile <(echo 'subjectAltName=IP:127.0.0.1,DNS:localhost') -out "$dir/api.crt" 2>/dev/null
+		-extfile <(echo "subjectAltName=IP:$PEER_ADDRESS,DNS:localhost") -out "$dir/api.crt" 2>/dev/null
 	openssl genrsa -out "$dir/sa.key" 2048 2>/dev/null
 	echo "$REAL_TOKEN,admin,admin,\"system:masters\"" >"$dir/tokens.csv"
 	for user in ${REAL_USERS:-}; do echo "$user-token,$user,$user" >>"$dir/tokens.csv"; done
@@ -125,7 +127,7 @@ real_apiserver_start()
 {
 	local dir=$WORK/real port=${REAL_URL##*:}
 	peer_start kube-apiserver "$PEER_BIN/kube-apiserver" --etcd-servers "http://127.0.0.1:$((port + 1))" \
-		--bind-address 127.0.0.1 --advertise-address 127.0.0.1 --secure-port "$port" --insecure-port 0 \
+		--bind-address "$PEER_ADDRESS" --advertise-address "$PEER_ADDRESS" --secure-port "$port" --insecure-port 0 \
 		--cert-dir "$dir" --tls-cert-file "$dir/api.crt" --tls-private-key-file "$dir/api.key" --client-ca-file "$dir/ca.crt" \
 		--token-auth-file "$dir/tokens.csv" --authorization-mode "${REAL_AUTHORIZATION:-AlwaysAllow}" --anonymous-auth=false \
 		--service-account-issuer https://kubernetes.default.svc --service-account-key-file "$dir/sa.key" \
