@@ -105,6 +105,17 @@ node_start()
 		--cgroup-root "$WORK/cgroup" --sys-root "$WORK/machine-$1"
 }
 
+# Hands outlive their neapd for a while.
+nodes_end()
+{
+	local node
+	peers_end
+	for node in $NODES; do
+		"$BUILD/neapd" --give-back --run-dir "$WORK/$node/run" --group "neap-$node" --kubepods "kube-$node" --cgroup-root "$WORK/cgroup"
+	done >/dev/null 2>&1
+	tap_cleanup
+}
+
 # --- users: each may do what its node needs, and to the objects of that name alone ---
 
 users_neap()
@@ -237,6 +248,7 @@ done
 check "control groups" group_files ''
 for node in $NODES; do machine "$node" && group_files "kube-$node" && group_files "kube-$node/burstable" && group_files "kube-$node/besteffort"; done
 check "the server starts" server_up || tap_end
+trap nodes_end EXIT
 for node in $NODES; do
 	check "$node registers" server_node "$node" "${CPUS[$node]}"
 	server_api PATCH "/api/v1/nodes/$node" '{"metadata":{"labels":{"kubernetes.io/hostname":"'"$node"'"}}}' application/merge-patch+json >/dev/null
