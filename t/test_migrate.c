@@ -475,6 +475,50 @@ static void test_waiting_room_is_waited_for(void **state)
 	end(&rig);
 }
 
+/* Nobody is evicted for a room on a node that takes no pods. */
+static void test_bad_node_is_waited_for(void **state)
+{
+	struct rig rig = {
+		.job = job_new(WITH_REF, "", "\"phase\":\"Running\"," CREATED),
+		.pod = pod_new(POD_UID),
+		.reservation = reservation_new("r", "Available", "n2"),
+	};
+	json_t *node = json_pack("{s:{s:s}, s:{s:b}, s:{s:[{s:s, s:s}]}}", "metadata",
+				 "name", "n2", "spec", "unschedulable", 1, "status",
+				 "conditions", "type", "Ready", "status", "True");
+
+	(void)state;
+	assert_int_equal(neap_migrate_args_init(&rig.args, NULL, NULL), 0);
+	rig.view.node = node;
+	step(&rig);
+	assert_int_equal(rig.step.act, NEAP_ACT_NONE);
+	assert_int_equal(rig.step.again_usec, 3 * SECOND);
+	assert_string_equal(status_text(&rig, "status"), "ReservationNodeReady");
+	assert_string_equal(status_text(&rig, "reason"), "NodeUnschedulable");
+	assert_string_equal(status_text(&rig, "message"),
+			    "Node \"n2\" of the Reservation \"r\" is cordoned");
+	(void)json_object_set(rig.job, "status", rig.step.status);
+
+	(void)json_object_clear(json_object_get(node, "spec"));
+	(void)json_object_set_new(neap_json_condition(json_object_get(node, "status"),
+						      "Ready"),
+				  "status", json_string("Unknown"));
+	step(&rig);
+	assert_string_equal(status_text(&rig, "reason"), "NodeNotReady");
+
+	(void)json_object_set_new(neap_json_condition(json_object_get(node, "status"),
+						      "Ready"),
+				  "status", json_string("True"));
+	step(&rig);
+	assert_int_equal(rig.step.act, NEAP_ACT_EVICT);
+	assert_string_equal(neap_json_text(neap_json_condition(rig.step.status,
+							       "ReservationNodeReady"),
+					   "status"),
+			    "True");
+	end(&rig);
+	json_decref(node);
+}
+
 /* A limit holds before the pod is on its way, and not after. */
 static void test_limit_ends_with_the_eviction(void **state)
 {
@@ -514,6 +558,7 @@ int main(void)
 		cmocka_unit_test(test_others_deletion),
 		cmocka_unit_test(test_hopeless_ends_before_ttl),
 		cmocka_unit_test(test_waiting_room_is_waited_for),
+		cmocka_unit_test(test_bad_node_is_waited_for),
 		cmocka_unit_test(test_limit_ends_with_the_eviction),
 	};
 

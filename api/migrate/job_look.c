@@ -16,7 +16,7 @@ struct look {
 	struct migrate_memory *memory;
 	struct neap_migrate_view view;
 	struct neap_migrate_job facts; /* of the job as it is now */
-	json_t *job, *pod, *reservation, *new_pod;
+	json_t *job, *pod, *reservation, *new_pod, *node;
 	const char *uid; /* of the job */
 };
 
@@ -102,6 +102,8 @@ static bool open_look(struct look *look, const char *name)
 	look->reservation =
 		find(migrate, RESERVATIONS, "", neap_migrate_reservation_name(look->job));
 	look->new_pod = find_new_pod(look);
+	look->node = find(migrate, "nodes", "",
+			  text_at(look->reservation, "status.nodeName"));
 	if (!look->memory->is_asked && is_alive(look))
 		look->memory->is_refused = true;
 	look->view = (struct neap_migrate_view){
@@ -109,6 +111,7 @@ static bool open_look(struct look *look, const char *name)
 		.pod = look->pod,
 		.reservation = look->reservation,
 		.new_pod = look->new_pod,
+		.node = look->node,
 		.args = &migrate->args,
 		.now_usec = migrate->config.now(),
 		.is_limited = look->pod && migrate_is_limited(migrate, look->pod),
@@ -125,6 +128,7 @@ static void close_look(struct look *look)
 	json_decref(look->pod);
 	json_decref(look->reservation);
 	json_decref(look->new_pod);
+	json_decref(look->node);
 }
 
 /* --- asks --- */
@@ -366,7 +370,8 @@ static enum migrate_stage stage_of(const json_t *job,
 		return MIGRATE_STAGE_READY;
 	if (strcmp(now, "PodBoundReservation") == 0)
 		return MIGRATE_STAGE_BIND;
-	if (strcmp(now, "Eviction") == 0 || strcmp(now, "ReservationScheduled") == 0)
+	if (strcmp(now, "Eviction") == 0 || strcmp(now, "ReservationScheduled") == 0 ||
+	    strcmp(now, NEAP_MIGRATE_NODE_READY) == 0)
 		return MIGRATE_STAGE_EVICTION;
 	return MIGRATE_STAGE_RESERVATION;
 }

@@ -100,6 +100,8 @@ static void heard(void *arg, const char *resource, const struct neap_client_even
 		due(migrate, neap_map_find(migrate->reservations, event->object->name));
 		return;
 	}
+	if (strcmp(resource, "nodes") == 0)
+		return; /* a job that waits for one looks again by itself */
 	if (event->what != NEAP_CLIENT_DELETED) {
 		neap_feed_spend(migrate->feed, neap_steps_of_text(event->object));
 		tree = neap_object_tree(event->object);
@@ -196,7 +198,8 @@ static int make(struct neap_migrate *migrate, const json_t *args, struct neap_er
 		.client = migrate->config.client,
 		.arg = migrate,
 		.resources = {JOBS, RESERVATIONS, workloads[0].resource,
-			      workloads[1].resource, workloads[2].resource, "pods"},
+			      workloads[1].resource, workloads[2].resource, "pods",
+			      "nodes"},
 		.heard = heard,
 		.anew = anew,
 		.look = look_at};

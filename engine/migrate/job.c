@@ -279,6 +279,12 @@ static bool may_have_evicted(const struct job_pass *pass)
 		*pass->job.pod_uid);
 }
 
+/* Nobody is evicted for a room that nobody gets to. */
+static bool wait_for_node(struct job_pass *pass)
+{
+	return is_leaving(pass) || may_have_evicted(pass) || job_node_is_good(pass);
+}
+
 static bool evict(struct job_pass *pass)
 {
 	const json_t *condition = neap_json_condition(pass->status, "Eviction");
@@ -418,7 +424,7 @@ static void carry_on(struct job_pass *pass)
 	}
 	if (make_reservation(pass) && find_reservation(pass) &&
 	    wait_for_reservation(pass) && note_place(pass) && place_pending_pod(pass) &&
-	    evict(pass))
+	    wait_for_node(pass) && evict(pass))
 		bind(pass);
 }
 

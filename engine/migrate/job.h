@@ -25,6 +25,10 @@
  * Reservation prefers it, so that what else the round decided stays true. */
 #define NEAP_KEY_JOB_LANDING "migration.neap.sh/landing"
 
+/* A condition of neap's own: the node of the Reservation is ready and not cordoned. Only
+ * where it was not. */
+#define NEAP_MIGRATE_NODE_READY "ReservationNodeReady"
+
 #define NEAP_MIGRATE_AGAIN_USEC (INT64_C(3) * 1000000)
 
 struct neap_migrate_view {
@@ -34,6 +38,7 @@ struct neap_migrate_view {
 	 * that is there already. NULL: there is none. */
 	const json_t *reservation;
 	const json_t *new_pod; /* the first current owner of that; NULL: there is none */
+	const json_t *node;    /* where that is; NULL: not known */
 	const struct neap_migrate_args *args;
 	int64_t now_usec;
 	/* What the process that asks remembers. A fresh one remembers nothing. */

@@ -23,6 +23,11 @@ const char *job_text_at(const json_t *object, const char *path);
 const char *job_note_of(const json_t *object, const char *key);
 bool job_names_reservation(const json_t *job);
 
+/* --- job_node.c --- */
+
+/* Whether the room can be had now; says so in the status, and when to look again. */
+bool job_node_is_good(struct job_pass *pass);
+
 /* --- job_write.c --- */
 
 /* "" takes the member away. */

@@ -184,18 +184,16 @@ hold()
 		for name in $(pods_of arbitration | tail -n 2); do api DELETE "$NS/pods/$name?gracePeriodSeconds=0"; done
 		eventually 20 are_ready arbitration 3
 		;;
-	refused | bind) budget "$1" ;;
+	refused) budget "$1" ;;
+	bind) quota 2 ;;
 	evicting) touch "$WORK/stays" ;;
 	ready) touch "$WORK/slow" ;;
 	esac >/dev/null 2>&1
-	case $1 in refused | bind) eventually 10 budget_is_counted ;; esac
+	[ "$1" != refused ] || eventually 10 budget_is_counted
 	job held "$POD"
-	[ "$1" = bind ] || return 0
-	# The room is there, and nobody gets to it.
-	eventually 20 is_held refused
-	cordon true
-	api DELETE "$BUDGETS/held" >/dev/null
 }
+# quota PODS: with one below what there is nobody gets to the room.
+quota() { api POST "$NS/resourcequotas" -d '{"metadata": {"name": "held"}, "spec": {"hard": {"pods": "'"$1"'"}}}'; } >/dev/null
 # budget APP: one that never allows it.
 budget()
 {
@@ -225,13 +223,14 @@ let_go()
 	case $1 in
 	place) play_node 8 node-2 ;;
 	refused) api DELETE "$BUDGETS/held" ;;
-	bind) cordon false ;;
+	bind) api DELETE "$NS/resourcequotas/held" ;;
 	esac >/dev/null 2>&1
 }
 clean()
 {
 	let_go none
 	api DELETE "$BUDGETS/held"
+	api DELETE "$NS/resourcequotas/held"
 	cordon false
 	api DELETE api/v1/nodes/node-2
 	remove "$1" held
@@ -268,6 +267,16 @@ api DELETE "api/v1/nodes/$RESERVED_ON" >/dev/null
 check "the node of the Reservation dies" eventually 30 ended held Failed ReservationExpired
 check "the pod is spared" is_spared
 play_node 8 "$RESERVED_ON"
+clean refused
+
+hold refused
+eventually 20 is_held refused
+cordon true
+api DELETE "$BUDGETS/held" >/dev/null
+check "the node of the Reservation is cordoned" eventually 30 job_is held .status.reason NodeUnschedulable
+check "nobody is evicted for that room" is_spared
+cordon false
+check "it is not any more" eventually 30 job_is held .status.phase Succeeded
 clean refused
 
 for what in deleted "scaled down" upgraded aborted; do
