@@ -519,6 +519,39 @@ static void test_bad_node_is_waited_for(void **state)
 	json_decref(node);
 }
 
+/* A job whose time is over while the pod ends leaves the room to the successor. */
+static void test_timeout_leaves_the_room(void **state)
+{
+	struct rig rig = {
+		.job = job_new(WITH_REF ",\"ttl\":\"1m\"", "",
+			       "\"phase\":\"Running\",\"conditions\":["
+			       "{\"type\":\"ReservationCreated\",\"status\":\"True\"},"
+			       "{\"type\":\"Eviction\",\"status\":\"False\","
+			       "\"reason\":\"Evicting\"}]"),
+		.pod = pod_new(POD_UID),
+		.reservation = reservation_new("r", "Available", "n2"),
+	};
+	json_t *made;
+
+	(void)state;
+	assert_int_equal(neap_migrate_args_init(&rig.args, NULL, NULL), 0);
+	step(&rig);
+	assert_string_equal(status_text(&rig, "reason"), "Timeout");
+	assert_false(rig.step.drops);
+	(void)json_object_set_new(json_object_get(rig.reservation, "status"),
+				  "currentOwners", json_pack("[{s:s}]", "name", "q"));
+	step(&rig);
+	assert_true(rig.step.drops);
+
+	(void)json_object_set_new(json_object_get(rig.pod, "spec"),
+				  "terminationGracePeriodSeconds", json_integer(30));
+	made = neap_migrate_reservation_new(rig.job, rig.pod, rig.view.now_usec);
+	assert_string_equal(neap_json_text(json_object_get(made, "spec"), "ttl"),
+			    "1m30s");
+	json_decref(made);
+	end(&rig);
+}
+
 /* A limit holds before the pod is on its way, and not after. */
 static void test_limit_ends_with_the_eviction(void **state)
 {
@@ -559,6 +592,7 @@ int main(void)
 		cmocka_unit_test(test_hopeless_ends_before_ttl),
 		cmocka_unit_test(test_waiting_room_is_waited_for),
 		cmocka_unit_test(test_bad_node_is_waited_for),
+		cmocka_unit_test(test_timeout_leaves_the_room),
 		cmocka_unit_test(test_limit_ends_with_the_eviction),
 	};
 

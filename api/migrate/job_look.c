@@ -350,7 +350,8 @@ static int64_t look_at_ended(struct look *look)
 	if (migrate_take_back(look->migrate, look->memory, look->job, look->pod) < 0)
 		return -1;
 	if (look->facts.phase != NEAP_JOB_SUCCEEDED &&
-	    neap_migrate_made(look->job, look->reservation))
+	    neap_migrate_made(look->job, look->reservation) &&
+	    !neap_migrate_keeps_room(look->job, look->reservation))
 		drop_reservation(look);
 	return neap_rounds_asked(look->migrate->rounds) > 0 ? 0 : scavenge(look);
 }

@@ -5,11 +5,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "engine/base/quantity.h"
 #include "engine/cluster/kept.h"
 #include "engine/json/json.h"
 #include "engine/migrate/job.h"
 #include "engine/numa/cpu_policy.h"
 #include "engine/reserve/reserve.h"
+
+/* Who takes longer to end is not waited for. */
+#define GRACE_MAX_S 86400
 
 /* What schedulers and evictors wrote about the pod itself. */
 static const char *const own_notes[] = {NEAP_KEY_RESOURCE_STATUS,
@@ -139,15 +143,31 @@ static bool fill_template(json_t *spec, const json_t *job, const json_t *pod)
 	return !*node || neap_migrate_exclude_node(inner, node);
 }
 
+/* The job's, and as long as the pod takes to end: evicted at the last moment it still has
+ * the room for its successor. */
+static bool fill_ttl(json_t *spec, const json_t *job, const json_t *pod)
+{
+	const char *given = neap_json_text(json_object_get(job, "spec"), "ttl");
+	int64_t grace_s = json_integer_value(
+		neap_json_at(pod, "spec.terminationGracePeriodSeconds"));
+	int64_t ttl;
+	char text[32];
+
+	if (json_object_get(spec, "ttl") || json_object_get(spec, "expires") || !*given)
+		return true;
+	if (grace_s > 0 && grace_s <= GRACE_MAX_S &&
+	    neap_duration_parse(given, &ttl, NULL) == 0 && ttl > 0) {
+		(void)neap_duration_format(ttl + grace_s * 1000000, text, sizeof(text));
+		given = text;
+	}
+	return json_object_set_new(spec, "ttl", json_string(given)) == 0;
+}
+
 static bool fill_spec(json_t *spec, const json_t *job, const json_t *pod)
 {
-	const char *ttl = neap_json_text(json_object_get(job, "spec"), "ttl");
-
 	if (!fill_template(spec, job, pod) ||
-	    json_object_set_new(spec, "allocateOnce", json_true()) < 0)
-		return false;
-	if (!json_object_get(spec, "ttl") && !json_object_get(spec, "expires") && *ttl &&
-	    json_object_set_new(spec, "ttl", json_string(ttl)) < 0)
+	    json_object_set_new(spec, "allocateOnce", json_true()) < 0 ||
+	    !fill_ttl(spec, job, pod))
 		return false;
 	if (json_array_size(json_object_get(spec, "owners")) == 0) {
 		json_t *one = owner_new(pod);

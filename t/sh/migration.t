@@ -139,7 +139,7 @@ check "the pod's event" has "$(kubectl get events -A --field-selector reason=Des
 	"Pod evicted from node \"$FROM\" by the reason \"NotSet\""
 check "metrics" has "$(api GET metrics)" 'neap_migration_jobs{phase="Succeeded",reason=""} 1'
 check "evictions by result" has "$(api GET metrics)" \
-	"descheduler_pods_evicted{result=\"success\",strategy=\"\",namespace=\"default\",node=\"$FROM\"} 1"
+	"descheduler_pods_evicted{result=\"success\",strategy=\"\",profile=\"\",namespace=\"default\",node=\"$FROM\"} 1"
 kubectl delete pmj migrationjob-demo >/dev/null
 check "the Reservation goes with its job" eventually 10 not kubectl get reservation "$RESERVATION"
 remove pod-demo
@@ -184,27 +184,31 @@ hold()
 		for name in $(pods_of arbitration | tail -n 2); do api DELETE "$NS/pods/$name?gracePeriodSeconds=0"; done
 		eventually 20 are_ready arbitration 3
 		;;
-	refused) budget "$1" ;;
-	bind) quota 2 ;;
+	refused | bind) budget "$1" ;;
 	evicting) touch "$WORK/stays" ;;
 	ready) touch "$WORK/slow" ;;
 	esac >/dev/null 2>&1
-	[ "$1" != refused ] || eventually 10 budget_is_counted
+	case $1 in refused | bind) eventually 10 budget_is_counted ;; esac
 	job held "$POD"
+	[ "$1" = bind ] || return 0
+	# The room is there, and nobody gets to it.
+	eventually 20 is_held refused
+	taint '[{"key": "held", "effect": "NoSchedule"}]'
+	api DELETE "$BUDGETS/held" >/dev/null
 }
-# quota PODS: with one below what there is nobody gets to the room.
-quota() { api POST "$NS/resourcequotas" -d '{"metadata": {"name": "held"}, "spec": {"hard": {"pods": "'"$1"'"}}}'; } >/dev/null
 # budget APP: one that never allows it.
 budget()
 {
 	api POST "$BUDGETS" -d '{"metadata": {"name": "held"}, "spec": {"maxUnavailable": 0,
 		"selector": {"matchLabels": {"app": "'"$1"'"}}}}'
 } >/dev/null
-cordon()
+both_nodes() # SPEC
 {
-	patch api/v1/nodes/node-0 '{"spec": {"unschedulable": '"$1"'}}'
-	patch api/v1/nodes/node-1 '{"spec": {"unschedulable": '"$1"'}}'
+	patch api/v1/nodes/node-0 '{"spec": {'"$1"'}}'
+	patch api/v1/nodes/node-1 '{"spec": {'"$1"'}}'
 } >/dev/null
+cordon() { both_nodes '"unschedulable": '"$1"; }
+taint() { both_nodes '"taints": '"$1"; }
 budget_is_counted() { is "$(of "$BUDGETS/held" .status.expectedPods)" 3; }
 is_held()
 {
@@ -223,15 +227,15 @@ let_go()
 	case $1 in
 	place) play_node 8 node-2 ;;
 	refused) api DELETE "$BUDGETS/held" ;;
-	bind) api DELETE "$NS/resourcequotas/held" ;;
+	bind) taint null ;;
 	esac >/dev/null 2>&1
 }
 clean()
 {
 	let_go none
 	api DELETE "$BUDGETS/held"
-	api DELETE "$NS/resourcequotas/held"
 	cordon false
+	taint null
 	api DELETE api/v1/nodes/node-2
 	remove "$1" held
 } >/dev/null 2>&1
@@ -244,6 +248,10 @@ for state in arbitration place refused evicting bind ready; do
 	case $state in arbitration | place | refused) check "$state: the pod is where it was" is_spared ;; esac
 	end_ttl held
 	check "$state: its ttl ends it" eventually 20 ended held Failed Timeout
+	if [ "$state" = bind ]; then
+		check "bind: the room waits for the successor" has_reservation held
+		let_go bind
+	fi
 	check "$state: the Reservation is gone" eventually 20 not has_reservation held
 	case $state in arbitration | place | refused) check "$state: the pod is still there" is_spared ;; esac
 	clean "$state"
