@@ -27,6 +27,8 @@ struct rig {
 	struct neap_tasks *tasks;
 	struct neap_migrate *migrate;
 	char owner[64];
+	void (*leave)(void *arg, const json_t *of, const json_t *by,
+		      struct neap_migrate_way *way);
 };
 
 static const struct neap_log quiet = {.fd = -1, .program = "test"};
@@ -49,6 +51,7 @@ static void begin(struct rig *rig)
 	const struct neap_migrate_config config = {.tasks = rig->tasks,
 						   .client = rig->kube->client,
 						   .now = now,
+						   .leave = rig->leave,
 						   .log = &quiet};
 	/* Time stands still, so that no token of the bucket of all comes. */
 	json_t *args = json_pack("{s:i}", "evictBurst", 100);
@@ -236,6 +239,66 @@ static void test_ended_takes_back(void **state)
 	assert_string_equal(soft_of(rig, "a"), "");
 }
 
+/* A dry run is over at once, and nobody is evicted. */
+static void test_dry_run(void **state)
+{
+	struct rig *rig = *state;
+
+	job(rig, "one", "a", ",'deleteOptions':{'dryRun':['All']}");
+	begin(rig);
+	UNTIL(rig, JOBS "/one", "status.phase=Succeeded", "status.status=Complete",
+	      "status.reason=DryRun",
+	      "status.message=Pod \"default/a\" would have been evicted from node "
+	      "\"n1\" (dryRun)");
+	assert_int_equal(pods_left(rig), 4);
+}
+
+/* --- a policy that changes its mind --- */
+
+static const char *way_name, *way_why_not;
+
+static void leave(NEAP_UNUSED void *arg, NEAP_UNUSED const json_t *of,
+		  NEAP_UNUSED const json_t *by, struct neap_migrate_way *way)
+{
+	way->policy = NEAP_MIGRATE_SOFT;
+	way->patch = json_pack("{s:{s:{s:s}}}", "metadata", "annotations", way_name, "1");
+	way->take_back =
+		json_pack("{s:{s:{s:n}}}", "metadata", "annotations", way_name);
+	(void)neap_strcopy(way->why_not, sizeof(way->why_not), way_why_not);
+}
+
+static const json_t *notes_of(struct rig *rig, const char *path)
+{
+	must(rig, path, NULL, 200);
+	return kube_at(rig->kube->body, "metadata.annotations");
+}
+
+/* What is done to the pod is what the job notes, not what it noted before. */
+static void test_another_way(void **state)
+{
+	struct rig *rig = *state;
+
+	way_name = "first";
+	way_why_not = "not yet";
+	rig->leave = leave;
+	job(rig, "one", "a", "");
+	begin(rig);
+	kube_until(rig->kube, &(const struct kube_step){
+				      .ask = "GET /api/v1/namespaces/default/events"
+					     "?fieldSelector=involvedObject.name%3Done",
+				      .status = 200,
+				      .want = {"items.0.message~not yet"}});
+	way_name = "second";
+	way_why_not = "";
+	kube_now += 10 * SECOND;
+	UNTIL(rig, JOBS "/one", "status.reason=Evicting");
+	assert_non_null(json_object_get(notes_of(rig, "GET " PODS "/a"), "second"));
+	must(rig, "DELETE " JOBS "/one", NULL, 200);
+	kube_until(rig->kube,
+		   &(const struct kube_step){.ask = "GET " JOBS "/one", .status = 404});
+	assert_null(json_object_get(notes_of(rig, "GET " PODS "/a"), "second"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +307,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_deleted_takes_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ended_takes_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_dry_run, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_another_way, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

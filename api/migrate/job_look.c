@@ -349,7 +349,9 @@ static int64_t look_at_ended(struct look *look)
 {
 	if (migrate_take_back(look->migrate, look->memory, look->job, look->pod) < 0)
 		return -1;
-	if (look->facts.phase != NEAP_JOB_SUCCEEDED &&
+	/* Nobody comes to the room of a dry run. */
+	if ((look->facts.phase != NEAP_JOB_SUCCEEDED ||
+	     strcmp(look->facts.reason, NEAP_MIGRATE_DRY_RUN) == 0) &&
 	    neap_migrate_made(look->job, look->reservation) &&
 	    !neap_migrate_keeps_room(look->job, look->reservation))
 		drop_reservation(look);
@@ -410,6 +412,8 @@ static int make_step(struct look *look, struct neap_migrate_step *step)
 		if (memory->pod)
 			view.pod = memory->pod;
 		return neap_migrate_evicted(&view, step, NULL);
+	case MIGRATE_WOULD_EVICT:
+		return neap_migrate_would_evict(&view, step, NULL);
 	case MIGRATE_NOT_EVICTED:
 		memory->outcome = MIGRATE_NOTHING;
 		return neap_migrate_not_evicted(&view, memory->why, step, NULL);

@@ -207,7 +207,7 @@ void migrate_leave(struct neap_migrate *migrate, struct migrate_memory *memory,
 	}
 	neap_bucket_take(&migrate->bucket, now);
 	if (is_dry(options)) {
-		memory->outcome = MIGRATE_EVICTED;
+		memory->outcome = MIGRATE_WOULD_EVICT;
 		return;
 	}
 	if (!neap_rounds_ask(migrate->rounds, &what, &ask))

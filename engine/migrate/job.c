@@ -539,6 +539,24 @@ int neap_migrate_evicted(const struct neap_migrate_view *view,
 	return close_pass(&pass, err);
 }
 
+int neap_migrate_would_evict(const struct neap_migrate_view *view,
+			     struct neap_migrate_step *ret, struct neap_error *err)
+{
+	char message[NEAP_MIGRATE_MESSAGE];
+	struct job_pass pass;
+
+	open_pass(&pass, view, ret);
+	if (pass.has_failed)
+		return close_pass(&pass, err);
+	(void)snprintf(message, sizeof(message),
+		       "Pod \"%s\" would have been evicted from node \"%s\" (dryRun)",
+		       pass.pod_text, job_text_at(view->pod, "spec.nodeName"));
+	job_succeed(&pass, message);
+	job_set_text(&pass, pass.status, "reason", NEAP_MIGRATE_DRY_RUN);
+	job_tell(&pass, false, "Complete", "%s", message);
+	return close_pass(&pass, err);
+}
+
 int neap_migrate_not_evicted(const struct neap_migrate_view *view, const char *why,
 			     struct neap_migrate_step *ret, struct neap_error *err)
 {

@@ -29,6 +29,9 @@
  * where it was not. */
 #define NEAP_MIGRATE_NODE_READY "ReservationNodeReady"
 
+/* The status' reason of a job whose deleteOptions have dryRun. */
+#define NEAP_MIGRATE_DRY_RUN "DryRun"
+
 #define NEAP_MIGRATE_AGAIN_USEC (INT64_C(3) * 1000000)
 
 struct neap_migrate_view {
@@ -91,6 +94,9 @@ int neap_migrate_not_created(const struct neap_migrate_view *view, const char *w
 /* The pod was evicted, or whoever has to do it was told. */
 int neap_migrate_evicted(const struct neap_migrate_view *view,
 			 struct neap_migrate_step *ret, struct neap_error *err);
+/* The options of the job's deletions say that nothing is to be done: it is over. */
+int neap_migrate_would_evict(const struct neap_migrate_view *view,
+			     struct neap_migrate_step *ret, struct neap_error *err);
 int neap_migrate_not_evicted(const struct neap_migrate_view *view, const char *why,
 			     struct neap_migrate_step *ret, struct neap_error *err);
 /* Arbitration refuses it for good. */
