@@ -285,9 +285,9 @@ static void test_others_reservation(void **state)
 
 	(void)state;
 	assert_int_equal(neap_migrate_args_init(&rig.args, NULL, NULL), 0);
-	(void)json_object_set_new(meta, "labels",
-				  json_pack("{s:s}", NEAP_KEY_CREATED_BY,
-					    NEAP_MIGRATE_CREATOR));
+	(void)json_object_set_new(
+		meta, "labels",
+		json_pack("{s:s}", NEAP_KEY_CREATED_BY, NEAP_MIGRATE_CREATOR));
 	step(&rig);
 	assert_string_equal(
 		neap_json_text(neap_json_at(rig.step.patch, "metadata.annotations"),
@@ -295,17 +295,17 @@ static void test_others_reservation(void **state)
 		"r");
 	assert_false(rig.step.drops);
 
-	(void)json_object_set_new(meta, "ownerReferences",
-				  json_pack("[{s:s, s:s}]", "kind", "PodMigrationJob",
-					    "uid", "another"));
+	(void)json_object_set_new(
+		meta, "ownerReferences",
+		json_pack("[{s:s, s:s}]", "kind", "PodMigrationJob", "uid", "another"));
 	json_decref(rig.job);
 	rig.job = job_new(WITH_REF, "", "\"phase\":\"Running\"," CREATED);
 	step(&rig);
 	assert_string_equal(status_text(&rig, "phase"), "Failed");
 	assert_false(rig.step.drops);
-	(void)json_object_set_new(json_array_get(json_object_get(meta, "ownerReferences"),
-						 0),
-				  "uid", json_string("u"));
+	(void)json_object_set_new(
+		json_array_get(json_object_get(meta, "ownerReferences"), 0), "uid",
+		json_string("u"));
 	step(&rig);
 	assert_true(rig.step.drops);
 	end(&rig);
@@ -500,15 +500,15 @@ static void test_bad_node_is_waited_for(void **state)
 	(void)json_object_set(rig.job, "status", rig.step.status);
 
 	(void)json_object_clear(json_object_get(node, "spec"));
-	(void)json_object_set_new(neap_json_condition(json_object_get(node, "status"),
-						      "Ready"),
-				  "status", json_string("Unknown"));
+	(void)json_object_set_new(
+		neap_json_condition(json_object_get(node, "status"), "Ready"), "status",
+		json_string("Unknown"));
 	step(&rig);
 	assert_string_equal(status_text(&rig, "reason"), "NodeNotReady");
 
-	(void)json_object_set_new(neap_json_condition(json_object_get(node, "status"),
-						      "Ready"),
-				  "status", json_string("True"));
+	(void)json_object_set_new(
+		neap_json_condition(json_object_get(node, "status"), "Ready"), "status",
+		json_string("True"));
 	step(&rig);
 	assert_int_equal(rig.step.act, NEAP_ACT_EVICT);
 	assert_string_equal(neap_json_text(neap_json_condition(rig.step.status,

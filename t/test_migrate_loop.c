@@ -177,12 +177,11 @@ static void test_refused_is_not_counted(void **state)
 	     201);
 	job(rig, "one", "a", "");
 	begin(rig);
-	kube_until(rig->kube,
-		   &(const struct kube_step){
-			   .ask = "GET /api/v1/namespaces/default/events"
-				  "?fieldSelector=involvedObject.name%3Done",
-			   .status = 200,
-			   .want = {"items.0.message~Failed evict Pod"}});
+	kube_until(rig->kube, &(const struct kube_step){
+				      .ask = "GET /api/v1/namespaces/default/events"
+					     "?fieldSelector=involvedObject.name%3Done",
+				      .status = 200,
+				      .want = {"items.0.message~Failed evict Pod"}});
 	must(rig, "DELETE /apis/policy/v1/namespaces/default/poddisruptionbudgets/none",
 	     NULL, 200);
 	kube_now += 10 * SECOND;
@@ -262,8 +261,7 @@ static void leave(NEAP_UNUSED void *arg, NEAP_UNUSED const json_t *of,
 {
 	way->policy = NEAP_MIGRATE_SOFT;
 	way->patch = json_pack("{s:{s:{s:s}}}", "metadata", "annotations", way_name, "1");
-	way->take_back =
-		json_pack("{s:{s:{s:n}}}", "metadata", "annotations", way_name);
+	way->take_back = json_pack("{s:{s:{s:n}}}", "metadata", "annotations", way_name);
 	(void)neap_strcopy(way->why_not, sizeof(way->why_not), way_why_not);
 }
 

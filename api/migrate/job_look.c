@@ -102,8 +102,8 @@ static bool open_look(struct look *look, const char *name)
 	look->reservation =
 		find(migrate, RESERVATIONS, "", neap_migrate_reservation_name(look->job));
 	look->new_pod = find_new_pod(look);
-	look->node = find(migrate, "nodes", "",
-			  text_at(look->reservation, "status.nodeName"));
+	look->node =
+		find(migrate, "nodes", "", text_at(look->reservation, "status.nodeName"));
 	if (!look->memory->is_asked && is_alive(look))
 		look->memory->is_refused = true;
 	look->view = (struct neap_migrate_view){

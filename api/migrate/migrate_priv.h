@@ -49,8 +49,8 @@ struct migrate_memory {
 	bool is_asked, is_refused;
 	bool is_taken_back; /* what was set on the pod of a job that ends */
 	enum migrate_outcome outcome;
-	char why[256];                  /* of the outcome */
-	json_t *pod;                    /* as it was when it was evicted */
+	char why[256]; /* of the outcome */
+	json_t *pod;   /* as it was when it was evicted */
 	/* What the job was noted of, and is done next. */
 	bool has_way;
 	struct neap_migrate_way way;

@@ -26,9 +26,8 @@ static json_t *finalizers_new(const json_t *job, bool is_wanted, bool *ret_had)
 
 	*ret_had = false;
 	json_array_foreach (neap_json_at(job, "metadata.finalizers"), i, one) {
-		bool is_own =
-			json_is_string(one) &&
-			strcmp(json_string_value(one), FINALIZER) == 0;
+		bool is_own = json_is_string(one) &&
+			      strcmp(json_string_value(one), FINALIZER) == 0;
 
 		*ret_had = *ret_had || is_own;
 		is_good = is_good && (is_own || json_array_append(list, one) == 0);
@@ -55,8 +54,8 @@ static bool set_finalizers(json_t *patch, const json_t *job, json_t *list)
 /* What takes back all that was noted, and that; NULL without memory. */
 static json_t *union_new(const json_t *before, const json_t *more)
 {
-	json_t *ret = json_is_object(before) ? neap_json_deep_copy(before)
-					     : json_object();
+	json_t *ret =
+		json_is_object(before) ? neap_json_deep_copy(before) : json_object();
 
 	return neap_json_made(
 		ret && json_object_update_recursive(ret, (json_t *)(uintptr_t)more) == 0,
@@ -107,8 +106,7 @@ static bool ask_pod(struct neap_migrate *migrate, const struct neap_migrate_job 
 	json_t *meta = neap_json_need_take(patch, "metadata", json_object());
 	struct neap_client_ask ask;
 
-	if (!meta ||
-	    json_object_set_new(meta, "uid", json_string(facts->pod_uid)) < 0 ||
+	if (!meta || json_object_set_new(meta, "uid", json_string(facts->pod_uid)) < 0 ||
 	    !neap_rounds_ask(migrate->rounds, &what, &ask))
 		return false;
 	neap_client_patch_take(migrate->config.client, &ask, false, json_incref(patch));
