@@ -353,7 +353,7 @@ static int64_t look_at_ended(struct look *look)
 	if ((look->facts.phase != NEAP_JOB_SUCCEEDED ||
 	     strcmp(look->facts.reason, NEAP_MIGRATE_DRY_RUN) == 0) &&
 	    neap_migrate_made(look->job, look->reservation) &&
-	    !neap_migrate_keeps_room(look->job, look->reservation))
+	    !neap_migrate_keeps_room(&look->view))
 		drop_reservation(look);
 	return neap_rounds_asked(look->migrate->rounds) > 0 ? 0 : scavenge(look);
 }

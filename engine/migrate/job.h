@@ -113,7 +113,7 @@ const char *neap_migrate_reservation_name(const json_t *job);
 bool neap_migrate_made(const json_t *job, const json_t *reservation);
 /* Whether the job's pod was evicted, and its successor has not come to the room yet: that
  * stays, however the job ends, until its own ttl is over or the job goes. */
-bool neap_migrate_keeps_room(const json_t *job, const json_t *reservation);
+bool neap_migrate_keeps_room(const struct neap_migrate_view *view);
 /* How the pod leaves: as its label says, else the job's, else the arguments. */
 enum neap_migrate_policy neap_migrate_policy_of(const struct neap_migrate_view *view);
 /* Why it leaves: the reason that the job gives, else who made it, else "NotSet". */

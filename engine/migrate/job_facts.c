@@ -65,14 +65,18 @@ bool neap_migrate_made(const json_t *job, const json_t *reservation)
 	       neap_json_is_text(condition, "status", "True");
 }
 
-bool neap_migrate_keeps_room(const json_t *job, const json_t *reservation)
+bool neap_migrate_keeps_room(const struct neap_migrate_view *view)
 {
 	const json_t *condition =
-		neap_json_condition(json_object_get(job, "status"), "Eviction");
-	const char *phase = job_text_at(reservation, "status.phase");
+		neap_json_condition(json_object_get(view->job, "status"), "Eviction");
+	bool is_leaving = strcmp(job_text_at(view->pod, "metadata.uid"),
+				 job_text_at(view->job, "spec.podRef.uid")) != 0 ||
+			  neap_json_at(view->pod, "metadata.deletionTimestamp");
 
-	return condition && strcmp(phase, "Available") == 0 &&
-	       json_array_size(neap_json_at(reservation, "status.currentOwners")) == 0;
+	return condition && is_leaving &&
+	       strcmp(job_text_at(view->reservation, "status.phase"), "Available") == 0 &&
+	       json_array_size(neap_json_at(view->reservation, "status.currentOwners")) ==
+		       0;
 }
 
 enum neap_migrate_policy neap_migrate_policy_of(const struct neap_migrate_view *view)

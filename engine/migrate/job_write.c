@@ -90,9 +90,8 @@ void job_fail(struct job_pass *pass, const char *reason, const char *message)
 	job_set_text(pass, pass->status, "phase", "Failed");
 	job_set_text(pass, pass->status, "reason", reason);
 	job_set_text(pass, pass->status, "message", message);
-	pass->step->drops =
-		neap_migrate_made(pass->view->job, pass->view->reservation) &&
-		!neap_migrate_keeps_room(pass->view->job, pass->view->reservation);
+	pass->step->drops = neap_migrate_made(pass->view->job, pass->view->reservation) &&
+			    !neap_migrate_keeps_room(pass->view);
 	pass->step->takes_back = true;
 	pass->step->again_usec = 0;
 }
