@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is set on a pod for another evictor, and is taken back when the job ends first. How
- * stands in the job before the pod is touched, with a finalizer, so that a deleted job
- * stays until its pod is as it was. */
+ * What is set on a pod for another evictor, and is taken back when the job ends first.
+ * How stands in the job before the pod is touched, with a finalizer, so that a deleted
+ * job stays until its pod is as it was. */
 #include <stdlib.h>
 #include <string.h>
 
