@@ -60,6 +60,69 @@ static void test_by_event(void **state)
 	json_decref(descheduler_rounds(rig, 3));
 }
 
+static void wait_events(struct descheduler_rig *rig, const char *want)
+{
+	json_t *status = NULL;
+
+	for (int ms = 0; ms < PATIENCE_MS; ms += 5) {
+		json_decref(status);
+		kube_run(rig->kube, 5);
+		status = neap_descheduler_status(rig->descheduler, false);
+		if (!kube_differs(status, want))
+			break;
+	}
+	WANTS(status, want);
+	json_decref(status);
+}
+
+/* A version that goes live between two rounds is heard for its own triggers. */
+static void test_by_new_trigger(void **state)
+{
+	static const char newer[] =
+		"return { api = 1, kind = 'deschedule', name = 'move-all',\n"
+		"  plugin = 'MoveAll', point = 'balance',\n"
+		"  triggers = { { event = 'node-label', key = 'tier' } },\n"
+		"  run = function() end }\n";
+	struct descheduler_rig *rig = *state;
+	json_t *status;
+
+	descheduler_begin(rig);
+	descheduler_use(rig, MOVE);
+	json_decref(descheduler_rounds(rig, 1));
+	descheduler_upload(rig, newer);
+	descheduler_must(rig, "MERGE /api/v1/nodes/n1",
+			 "{'metadata':{'labels':{'tier':'x'}}}", 200);
+	wait_events(rig, "events=1");
+	/* With a clock that is set back the next round is an interval away at most. */
+	descheduler_now -= INT64_C(3600) * SECOND;
+	neap_descheduler_resume(rig->descheduler);
+	status = neap_descheduler_status(rig->descheduler, false);
+	WANTS(status, "next=2025-12-31T23:01:00Z");
+	json_decref(status);
+}
+
+/* Each strategy hears of a pod that waits for as long as it says. */
+static void test_by_pending(void **state)
+{
+	static const char patient[] =
+		"return { api = 1, kind = 'deschedule', name = 'patient',\n"
+		"  plugin = 'Patient', point = 'balance',\n"
+		"  triggers = { { event = 'pod-pending', bound = 300 } },\n"
+		"  run = function() end }\n";
+	struct descheduler_rig *rig = *state;
+
+	descheduler_begin(rig);
+	descheduler_upload(rig, patient);
+	descheduler_use(rig, POLICY("", "balance: {enabled: [MoveAll, Patient]}"));
+	json_decref(descheduler_rounds(rig, 1));
+	descheduler_pod(rig, "w", "");
+	kube_run(rig->kube, 100);
+	descheduler_now += INT64_C(100) * SECOND;
+	wait_events(rig, "events=1");
+	descheduler_now += INT64_C(300) * SECOND;
+	wait_events(rig, "events=2");
+}
+
 /* --- reading again --- */
 
 static const struct neap_client_ops *served;
@@ -245,12 +308,13 @@ static void test_named_before(void **state)
 	json_decref(status);
 	descheduler_must(rig, "POST /apis/scheduling.k8s.io/v1/priorityclasses",
 			 "{'metadata':{'name':'high'},'value':100}", 201);
+	status = NULL;
 	for (int ms = 0; ms < PATIENCE_MS; ms += 5) {
+		json_decref(status);
 		kube_run(rig->kube, 5);
 		status = neap_descheduler_status(rig->descheduler, false);
 		if (!kube_differs(status, "!error"))
 			break;
-		json_decref(status);
 	}
 	WANTS(status, "!error", "source=f.yaml");
 	json_decref(status);
@@ -361,6 +425,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_by_event, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_by_new_trigger, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_by_pending, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_reads_again, descheduler_setup,
 						descheduler_teardown),

@@ -48,15 +48,18 @@ static void tell_who_migrates(const struct neap_descheduler *descheduler)
 
 static void take(struct neap_descheduler *descheduler, struct neap_play_set *set)
 {
-	struct neap_error err;
+	struct neap_error err = {0};
 
 	neap_play_set_free(descheduler->set);
 	descheduler->set = set;
 	neap_zone_free(descheduler->zone);
 	descheduler->zone = NULL;
 	descheduler->has_run = false;
-	if (set && set->config->window.is_set)
-		(void)neap_zone_load(set->config->window.zone, &descheduler->zone, &err);
+	if (set && set->config->window.is_set &&
+	    neap_zone_load(set->config->window.zone, &descheduler->zone, &err) < 0)
+		neap_log_line(descheduler->config.log, NEAP_LOG_ERROR,
+			      "descheduler: no rounds, as its window has no zone: %s",
+			      err.msg);
 	tell_who_migrates(descheduler);
 }
 

@@ -70,8 +70,10 @@ bool deschedule_is_open(const struct neap_descheduler *descheduler, int64_t now_
 	int second;
 	bool is_inside;
 
-	if (!window->is_set || !descheduler->zone)
+	if (!window->is_set)
 		return true;
+	if (!descheduler->zone)
+		return false; /* nobody knows what time it is there */
 	neap_zone_read_clock(descheduler->zone, now_usec / 1000000, &clock);
 	second = clock.hour * 3600 + clock.minute * 60 + clock.second;
 	is_inside = window->begin_s < window->end_s
@@ -289,6 +291,7 @@ static bool has_snapshot(struct neap_descheduler *descheduler)
 						    .client = descheduler->config.client,
 						    .log = descheduler->config.log,
 						    .heard = deschedule_hear,
+						    .anew = deschedule_forget_pending,
 						    .settled = settled,
 						    .arg = descheduler};
 	struct neap_error err = {0};
@@ -468,6 +471,9 @@ void neap_descheduler_free(struct neap_descheduler *descheduler)
 
 void neap_descheduler_policies_changed(struct neap_descheduler *descheduler)
 {
+	/* A new version is heard for its own triggers. */
+	if (descheduler->set && !descheduler->running)
+		neap_play_set_refresh(descheduler->set, descheduler->config.strategies);
 	/* A configuration may name a policy that is there only now. */
 	if (*descheduler->trouble)
 		deschedule_choose(descheduler);

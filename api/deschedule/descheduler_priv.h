@@ -46,8 +46,7 @@ struct deschedule_triggers {
 	int64_t fired_usec; /* when an event came last; 0: never */
 	uint64_t fired, rounds;
 	char what[160]; /* the first event that a round waits for; "": none */
-	/* Pending pods, when a strategy asks: time of creation by "NAMESPACE/NAME", and
-	 * negative once it was told. */
+	/* Pending pods by "NAMESPACE/NAME": since when, and the bound told last. */
 	struct neap_map *pending;
 	struct event *look;
 };
@@ -116,6 +115,8 @@ void deschedule_triggers_done(struct neap_descheduler *descheduler);
 /* An event of the snapshot. */
 void deschedule_hear(void *arg, const char *resource,
 		     const struct neap_client_event *event);
+/* All pods are told again. arg: the descheduler. */
+void deschedule_forget_pending(void *arg);
 /* Whether a round by event is due; else *ret_usec is when, or unchanged. */
 bool deschedule_event_is_due(const struct neap_descheduler *descheduler, int64_t now_usec,
 			     int64_t *ret_usec);

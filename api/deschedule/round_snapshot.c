@@ -371,6 +371,8 @@ static int begin(struct neap_snapshot *snapshot, struct neap_error *err)
 		return rc;
 	state_free(&snapshot->state);
 	snapshot->state = state;
+	if (snapshot->config.anew)
+		snapshot->config.anew(snapshot->config.arg);
 	snapshot->is_read = false;
 	for (size_t i = 0; rc == 0 && i < SOURCES; i++)
 		rc = open_source(snapshot, &snapshot->sources[i], err);

@@ -26,6 +26,8 @@ struct neap_snapshot_config {
 	 * before is NULL then. May be NULL. */
 	void (*heard)(void *arg, const char *resource,
 		      const struct neap_client_event *event);
+	/* Reads everything from nothing: what was heard before is void. May be NULL. */
+	void (*anew)(void *arg);
 	/* Everything is read, or all events so far are taken. May be NULL. */
 	void (*settled)(void *arg);
 	void *arg;

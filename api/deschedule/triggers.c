@@ -286,6 +286,11 @@ static void compare_one(void *arg, const struct neap_round_trigger *trigger)
 
 /* --- pods that stay pending --- */
 
+struct pending {
+	int64_t since_usec;
+	int64_t told_s; /* the highest bound that fired; each fires once for a pod */
+};
+
 static void note_pending(struct neap_descheduler *descheduler,
 			 const struct neap_client_event *event)
 {
@@ -296,7 +301,7 @@ static void note_pending(struct neap_descheduler *descheduler,
 	bool is = event->what != NEAP_CLIENT_DELETED && (!node || !*node) &&
 		  (!phase || !*phase || strcmp(phase, "Pending") == 0);
 	char key[NEAP_OBJECT_NAMESPACE + NEAP_OBJECT_NAME];
-	int64_t *since;
+	struct pending *since;
 
 	(void)snprintf(key, sizeof(key), "%s/%s", object->ns, object->name);
 	since = neap_map_find(pending, key);
@@ -310,7 +315,8 @@ static void note_pending(struct neap_descheduler *descheduler,
 	since = neap_alloc(sizeof(*since));
 	if (!since)
 		return;
-	*since = deschedule_now(descheduler);
+	since->since_usec = deschedule_now(descheduler);
+	since->told_s = -1;
 	if (!neap_map_set(pending, key, since))
 		free(since);
 }
@@ -325,11 +331,12 @@ static void look_at_pending(void *arg, const struct neap_round_trigger *trigger)
 		return;
 	for (size_t i = 0; i < neap_map_count(pending); i++) {
 		const char *key = NULL;
-		int64_t *since = neap_map_at(pending, i, &key);
+		struct pending *one = neap_map_at(pending, i, &key);
 
-		if (*since < 0 || now - *since < trigger->bound * 1000000)
+		if (one->told_s >= trigger->bound ||
+		    now - one->since_usec < trigger->bound * 1000000)
 			continue;
-		*since = -1; /* once for each pod */
+		one->told_s = trigger->bound;
 		fire(descheduler, forms[trigger->event].what, "", key);
 	}
 }
@@ -343,6 +350,21 @@ static void look(evutil_socket_t fd, short what, void *arg)
 	each(descheduler, look_at_pending, descheduler);
 	if (*descheduler->triggers.what)
 		deschedule_look(descheduler);
+}
+
+void deschedule_forget_pending(void *arg)
+{
+	struct neap_descheduler *descheduler = arg;
+	struct neap_map *pending = descheduler->triggers.pending;
+
+	while (neap_map_count(pending)) {
+		char key[NEAP_OBJECT_NAMESPACE + NEAP_OBJECT_NAME];
+		const char *own = NULL;
+
+		(void)neap_map_at(pending, neap_map_count(pending) - 1, &own);
+		(void)snprintf(key, sizeof(key), "%s", own);
+		free(neap_map_remove(pending, key));
+	}
 }
 
 /* --- outside --- */
