@@ -323,7 +323,7 @@ static void test_rule_out_of_service(void **state)
 
 static void test_rolled_back(void **state)
 {
-#define TAKES(params)                                                                    \
+#define TAKES(params)                                                                     \
 	"return { api = 1, kind = 'deschedule', name = 'move-all', plugin = 'MoveAll',\n" \
 	"  point = 'balance', params = {" params "}, run = function(ctx, round)\n"        \
 	"    for _, pod in ipairs(round:pods()) do round:evict(pod, 'x') end end }\n"
