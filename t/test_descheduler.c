@@ -323,9 +323,10 @@ static void test_rule_out_of_service(void **state)
 
 static void test_rolled_back(void **state)
 {
-#define TAKES(params)                                                                     \
-	"return { api = 1, kind = 'deschedule', name = 'move-all', plugin = 'MoveAll',\n" \
-	"  point = 'balance', params = {" params "}, run = function(ctx, round)\n"        \
+#define TAKES(params)                                                                    \
+	"return { api = 1, kind = 'deschedule', name = 'move-all',\n"                    \
+	"  plugin = 'MoveAll', point = 'balance', params = {" params "},\n"              \
+	"  run = function(ctx, round)\n"                                                 \
 	"    for _, pod in ipairs(round:pods()) do round:evict(pod, 'x') end end }\n"
 	static const char older[] =
 		TAKES("from = { type = 'string', default = 'n1', doc = 'node' } ");
