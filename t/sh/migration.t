@@ -100,7 +100,7 @@ spec:
         image: polinux/stress
         resources: {requests: {cpu: 500m, memory: 800Mi}}
 YAML
-check "its pods run" eventually 20 are_ready pod-demo 3
+check "its pods run" eventually 120 are_ready pod-demo 3
 POD=$(pod_of pod-demo)
 FROM=$(of "$NS/pods/$POD" .spec.nodeName)
 check "a job" kubectl create -f - <<YAML
@@ -118,7 +118,7 @@ spec:
 status:
   phase: Pending
 YAML
-check "it succeeds" eventually 20 job_is migrationjob-demo .status.phase Succeeded
+check "it succeeds" eventually 120 job_is migrationjob-demo .status.phase Succeeded
 NEW=$(of_job migrationjob-demo .status.podRef.name)
 TO=$(of_job migrationjob-demo .status.nodeName)
 RESERVATION=$(of_job migrationjob-demo .metadata.uid)
@@ -147,18 +147,18 @@ remove pod-demo
 # --- what is not migrated ---
 
 deployment single 1 500m >/dev/null
-eventually 20 are_ready single 1
+eventually 120 are_ready single 1
 POD=$(pod_of single)
 job forbidden "$POD"
-check "a workload of one" eventually 20 ended forbidden Failed ForbiddenMigratePod
+check "a workload of one" eventually 120 ended forbidden Failed ForbiddenMigratePod
 check "it says so" job_is forbidden .status.message \
 	"Pod \"default/$POD\" is forbidden to migrate because it does not meet the requirements"
 check "its pod stays" exists "$NS/pods/$POD"
 patch "$NS/pods/$POD" '{"metadata": {"annotations": {"descheduler.alpha.kubernetes.io/evict": "true"}}}' >/dev/null
 job forced "$POD"
-check "with the annotation it is" eventually 20 job_is forced .status.phase Succeeded
+check "with the annotation it is" eventually 120 job_is forced .status.phase Succeeded
 job missing nobody
-check "a pod that is not there" eventually 20 ended missing Failed MissingPod
+check "a pod that is not there" eventually 120 ended missing Failed MissingPod
 remove single forbidden forced missing
 
 # --- states that a job is held in ---
@@ -173,16 +173,16 @@ hold()
 	*) deployment "$1" 3 500m ;;
 	esac >/dev/null
 	case $1 in
-	place) eventually 20 are_ready place 2 ;;
-	arbitration) eventually 20 are_ready arbitration 5 ;;
-	*) eventually 20 are_ready "$1" 3 ;;
+	place) eventually 120 are_ready place 2 ;;
+	arbitration) eventually 120 are_ready arbitration 5 ;;
+	*) eventually 120 are_ready "$1" 3 ;;
 	esac
 	POD=$(pod_of "$1") UID_OF=$(uid_of "$(pod_of "$1")")
 	case $1 in
 	arbitration)
 		touch "$WORK/slow"
 		for name in $(pods_of arbitration | tail -n 2); do api DELETE "$NS/pods/$name?gracePeriodSeconds=0"; done
-		eventually 20 are_ready arbitration 3
+		eventually 120 are_ready arbitration 3
 		;;
 	refused | bind) budget "$1" ;;
 	evicting) touch "$WORK/stays" ;;
@@ -192,7 +192,7 @@ hold()
 	job held "$POD"
 	[ "$1" = bind ] || return 0
 	# The room is there, and nobody gets to it.
-	eventually 20 is_held refused
+	eventually 120 is_held refused
 	taint '[{"key": "held", "effect": "NoSchedule"}]'
 	api DELETE "$BUDGETS/held" >/dev/null
 }
@@ -244,24 +244,24 @@ is_spared() { is "$(uid_of "$POD")" "$UID_OF" && is "$(of "$NS/pods/$POD" .metad
 
 for state in arbitration place refused evicting bind ready; do
 	hold "$state"
-	check "held: $state" eventually 20 is_held "$state"
+	check "held: $state" eventually 120 is_held "$state"
 	case $state in arbitration | place | refused) check "$state: the pod is where it was" is_spared ;; esac
 	end_ttl held
-	check "$state: its ttl ends it" eventually 20 ended held Failed Timeout
+	check "$state: its ttl ends it" eventually 120 ended held Failed Timeout
 	if [ "$state" = bind ]; then
 		check "bind: the room waits for the successor" has_reservation held
 		let_go bind
 	fi
-	check "$state: the Reservation is gone" eventually 20 not has_reservation held
+	check "$state: the Reservation is gone" eventually 120 not has_reservation held
 	case $state in arbitration | place | refused) check "$state: the pod is still there" is_spared ;; esac
 	clean "$state"
 
 	hold "$state"
-	check "held again: $state" eventually 20 is_held "$state"
+	check "held again: $state" eventually 120 is_held "$state"
 	neapd_end KILL
 	check "$state: neapd was killed and starts" serve
 	let_go "$state"
-	check "$state: the job goes on" eventually 30 job_is held .status.phase Succeeded
+	check "$state: the job goes on" eventually 120 job_is held .status.phase Succeeded
 	check "$state: its pod moved" not is "$(uid_of "$POD" 2>/dev/null)" "$UID_OF"
 	clean "$state"
 done
@@ -269,27 +269,27 @@ done
 # --- meanwhile ---
 
 hold refused
-eventually 20 is_held refused
+eventually 120 is_held refused
 RESERVED_ON=$(of_job held .status.nodeName)
 api DELETE "api/v1/nodes/$RESERVED_ON" >/dev/null
-check "the node of the Reservation dies" eventually 30 ended held Failed ReservationExpired
+check "the node of the Reservation dies" eventually 120 ended held Failed ReservationExpired
 check "the pod is spared" is_spared
 play_node 8 "$RESERVED_ON"
 clean refused
 
 hold refused
-eventually 20 is_held refused
+eventually 120 is_held refused
 cordon true
 api DELETE "$BUDGETS/held" >/dev/null
-check "the node of the Reservation is cordoned" eventually 30 job_is held .status.reason NodeUnschedulable
+check "the node of the Reservation is cordoned" eventually 120 job_is held .status.reason NodeUnschedulable
 check "nobody is evicted for that room" is_spared
 cordon false
-check "it is not any more" eventually 30 job_is held .status.phase Succeeded
+check "it is not any more" eventually 120 job_is held .status.phase Succeeded
 clean refused
 
 for what in deleted "scaled down" upgraded aborted; do
 	hold refused
-	eventually 20 is_held refused
+	eventually 120 is_held refused
 	case $what in
 	deleted) api DELETE "$NS/pods/$POD" ;;
 	"scaled down") patch "$APPS/refused" '{"spec": {"replicas": 0}}' ;;
@@ -300,47 +300,47 @@ for what in deleted "scaled down" upgraded aborted; do
 		check "a job that its user ends" eventually 10 job_is held .status.phase Aborted
 		check "its pod is spared" is_spared
 	else
-		check "the pod is $what" eventually 20 ended held Failed MissingPod
+		check "the pod is $what" eventually 120 ended held Failed MissingPod
 	fi
-	check "$what: the Reservation is gone" eventually 20 not has_reservation held
+	check "$what: the Reservation is gone" eventually 120 not has_reservation held
 	clean refused
 done
 
 hold refused
-eventually 20 is_held refused
+eventually 120 is_held refused
 UID_OF_JOB=$(of_job held .metadata.uid)
 api DELETE "$PMJ/held" >/dev/null
-check "a job that is deleted takes its Reservation along" eventually 20 not exists "$RESERVATIONS/$UID_OF_JOB"
+check "a job that is deleted takes its Reservation along" eventually 120 not exists "$RESERVATIONS/$UID_OF_JOB"
 check "and its pod stays" is_spared
 clean refused
 
 # --- somebody else's evictor ---
 
 deployment soft 3 500m >/dev/null
-eventually 20 are_ready soft 3
+eventually 120 are_ready soft 3
 POD=$(pod_of soft)
 patch "$NS/pods/$POD" '{"metadata": {"labels": {"koordinator.sh/evict-policy": "SoftEviction"}}}' >/dev/null
 job softly "$POD"
 note() { of "$NS/pods/$POD" '.metadata.annotations["scheduling.koordinator.sh/soft-eviction"]'; }
 is_asked() { has "$(note)" '"reason":"NotSet"'; }
-check "the pod is marked" eventually 20 is_asked
+check "the pod is marked" eventually 120 is_asked
 check "and lives" exists "$NS/pods/$POD"
 end_ttl softly
-check "the job ends" eventually 20 ended softly Failed Timeout
+check "the job ends" eventually 120 ended softly Failed Timeout
 is_taken_back() { is "$(note)" ""; }
-check "the mark is taken back" eventually 20 is_taken_back
+check "the mark is taken back" eventually 120 is_taken_back
 job softly-2 "$POD"
 # One of the workload in five minutes, were it not for this.
 patch "$PMJ/softly-2" '{"metadata": {"annotations": {"descheduler.alpha.kubernetes.io/evict": ""}}}' >/dev/null
-check "another one marks it again" eventually 20 is_asked
+check "another one marks it again" eventually 120 is_asked
 api DELETE "$NS/pods/$POD" >/dev/null
-check "whoever acts on it deletes it" eventually 20 job_is softly-2 .status.phase Succeeded
+check "whoever acts on it deletes it" eventually 120 job_is softly-2 .status.phase Succeeded
 remove soft softly softly-2
 
 # --- a Reservation of the user's own ---
 
 deployment search 3 500m >/dev/null
-eventually 20 are_ready search 3
+eventually 120 are_ready search 3
 POD=$(pod_of search)
 kubectl create -f - >/dev/null <<YAML
 apiVersion: scheduling.koordinator.sh/v1alpha1
@@ -358,9 +358,9 @@ budget search
 eventually 10 budget_is_counted
 job borrowed "$POD" 10m seat
 borrows() { job_is borrowed '.metadata.annotations["migration.neap.sh/borrowed-reservation"]' seat; }
-check "a Reservation of the user's own is used" eventually 20 borrows
+check "a Reservation of the user's own is used" eventually 120 borrows
 end_ttl borrowed
-check "the job fails" eventually 20 ended borrowed Failed Timeout
+check "the job fails" eventually 120 ended borrowed Failed Timeout
 api DELETE "$PMJ/borrowed" >/dev/null
 check "and the Reservation stays" exists "$RESERVATIONS/seat"
 
