@@ -431,8 +431,8 @@ static const struct {
 	{"neap.ReservationPolicy", "reservation", "match = function() end, zzz = 1"},
 	{"neap.DeschedulePolicy", "deschedule", "zzz = 1"},
 	{"neap.EvictPolicy", "evict", "zzz = 1"},
-	{"neap.EvictorPolicy", "evictor", "leave = function() end, zzz = 1"},
-	{"neap.MigrationPolicy", "migration", "order = function() end, zzz = 1"},
+	{"neap.EvictorPolicy", "evictor", "zzz = 1"},
+	{"neap.MigrationPolicy", "migration", "zzz = 1"},
 	{"neap.PlacePod", "score", "plan = function() end, needs = { 'pod.zzz' }"},
 	{"neap.Resv", "reservation", "match = function() end, needs = { 'resv.zzz' }"},
 	{"neap.Term", "score",
@@ -594,9 +594,7 @@ static void test_both_ways(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_both_ways),
-	};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_both_ways)};
 
 	return cmocka_run_group_tests_name("meta", tests, read_declarations, NULL);
 }

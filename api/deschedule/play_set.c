@@ -33,7 +33,7 @@ static bool is_asked_dry(const json_t *args)
 
 json_t *neap_play_args(const struct neap_play_plugin *plugin)
 {
-	json_t *args = is_asked_dry(plugin->args) ? json_copy((json_t *)plugin->args)
+	json_t *args = is_asked_dry(plugin->args) ? neap_json_copy(plugin->args)
 						  : json_incref((json_t *)plugin->args);
 
 	if (args && is_asked_dry(args))

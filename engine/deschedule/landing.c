@@ -117,23 +117,30 @@ static int by_turn(const void *one, const void *other)
 	return neap_object_compare(a->object, b->object->ns, b->object->name);
 }
 
+/* Counts the pod on the node, with what it takes there. 1. */
+static int take_seat(struct neap_landing *landing, struct neap_pod *pod, uint32_t row,
+		     struct neap_error *err)
+{
+	struct neap_claim *claim = NULL;
+	int rc = neap_decide_claim(landing->decide, pod, row, &claim, err);
+
+	if (rc >= 0)
+		rc = neap_cluster_assume_with(landing->cluster, pod, row, claim, err);
+	neap_claim_free(claim);
+	return rc < 0 ? rc : 1;
+}
+
 /* Puts the pod on the best node. 1; 0: there is none. */
 static int seat(struct neap_landing *landing, struct neap_pod *pod, uint32_t *ret_row,
 		struct neap_error *err)
 {
-	struct neap_claim *claim = NULL;
 	struct neap_choice choice;
 	int rc = neap_decide_pod_of_all(landing->decide, pod, &choice, err);
 
 	if (rc <= 0)
 		return rc;
 	*ret_row = choice.row;
-	rc = neap_decide_claim(landing->decide, pod, choice.row, &claim, err);
-	if (rc >= 0)
-		rc = neap_cluster_assume_with(landing->cluster, pod, choice.row, claim,
-					      err);
-	neap_claim_free(claim);
-	return rc < 0 ? rc : 1;
+	return take_seat(landing, pod, choice.row, err);
 }
 
 static int list_waiting(struct neap_landing *landing, const struct neap_world *world,
@@ -288,14 +295,20 @@ static void unmake_successor(struct neap_landing *landing)
 	(void)neap_object_unref(object);
 }
 
+static const struct neap_world_owner *controller_of(const struct neap_world_pod *pod)
+{
+	for (size_t i = 0; i < pod->owner_count; i++)
+		if (pod->owners[i].is_controller)
+			return &pod->owners[i];
+	return NULL;
+}
+
 /* A pod of the same name is made only once the old one is gone, which leaves its room. */
 static bool comes_after(const struct neap_world_pod *pod)
 {
-	for (size_t i = 0; i < pod->owner_count; i++)
-		if (pod->owners[i].is_controller &&
-		    strcmp(pod->owners[i].kind, "StatefulSet") == 0)
-			return true;
-	return false;
+	const struct neap_world_owner *owner = controller_of(pod);
+
+	return owner && strcmp(owner->kind, "StatefulSet") == 0;
 }
 
 static int seat_after(struct trial *trial, uint32_t *row, struct neap_error *err)
@@ -372,20 +385,15 @@ static int pick_target(struct neap_landing *landing, const struct neap_pod *pod,
 static int seat_on_target(struct neap_landing *landing, struct neap_pod *pod,
 			  uint32_t *ret_row, struct neap_error *err)
 {
-	struct neap_claim *claim = NULL;
 	int rc = pick_target(landing, pod, ret_row, err);
 
-	if (rc <= 0)
-		return rc < 0 ? rc
-			      : neap_error_set(err, NEAP_ENOFIT,
-					       "none of the nodes that it is to go to "
-					       "has room for it");
-	rc = neap_decide_claim(landing->decide, pod, *ret_row, &claim, err);
-	if (rc >= 0)
-		rc = neap_cluster_assume_with(landing->cluster, pod, *ret_row, claim,
-					      err);
-	neap_claim_free(claim);
-	return rc < 0 ? rc : 1;
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return neap_error_set(err, NEAP_ENOFIT,
+				      "none of the nodes that it is to go to has room "
+				      "for it");
+	return take_seat(landing, pod, *ret_row, err);
 }
 
 static bool is_target(const struct neap_landing *landing, const char *node)
@@ -420,14 +428,6 @@ static int look(struct trial *trial, char ret_node[NEAP_ROUND_NODE],
 				      "it would land on %s, where it is not to go", node);
 	(void)neap_strcopy(ret_node, NEAP_ROUND_NODE, node);
 	return 0;
-}
-
-static const struct neap_world_owner *controller_of(const struct neap_world_pod *pod)
-{
-	for (size_t i = 0; i < pod->owner_count; i++)
-		if (pod->owners[i].is_controller)
-			return &pod->owners[i];
-	return NULL;
 }
 
 #define HOPELESS_KEY (NEAP_OBJECT_UID + NEAP_OBJECT_NAME + 2)
