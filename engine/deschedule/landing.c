@@ -7,6 +7,7 @@
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/deschedule/successor.h"
+#include "engine/deschedule/waiting.h"
 #include "engine/json/json.h"
 
 static const char *const fields[] = {"spec.nodeName", NULL};
@@ -28,7 +29,7 @@ struct neap_landing {
 	struct made *made;
 	size_t made_count, made_size;
 	struct neap_pod **waiting; /* that got a node; references */
-	size_t waiting_count, waiting_size;
+	size_t waiting_count;
 	/* Of owners whose pods have no place: why, by hopeless_key. Room only shrinks. */
 	struct neap_map *hopeless;
 	struct neap_arena texts;
@@ -105,18 +106,6 @@ void neap_landing_end(struct neap_landing *landing)
 
 /* --- pods that wait --- */
 
-static int by_turn(const void *one, const void *other)
-{
-	const struct neap_pod *a = *(struct neap_pod *const *)one;
-	const struct neap_pod *b = *(struct neap_pod *const *)other;
-
-	if (a->priority != b->priority)
-		return a->priority > b->priority ? -1 : 1;
-	if (a->created_usec != b->created_usec)
-		return a->created_usec < b->created_usec ? -1 : 1;
-	return neap_object_compare(a->object, b->object->ns, b->object->name);
-}
-
 /* Counts the pod on the node, with what it takes there. 1. */
 static int take_seat(struct neap_landing *landing, struct neap_pod *pod, uint32_t row,
 		     struct neap_error *err)
@@ -143,28 +132,6 @@ static int seat(struct neap_landing *landing, struct neap_pod *pod, uint32_t *re
 	return take_seat(landing, pod, choice.row, err);
 }
 
-static int list_waiting(struct neap_landing *landing, const struct neap_world *world,
-			struct neap_error *err)
-{
-	for (size_t i = world->bound_count; i < world->pod_count; i++) {
-		const struct neap_object *object = world->pods[i]->pod->object;
-		struct neap_pod *pod =
-			neap_cluster_find_pod(landing->cluster, object->ns, object->name);
-
-		if (!pod || pod->seat.node || pod->is_finished || pod->is_gated ||
-		    pod->trouble || object->is_deleting)
-			continue;
-		if (!neap_grow(&landing->waiting, landing->waiting_count,
-			       &landing->waiting_size, sizeof(struct neap_pod *)))
-			return neap_error_nomem(err);
-		landing->waiting[landing->waiting_count++] = neap_pod_ref(pod);
-	}
-	if (landing->waiting_count)
-		qsort(landing->waiting, landing->waiting_count, sizeof(struct neap_pod *),
-		      by_turn);
-	return 0;
-}
-
 int neap_landing_begin(struct neap_landing *landing, const struct neap_world *world,
 		       int64_t now_usec, struct neap_error *err)
 {
@@ -178,8 +145,11 @@ int neap_landing_begin(struct neap_landing *landing, const struct neap_world *wo
 	if (!landing->hopeless)
 		rc = neap_error_nomem(err);
 	neap_decide_set_now(landing->decide, now_usec);
+	free(landing->waiting);
+	landing->waiting = NULL;
 	if (rc == 0)
-		rc = list_waiting(landing, world, err);
+		rc = neap_waiting_list(landing->cluster, world, &landing->waiting,
+				       &landing->waiting_count, err);
 	for (size_t i = 0; rc == 0 && i < landing->waiting_count; i++) {
 		uint32_t row;
 
