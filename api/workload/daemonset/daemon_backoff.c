@@ -24,7 +24,7 @@ static const char *key_of(const struct daemon *look, const char *node, char *buf
 			  size_t size)
 {
 	(void)snprintf(
-		buf, size, "%s/%lld/%s", look->owner->uid,
+		buf, size, "%s/%lld/%s", look->base.owner->uid,
 		(long long)neap_tree_int(look->tree, "status.observedGeneration", 0),
 		node);
 	return buf;

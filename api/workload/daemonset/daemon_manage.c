@@ -23,7 +23,7 @@ bool daemon_is_available(struct daemon *look, const struct daemon_pod *pod)
 					   &after);
 
 	if (after)
-		daemon_again(look, after);
+		neap_look_again(&look->base, after);
 	return is_so;
 }
 
@@ -74,7 +74,7 @@ static json_t *pod_new(const struct daemon *look, const char *node)
 static bool is_ending(const struct daemon *look)
 {
 	const struct neap_object *ns = neap_client_newest(
-		look->sets->config.client, "namespaces", "", look->owner->ns);
+		look->sets->config.client, "namespaces", "", look->base.owner->ns);
 
 	return !ns || ns->is_deleting;
 }
@@ -85,9 +85,9 @@ void daemon_create(struct daemon *look, const char *node)
 
 	/* What refuses one would refuse the next, too. */
 	if (neap_rounds_refused(look->sets->rounds, NULL) || is_ending(look) ||
-	    !daemon_may_write(look, look->object))
+	    !neap_look_may_write(&look->base, look->object))
 		return;
-	if (daemon_ask(look, ASK_CREATE, "pods", NULL, &ask))
+	if (neap_look_ask(&look->base, ASK_CREATE, "pods", NULL, &ask))
 		neap_client_create_take(look->sets->config.client, &ask,
 					pod_new(look, node));
 }
@@ -96,8 +96,8 @@ void daemon_delete(struct daemon *look, const struct daemon_pod *pod)
 {
 	struct neap_client_ask ask;
 
-	if (daemon_may_write(look, pod->object) &&
-	    daemon_ask(look, ASK_DELETE, "pods", pod->object->name, &ask))
+	if (neap_look_may_write(&look->base, pod->object) &&
+	    neap_look_ask(&look->base, ASK_DELETE, "pods", pod->object->name, &ask))
 		neap_client_delete(look->sets->config.client, &ask, pod->object->uid, -1);
 }
 
@@ -114,10 +114,10 @@ static bool is_running(struct daemon *look, const struct daemon_node *node,
 	if (pod->facts->pod.is_deleting)
 		return false;
 	if (pod->facts->pod.phase == NEAP_POD_SUCCEEDED) {
-		daemon_note(look, false, "SucceededDaemonPod",
-			    "Found succeeded daemon pod %s/%s on node %s, will try to "
-			    "delete it",
-			    ns, name, node->object->name);
+		neap_look_note(&look->base, false, "SucceededDaemonPod",
+			       "Found succeeded daemon pod %s/%s on node %s, will try to "
+			       "delete it",
+			       ns, name, node->object->name);
 		daemon_delete(look, pod);
 		return false;
 	}
@@ -125,13 +125,13 @@ static bool is_running(struct daemon *look, const struct daemon_node *node,
 		return true;
 	left = daemon_backoff_left(look, node->object->name);
 	if (left) {
-		daemon_again(look, left);
+		neap_look_again(&look->base, left);
 		return false;
 	}
 	daemon_backoff_next(look, node->object->name);
-	daemon_note(look, true, "FailedDaemonPod",
-		    "Found failed daemon pod %s/%s on node %s, will try to kill it", ns,
-		    name, node->object->name);
+	neap_look_note(&look->base, true, "FailedDaemonPod",
+		       "Found failed daemon pod %s/%s on node %s, will try to kill it",
+		       ns, name, node->object->name);
 	daemon_delete(look, pod);
 	return false;
 }

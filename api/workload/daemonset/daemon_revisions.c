@@ -24,8 +24,8 @@ static void patch_take(struct daemon *look, const char *resource,
 {
 	struct neap_client_ask ask;
 
-	if (daemon_may_write(look, object) &&
-	    daemon_ask(look, ASK_OTHER, resource, object->name, &ask))
+	if (neap_look_may_write(&look->base, object) &&
+	    neap_look_ask(&look->base, ASK_OTHER, resource, object->name, &ask))
 		neap_client_patch_take(look->sets->config.client, &ask, false, patch);
 	else
 		json_decref(patch);
@@ -43,22 +43,12 @@ static void remove_revision(struct daemon *look, const struct neap_object *objec
 {
 	struct neap_client_ask ask;
 
-	if (daemon_may_write(look, object) &&
-	    daemon_ask(look, ASK_OTHER, NEAP_REVISIONS, object->name, &ask))
+	if (neap_look_may_write(&look->base, object) &&
+	    neap_look_ask(&look->base, ASK_OTHER, NEAP_REVISIONS, object->name, &ask))
 		neap_client_delete(look->sets->config.client, &ask, object->uid, -1);
 }
 
 /* --- making --- */
-
-/* Of an object that has the name: whether it is of the same template. */
-static bool is_same(const struct neap_object *object, const uint8_t *digest)
-{
-	neap_auto_json json_t *has = neap_revision_template(object);
-	uint8_t other[NEAP_SHA256_BYTES];
-
-	return has && neap_template_digest(has, other) &&
-	       memcmp(other, digest, sizeof(other)) == 0;
-}
 
 static void make(struct daemon *look, const uint8_t *digest, int64_t number)
 {
@@ -76,12 +66,14 @@ static void make(struct daemon *look, const uint8_t *digest, int64_t number)
 			    look->collisions == NEAP_MISSING ? 0 : look->collisions,
 			    hash))
 			break;
-		(void)snprintf(name, sizeof(name), "%.223s-%s", look->owner->name, hash);
+		(void)snprintf(name, sizeof(name), "%.223s-%s", look->base.owner->name,
+			       hash);
 		taken = neap_client_newest(look->sets->config.client, NEAP_REVISIONS,
-					   look->owner->ns, name);
+					   look->base.owner->ns, name);
 		if (!taken) {
-			if (daemon_may_write(look, look->object) &&
-			    daemon_ask(look, ASK_OTHER, NEAP_REVISIONS, name, &ask))
+			if (neap_look_may_write(&look->base, look->object) &&
+			    neap_look_ask(&look->base, ASK_OTHER, NEAP_REVISIONS, name,
+					  &ask))
 				neap_client_create_take(
 					look->sets->config.client, &ask,
 					neap_revision_new_take(
@@ -91,7 +83,7 @@ static void make(struct daemon *look, const uint8_t *digest, int64_t number)
 			return;
 		}
 		neap_feed_spend(look->sets->feed, neap_steps_of_text(taken));
-		if (is_same(taken, digest)) {
+		if (neap_revision_has(taken, digest)) {
 			(void)neap_strcopy(look->hash, sizeof(look->hash),
 					   hash_of(taken));
 			return;
@@ -99,7 +91,7 @@ static void make(struct daemon *look, const uint8_t *digest, int64_t number)
 		look->collisions =
 			look->collisions == NEAP_MISSING ? 1 : look->collisions + 1;
 	}
-	look->is_failed = true;
+	look->base.is_failed = true;
 }
 
 /* --- finding --- */
@@ -144,10 +136,10 @@ bool daemon_revisions_find(struct daemon *look)
 	look->revisions =
 		neap_revisions_sorted(look->sets->revisions, &look->revision_count);
 	all = look->revisions;
-	look->is_short =
+	look->base.is_short =
 		!all || !neap_revision_digest(&look->sets->digest, look->sets->feed,
 					      look->object, look->tree);
-	if (look->is_short)
+	if (look->base.is_short)
 		return false;
 	label_all(look);
 	for (size_t i = 0; i < look->revision_count; i++) {
@@ -169,7 +161,7 @@ bool daemon_revisions_find(struct daemon *look)
 	if (current)
 		(void)neap_strcopy(look->hash, sizeof(look->hash),
 				   hash_of(current->object));
-	return !look->written && !look->is_failed && look->hash[0] != '\0';
+	return !look->base.written && !look->base.is_failed && look->hash[0] != '\0';
 }
 
 /* --- old ones --- */

@@ -64,16 +64,18 @@ void daemon_status(struct daemon *look)
 	for (size_t i = 0; i < daemon_nodes_count(nodes); i++)
 		count_node(look, daemon_nodes_at(nodes, i), &counts);
 	status = status_new(look, &counts);
-	look->is_short = look->is_short || !status;
+	look->base.is_short = look->base.is_short || !status;
 	if (!status || neap_tree_is_so(json_object_get(look->tree, "status"), status)) {
 		json_decref(status);
 		return;
 	}
 	neap_feed_spend(look->sets->feed, neap_steps_of_write(look->object));
-	if (daemon_ask(look, ASK_OTHER, DAEMONSETS, look->owner->name, &ask))
+	if (neap_look_ask(&look->base, ASK_OTHER, DAEMONSETS, look->base.owner->name,
+			  &ask))
 		neap_client_patch_take(look->sets->config.client, &ask, true,
 				       json_pack("{s:{s:s}, s:o}", "metadata", "uid",
-						 look->owner->uid, "status", status));
+						 look->base.owner->uid, "status",
+						 status));
 	else
 		json_decref(status);
 }

@@ -2,7 +2,6 @@
  *
  * DaemonSets: each look judges where the pods of one belong, finds those that are there,
  * and asks for the difference. */
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,61 +13,10 @@
 /* Steps for sorting a pod and looking at it. */
 #define POD_STEPS 8
 
-/* --- what a look asks for --- */
-
-bool daemon_may_write(struct daemon *look, const struct neap_object *object)
-{
-	if (look->written >= DAEMON_PIECE ||
-	    (look->written && !neap_feed_has_steps(look->sets->feed)))
-		return false; /* the answers make it due, and the rest follows */
-	look->written++;
-	neap_feed_spend(look->sets->feed, neap_steps_of_write(object));
-	return true;
-}
-
-bool daemon_ask(struct daemon *look, int what, const char *resource, const char *name,
-		struct neap_client_ask *ret)
-{
-	const struct neap_round_ask ask = {what, resource, look->owner->ns, name,
-					   look->owner->uid};
-
-	return neap_rounds_ask(look->sets->rounds, &ask, ret);
-}
-
-void daemon_again(struct daemon *look, int64_t after_usec)
-{
-	if (!look->after_usec || after_usec < look->after_usec)
-		look->after_usec = after_usec;
-}
+static const struct neap_owner_kind daemon_kind = {DS_API, DS_KIND,
+						   "daemonset-controller", 100};
 
 /* --- what is told --- */
-
-static struct neap_client_note note_of(const char *ns, const char *name, const char *uid,
-				       bool is_warning, const char *reason)
-{
-	return (struct neap_client_note){.api_version = DS_API,
-					 .kind = DS_KIND,
-					 .ns = ns,
-					 .name = name,
-					 .uid = uid,
-					 .is_warning = is_warning,
-					 .reason = reason,
-					 .component = "daemonset-controller"};
-}
-
-void daemon_note(struct daemon *look, bool is_warning, const char *reason,
-		 const char *fmt, ...)
-{
-	const struct neap_client_note note = note_of(
-		look->owner->ns, look->owner->name, look->owner->uid, is_warning, reason);
-	char text[1024];
-	va_list args;
-
-	va_start(args, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	neap_client_note(look->sets->config.client, &note, "%s", text);
-}
 
 static void told(void *arg, const struct neap_round_told *told)
 {
@@ -82,9 +30,9 @@ static void told(void *arg, const struct neap_round_told *told)
 	};
 	struct neap_daemonsets *sets = arg;
 	const struct neap_client_failure *failure = told->failure;
-	struct neap_client_note note =
-		note_of(told->ns, told->key, told->uid, failure != NULL,
-			failure ? rows[told->what].failed : rows[told->what].done);
+	struct neap_client_note note = neap_owner_note(
+		&daemon_kind, told->ns, told->key, told->uid, failure != NULL,
+		failure ? rows[told->what].failed : rows[told->what].done);
 
 	if (told->what == ASK_OTHER ||
 	    (failure && failure->reason == NEAP_CLIENT_NOT_FOUND))
@@ -179,8 +127,8 @@ static bool sort_pods(struct daemon *look)
 		neap_claims_list(look->sets->pods, &look->count);
 
 	look->pods = neap_alloc((look->count + 1) * sizeof(*look->pods));
-	look->is_short = !look->pods;
-	if (look->is_short)
+	look->base.is_short = !look->pods;
+	if (look->base.is_short)
 		return false;
 	neap_feed_spend(look->sets->feed, POD_STEPS * (int64_t)look->count);
 	for (size_t i = 0; i < look->count; i++)
@@ -192,31 +140,13 @@ static bool sort_pods(struct daemon *look)
 
 /* --- a look --- */
 
-/* False: the look ends. */
-static bool claim(struct daemon *look, struct neap_claims *claims)
-{
-	switch (neap_claims_go(claims, look->owner, look->tree, false)) {
-	case NEAP_CLAIMS_DONE:
-		return true;
-	case NEAP_CLAIMS_GOES_ON:
-		look->goes_on = true;
-		break;
-	case NEAP_CLAIMS_SHORT:
-		look->is_short = true;
-		break;
-	case NEAP_CLAIMS_ASKED:
-		break;
-	}
-	return false;
-}
-
 static bool judge(struct daemon *look)
 {
 	int more = daemon_nodes_judge(look->sets->nodes, look->sets->feed, look->object,
 				      look->tree);
 
-	look->goes_on = more > 0;
-	look->is_short = more < 0;
+	look->base.goes_on = more > 0;
+	look->base.is_short = more < 0;
 	return more == 0;
 }
 
@@ -263,12 +193,11 @@ static int64_t work(struct daemon *look)
 	/* One that is being deleted may have lost its revisions. */
 	if (*neap_tree_text(look->tree, "metadata.deletionTimestamp"))
 		return 0;
-	if (claim(look, look->sets->pods) && claim(look, look->sets->revisions) &&
+	if (neap_look_claim(&look->base, look->sets->pods, look->tree, false) &&
+	    neap_look_claim(&look->base, look->sets->revisions, look->tree, false) &&
 	    judge(look) && sort_pods(look) && daemon_revisions_find(look))
 		act(look);
-	if (look->goes_on)
-		return NEAP_FEED_GOES_ON;
-	return look->is_short || look->is_failed ? -1 : look->after_usec;
+	return neap_look_result(&look->base);
 }
 
 static int64_t look_at_tree(void *arg, const struct neap_object *object,
@@ -276,6 +205,7 @@ static int64_t look_at_tree(void *arg, const struct neap_object *object,
 {
 	struct neap_daemonsets *sets = arg;
 	struct daemon look = {
+		.base = {&daemon_kind, sets->config.client, sets->feed, sets->rounds},
 		.sets = sets,
 		.object = object,
 		.tree = tree,
@@ -285,8 +215,8 @@ static int64_t look_at_tree(void *arg, const struct neap_object *object,
 	int64_t again;
 
 	neap_feed_spend(sets->feed, neap_steps_of_text(object));
-	look.owner = neap_owners_get(sets->owners, object, tree);
-	if (!look.owner)
+	look.base.owner = neap_owners_get(sets->owners, object, tree);
+	if (!look.base.owner)
 		return -1;
 	again = work(&look);
 	free(look.pods);

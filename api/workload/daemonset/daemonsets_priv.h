@@ -4,9 +4,8 @@
 #ifndef NEAP_API_WORKLOAD_DAEMONSET_DAEMONSETS_PRIV_H
 #define NEAP_API_WORKLOAD_DAEMONSET_DAEMONSETS_PRIV_H
 
-#include "api/client/events.h"
 #include "api/workload/daemonset/daemon_nodes.h"
-#include "api/workload/loop/claims.h"
+#include "api/workload/loop/owner_look.h"
 #include "api/workload/loop/pod_facts.h"
 #include "api/workload/loop/tree.h"
 #include "api/workload/revision/revisions.h"
@@ -15,9 +14,6 @@
 #define DAEMONSETS "daemonsets.apps"
 #define DS_API     "apps/v1"
 #define DS_KIND    "DaemonSet"
-
-/* Writes of one look; the rest follows when these are there. */
-#define DAEMON_PIECE 100
 
 /* What is asked for. */
 enum { ASK_OTHER, ASK_CREATE, ASK_DELETE };
@@ -47,8 +43,8 @@ struct daemon_pod {
 
 /* One look at a DaemonSet. */
 struct daemon {
+	struct neap_owner_look base;
 	struct neap_daemonsets *sets;
-	const struct neap_owner *owner;
 	const struct neap_object *object;
 	const json_t *tree; /* of object */
 	int64_t now;
@@ -62,9 +58,6 @@ struct daemon {
 	struct neap_revision *revisions;
 	size_t revision_count;
 	int64_t collisions; /* NEAP_MISSING: not set */
-	int written;
-	bool is_short, is_failed, goes_on;
-	int64_t after_usec;
 };
 
 /* --- daemon_revisions.c --- */
@@ -101,16 +94,5 @@ void daemon_update(struct daemon *look);
 
 /* Asks for the status to be as it is. */
 void daemon_status(struct daemon *look);
-
-/* --- daemonsets.c --- */
-
-/* Whether this look may ask for one more write, of such an object; takes the steps. */
-bool daemon_may_write(struct daemon *look, const struct neap_object *object);
-/* Fills in an ask; false without memory. */
-bool daemon_ask(struct daemon *look, int what, const char *resource, const char *name,
-		struct neap_client_ask *ret);
-void daemon_again(struct daemon *look, int64_t after_usec);
-void daemon_note(struct daemon *look, bool is_warning, const char *reason,
-		 const char *fmt, ...) NEAP_PRINTF(4, 5);
 
 #endif

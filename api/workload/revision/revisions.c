@@ -86,6 +86,16 @@ bool neap_revision_is_of(const struct neap_revision *revision,
 	return memcmp(revision->facts->digest, digest, NEAP_SHA256_BYTES) == 0;
 }
 
+bool neap_revision_has(const struct neap_object *revision,
+		       const uint8_t digest[NEAP_SHA256_BYTES])
+{
+	neap_auto_json json_t *has = neap_revision_template(revision);
+	uint8_t other[NEAP_SHA256_BYTES];
+
+	return has && neap_template_digest(has, other) &&
+	       memcmp(other, digest, sizeof(other)) == 0;
+}
+
 bool neap_revision_digest(struct neap_revision_digest *known, struct neap_feed *feed,
 			  const struct neap_object *owner, const json_t *tree)
 {

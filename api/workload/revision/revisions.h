@@ -43,6 +43,10 @@ struct neap_revision *neap_revisions_sorted(const struct neap_claims *claims,
 bool neap_revision_is_of(const struct neap_revision *revision,
 			 const uint8_t digest[NEAP_SHA256_BYTES]);
 
+/* The same of an object that is not claimed. False without memory, too. */
+bool neap_revision_has(const struct neap_object *revision,
+		       const uint8_t digest[NEAP_SHA256_BYTES]);
+
 /* The digest of the template of the owner that was last looked at, with its spec. */
 struct neap_revision_digest {
 	char uid[NEAP_OBJECT_UID];

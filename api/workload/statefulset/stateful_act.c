@@ -16,7 +16,7 @@
 static bool is_ending(const struct stateful *look)
 {
 	const struct neap_object *ns = neap_client_newest(
-		look->sets->config.client, "namespaces", "", look->owner->ns);
+		look->sets->config.client, "namespaces", "", look->base.owner->ns);
 
 	return !ns || ns->is_deleting;
 }
@@ -27,14 +27,14 @@ static void create(struct stateful *look, int64_t ordinal)
 	struct neap_client_ask ask;
 
 	if (stateful_claims_are_stale(look, ordinal)) {
-		stateful_again(look, POLL_USEC);
+		neap_look_again(&look->base, POLL_USEC);
 		return;
 	}
 	if (!stateful_claims_exist(look, ordinal) ||
-	    !stateful_may_write(look, look->object))
+	    !neap_look_may_write(&look->base, look->object))
 		return;
 	(void)stateful_pod_name(look, ordinal, name);
-	if (stateful_ask(look, ASK_CREATE, "pods", name, &ask))
+	if (neap_look_ask(&look->base, ASK_CREATE, "pods", name, &ask))
 		neap_client_create_take(look->sets->config.client, &ask,
 					stateful_pod_new(look, ordinal));
 }
@@ -44,9 +44,9 @@ static bool remove_pod(struct stateful *look, const struct stateful_pod *pod)
 {
 	struct neap_client_ask ask;
 
-	if (!stateful_may_write(look, pod->object))
+	if (!neap_look_may_write(&look->base, pod->object))
 		return false;
-	if (stateful_ask(look, ASK_DELETE, "pods", pod->object->name, &ask))
+	if (neap_look_ask(&look->base, ASK_DELETE, "pods", pod->object->name, &ask))
 		neap_client_delete(look->sets->config.client, &ask, pod->object->uid, -1);
 	return true;
 }
@@ -57,11 +57,11 @@ static void recreate(struct stateful *look, const struct stateful_pod *pod)
 
 	if (pod->facts->is_deleting || !remove_pod(look, pod))
 		return;
-	stateful_note(look, is_failed,
-		      is_failed ? "RecreatingFailedPod" : "RecreatingTerminatedPod",
-		      "StatefulSet %s/%s is recreating %s Pod %s", look->owner->ns,
-		      look->owner->name, is_failed ? "failed" : "terminated",
-		      pod->object->name);
+	neap_look_note(&look->base, is_failed,
+		       is_failed ? "RecreatingFailedPod" : "RecreatingTerminatedPod",
+		       "StatefulSet %s/%s is recreating %s Pod %s", look->base.owner->ns,
+		       look->base.owner->name, is_failed ? "failed" : "terminated",
+		       pod->object->name);
 }
 
 /* Gives the pod its name as a label. */
@@ -70,8 +70,8 @@ static void identify(struct stateful *look, const struct stateful_pod *pod)
 	const char *name = pod->object->name;
 	struct neap_client_ask ask;
 
-	if (stateful_may_write(look, pod->object) &&
-	    stateful_ask(look, ASK_UPDATE, "pods", name, &ask))
+	if (neap_look_may_write(&look->base, pod->object) &&
+	    neap_look_ask(&look->base, ASK_UPDATE, "pods", name, &ask))
 		neap_client_patch_take(look->sets->config.client, &ask, false,
 				       json_pack("{s:{s:s, s:{s:s}}}", "metadata", "uid",
 						 pod->object->uid, "labels",
@@ -113,7 +113,7 @@ static bool fill(struct stateful *look, const struct stateful_pod *pod)
 	const struct stateful_pod *end = look->pods + look->count;
 	bool is_full = true, ends = is_ending(look);
 
-	for (int64_t i = 0; i < look->replicas && !look->is_partial; i++) {
+	for (int64_t i = 0; i < look->replicas && !look->base.is_partial; i++) {
 		int64_t ordinal = look->start + i;
 		bool is_fine;
 
@@ -132,7 +132,7 @@ static bool fill(struct stateful *look, const struct stateful_pod *pod)
 		if (!is_fine && look->is_monotonic)
 			return false;
 	}
-	return is_full && !look->is_partial;
+	return is_full && !look->base.is_partial;
 }
 
 /* --- too many --- */
@@ -170,7 +170,7 @@ static bool shrink(struct stateful *look)
 			continue;
 		if (is_kept)
 			(void)remove_pod(look, pod);
-		if (look->is_monotonic || look->is_partial)
+		if (look->is_monotonic || look->base.is_partial)
 			return false;
 	}
 	return is_done;
@@ -234,7 +234,7 @@ void stateful_act(struct stateful *look)
 
 	while (first < end && first->ordinal < look->start)
 		first++;
-	if (!fill(look, first) || !shrink(look) || look->is_failed ||
+	if (!fill(look, first) || !shrink(look) || look->base.is_failed ||
 	    neap_rounds_asked(look->sets->rounds) || !look->is_rolling)
 		return;
 	if (look->max_unavailable > 1)

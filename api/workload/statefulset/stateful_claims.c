@@ -20,7 +20,7 @@ static const char *claim_name(const struct stateful *look, const json_t *item,
 			      int64_t ordinal, char buf[NEAP_OBJECT_NAME])
 {
 	(void)snprintf(buf, NEAP_OBJECT_NAME, "%s-%s-%lld",
-		       neap_tree_text(item, "metadata.name"), look->owner->name,
+		       neap_tree_text(item, "metadata.name"), look->base.owner->name,
 		       (long long)ordinal);
 	return buf;
 }
@@ -53,8 +53,8 @@ static json_t *claim_new(const struct stateful *look, const json_t *item,
 
 	if (look->deletes_orphaned)
 		ret |= json_array_append_new(owners, owner_ref(STS_API, STS_KIND,
-							       look->owner->name,
-							       look->owner->uid));
+							       look->base.owner->name,
+							       look->base.owner->uid));
 	claim = json_pack("{s:{s:s, s:o, s:O*, s:o}, s:O*}", "metadata", "name", name,
 			  "labels", labels_new(look, item), "annotations",
 			  neap_tree_at(item, "metadata.annotations"), "ownerReferences",
@@ -65,7 +65,7 @@ static json_t *claim_new(const struct stateful *look, const json_t *item,
 static const struct neap_object *find(const struct stateful *look, const char *name)
 {
 	neap_feed_spend(look->sets->feed, 4);
-	return neap_client_newest(look->sets->config.client, CLAIMS, look->owner->ns,
+	return neap_client_newest(look->sets->config.client, CLAIMS, look->base.owner->ns,
 				  name);
 }
 
@@ -79,18 +79,18 @@ static bool exists(struct stateful *look, const json_t *item, int64_t ordinal)
 	struct neap_client_ask ask;
 
 	if (claim && claim->is_deleting) {
-		stateful_note(look, true, "FailedCreate",
-			      "create Pod %s in StatefulSet %s failed error: pvc %s is "
-			      "being deleted",
-			      stateful_pod_name(look, ordinal, pod), look->owner->name,
-			      name);
-		look->is_failed = true;
+		neap_look_note(&look->base, true, "FailedCreate",
+			       "create Pod %s in StatefulSet %s failed error: pvc %s is "
+			       "being deleted",
+			       stateful_pod_name(look, ordinal, pod),
+			       look->base.owner->name, name);
+		look->base.is_failed = true;
 		return false;
 	}
 	if (claim)
 		return true;
-	if (stateful_may_write(look, look->object) &&
-	    stateful_ask(look, ASK_CLAIM, CLAIMS, name, &ask))
+	if (neap_look_may_write(&look->base, look->object) &&
+	    neap_look_ask(&look->base, ASK_CLAIM, CLAIMS, name, &ask))
 		neap_client_create_take(look->sets->config.client, &ask,
 					claim_new(look, item, name));
 	return false;
@@ -154,13 +154,13 @@ static json_t *owners_new(const json_t *tree, const char *set, const char *pod,
 static void give(struct stateful *look, const struct neap_object *claim,
 		 const struct stateful_pod *pod, bool to_set, bool to_pod)
 {
-	const struct neap_owner *set = look->owner;
+	const struct neap_owner *set = look->base.owner;
 	neap_auto_json json_t *tree = NULL, *wanted = NULL;
 	struct neap_client_ask ask;
 	json_t *patch = NULL;
 
-	if (!stateful_may_write(look, claim) ||
-	    !stateful_ask(look, ASK_OTHER, CLAIMS, claim->name, &ask))
+	if (!neap_look_may_write(&look->base, claim) ||
+	    !neap_look_ask(&look->base, ASK_OTHER, CLAIMS, claim->name, &ask))
 		return;
 	tree = neap_object_tree(claim);
 	if (to_set)
@@ -190,7 +190,7 @@ bool stateful_claims_keep(struct stateful *look, const struct stateful_pod *pod,
 			find(look, claim_name(look, item, pod->ordinal, name));
 
 		if (!claim || claim->is_deleting ||
-		    (neap_object_has_owner(claim, look->owner->uid) == to_set &&
+		    (neap_object_has_owner(claim, look->base.owner->uid) == to_set &&
 		     neap_object_has_owner(claim, pod->object->uid) == to_pod))
 			continue;
 		give(look, claim, pod, to_set, to_pod);

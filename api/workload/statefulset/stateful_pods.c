@@ -28,7 +28,7 @@ int64_t stateful_ordinal(const char *set, const char *pod)
 const char *stateful_pod_name(const struct stateful *look, int64_t ordinal,
 			      char buf[NEAP_OBJECT_NAME])
 {
-	(void)snprintf(buf, NEAP_OBJECT_NAME, "%s-%lld", look->owner->name,
+	(void)snprintf(buf, NEAP_OBJECT_NAME, "%s-%lld", look->base.owner->name,
 		       (long long)ordinal);
 	return buf;
 }
@@ -53,7 +53,7 @@ bool stateful_is_available(struct stateful *look, const struct stateful_pod *pod
 		neap_pod_is_available(pod->facts, look->min_ready_s, look->now, &after);
 
 	if (after)
-		stateful_again(look, after);
+		neap_look_again(&look->base, after);
 	return is_so;
 }
 

@@ -13,23 +13,13 @@
 
 /* --- the one to update to --- */
 
-/* Of an object that has the name: whether it is of the same template. */
-static bool is_same(const struct neap_object *object, const uint8_t *digest)
-{
-	neap_auto_json json_t *has = neap_revision_template(object);
-	uint8_t other[NEAP_SHA256_BYTES];
-
-	return has && neap_template_digest(has, other) &&
-	       memcmp(other, digest, sizeof(other)) == 0;
-}
-
 static void make_take(struct stateful *look, const char *hash, int64_t number,
 		      json_t *data)
 {
 	struct neap_client_ask ask;
 
-	if (!stateful_may_write(look, look->object) ||
-	    !stateful_ask(look, ASK_OTHER, NEAP_REVISIONS, look->update, &ask)) {
+	if (!neap_look_may_write(&look->base, look->object) ||
+	    !neap_look_ask(&look->base, ASK_OTHER, NEAP_REVISIONS, look->update, &ask)) {
 		json_decref(data);
 		return;
 	}
@@ -52,22 +42,22 @@ static bool make(struct stateful *look, const uint8_t *digest, int64_t number)
 		if (!data || !neap_revision_hash(data, look->collisions, hash))
 			break;
 		(void)snprintf(look->update, sizeof(look->update), "%.223s-%s",
-			       look->owner->name, hash);
+			       look->base.owner->name, hash);
 		taken = neap_client_newest(look->sets->config.client, NEAP_REVISIONS,
-					   look->owner->ns, look->update);
+					   look->base.owner->ns, look->update);
 		if (!taken) {
 			make_take(look, hash, number, data);
 			return false;
 		}
 		neap_feed_spend(look->sets->feed, neap_steps_of_text(taken));
-		if (is_same(taken, digest)) {
+		if (neap_revision_has(taken, digest)) {
 			json_decref(data);
 			return true;
 		}
 		look->collisions++;
 	}
-	look->is_short = look->is_short || !data;
-	look->is_failed = true;
+	look->base.is_short = look->base.is_short || !data;
+	look->base.is_failed = true;
 	json_decref(data);
 	return false;
 }
@@ -77,8 +67,9 @@ static void raise(struct stateful *look, const struct neap_revision *revision,
 {
 	struct neap_client_ask ask;
 
-	if (stateful_may_write(look, revision->object) &&
-	    stateful_ask(look, ASK_OTHER, NEAP_REVISIONS, revision->object->name, &ask))
+	if (neap_look_may_write(&look->base, revision->object) &&
+	    neap_look_ask(&look->base, ASK_OTHER, NEAP_REVISIONS, revision->object->name,
+			  &ask))
 		neap_client_patch_take(look->sets->config.client, &ask, false,
 				       json_pack("{s:{s:s}, s:I}", "metadata", "uid",
 						 revision->object->uid, "revision",
@@ -92,9 +83,9 @@ static bool find_update(struct stateful *look)
 	int64_t next = count ? all[count - 1].facts->revision + 1 : 1;
 	const uint8_t *digest = look->sets->digest.digest;
 
-	look->is_short = !neap_revision_digest(&look->sets->digest, look->sets->feed,
-					       look->object, look->tree);
-	if (look->is_short)
+	look->base.is_short = !neap_revision_digest(&look->sets->digest, look->sets->feed,
+						    look->object, look->tree);
+	if (look->base.is_short)
 		return false;
 	while (at && !neap_revision_is_of(&all[at - 1], digest))
 		at--;
@@ -124,8 +115,8 @@ static bool find_current(struct stateful *look)
 		neap_feed_spend(look->sets->feed, neap_steps_of_text(object));
 		(void)neap_strcopy(look->current, sizeof(look->current), name);
 		look->current_template = neap_revision_template(object);
-		look->is_failed = !look->current_template;
-		return !look->is_failed;
+		look->base.is_failed = !look->current_template;
+		return !look->base.is_failed;
 	}
 	return true;
 }
@@ -134,8 +125,8 @@ bool stateful_revisions_find(struct stateful *look)
 {
 	look->revisions =
 		neap_revisions_sorted(look->sets->revisions, &look->revision_count);
-	look->is_short = !look->revisions;
-	return !look->is_short && find_update(look) && find_current(look);
+	look->base.is_short = !look->revisions;
+	return !look->base.is_short && find_update(look) && find_current(look);
 }
 
 /* --- old ones --- */
@@ -168,8 +159,9 @@ void stateful_revisions_tidy(struct stateful *look)
 		if (is_live(look, object->name))
 			continue;
 		over--;
-		if (stateful_may_write(look, object) &&
-		    stateful_ask(look, ASK_OTHER, NEAP_REVISIONS, object->name, &ask))
+		if (neap_look_may_write(&look->base, object) &&
+		    neap_look_ask(&look->base, ASK_OTHER, NEAP_REVISIONS, object->name,
+				  &ask))
 			neap_client_delete(look->sets->config.client, &ask, object->uid,
 					   -1);
 	}

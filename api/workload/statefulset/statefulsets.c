@@ -2,7 +2,6 @@
  *
  * StatefulSets: each look finds the pods and revisions of one, asks for what is next, and
  * tells by the status how it is. */
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,63 +13,10 @@
 /* Steps for sorting a pod and looking at it. */
 #define POD_STEPS 8
 
-/* --- what a look asks for --- */
-
-bool stateful_may_write(struct stateful *look, const struct neap_object *object)
-{
-	if (look->written >= STATEFUL_PIECE ||
-	    (look->written && !neap_feed_has_steps(look->sets->feed))) {
-		look->is_partial = true;
-		return false;
-	}
-	look->written++;
-	neap_feed_spend(look->sets->feed, neap_steps_of_write(object));
-	return true;
-}
-
-bool stateful_ask(struct stateful *look, int what, const char *resource, const char *name,
-		  struct neap_client_ask *ret)
-{
-	const struct neap_round_ask ask = {what, resource, look->owner->ns, name,
-					   look->owner->uid};
-
-	return neap_rounds_ask(look->sets->rounds, &ask, ret);
-}
-
-void stateful_again(struct stateful *look, int64_t after_usec)
-{
-	if (!look->after_usec || after_usec < look->after_usec)
-		look->after_usec = after_usec;
-}
+static const struct neap_owner_kind stateful_kind = {STS_API, STS_KIND,
+						     "statefulset-controller", 100};
 
 /* --- what is told --- */
-
-static struct neap_client_note note_of(const char *ns, const char *name, const char *uid,
-				       bool is_warning, const char *reason)
-{
-	return (struct neap_client_note){.api_version = STS_API,
-					 .kind = STS_KIND,
-					 .ns = ns,
-					 .name = name,
-					 .uid = uid,
-					 .is_warning = is_warning,
-					 .reason = reason,
-					 .component = "statefulset-controller"};
-}
-
-void stateful_note(struct stateful *look, bool is_warning, const char *reason,
-		   const char *fmt, ...)
-{
-	const struct neap_client_note note = note_of(
-		look->owner->ns, look->owner->name, look->owner->uid, is_warning, reason);
-	char text[1024];
-	va_list args;
-
-	va_start(args, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	neap_client_note(look->sets->config.client, &note, "%s", text);
-}
 
 /* "CLAIM-SET-NUMBER" has the name of the pod at its end. */
 static const char *pod_of_claim(const char *claim, const char *set)
@@ -93,9 +39,9 @@ static void told(void *arg, const struct neap_round_told *told)
 	};
 	struct neap_statefulsets *sets = arg;
 	const struct neap_client_failure *failure = told->failure;
-	struct neap_client_note note =
-		note_of(told->ns, told->key, told->uid, failure != NULL,
-			failure ? rows[told->what].failed : rows[told->what].done);
+	struct neap_client_note note = neap_owner_note(
+		&stateful_kind, told->ns, told->key, told->uid, failure != NULL,
+		failure ? rows[told->what].failed : rows[told->what].done);
 	char what[2 * NEAP_OBJECT_NAME + 16];
 
 	if (told->what == ASK_OTHER ||
@@ -134,15 +80,15 @@ static bool sort_pods(struct stateful *look)
 		neap_claims_list(look->sets->pods, &look->count);
 
 	look->pods = neap_alloc((look->count + 1) * sizeof(*look->pods));
-	look->is_short = !look->pods;
-	if (look->is_short)
+	look->base.is_short = !look->pods;
+	if (look->base.is_short)
 		return false;
 	neap_feed_spend(look->sets->feed, POD_STEPS * (int64_t)look->count);
 	for (size_t i = 0; i < look->count; i++)
 		look->pods[i] = (struct stateful_pod){
 			.object = list[i].object,
 			.facts = list[i].facts,
-			.ordinal = stateful_ordinal(look->owner->name,
+			.ordinal = stateful_ordinal(look->base.owner->name,
 						    list[i].object->name)};
 	qsort(look->pods, look->count, sizeof(*look->pods), by_ordinal);
 	return true;
@@ -174,27 +120,12 @@ static void read_spec(struct stateful *look)
 	look->collisions = neap_tree_int(look->tree, "status.collisionCount", 0);
 }
 
-/* False: the look ends. */
-static bool claim(struct stateful *look, struct neap_claims *claims)
-{
-	switch (neap_claims_go(claims, look->owner, look->tree, look->is_deleting)) {
-	case NEAP_CLAIMS_DONE:
-		return true;
-	case NEAP_CLAIMS_GOES_ON:
-		look->goes_on = true;
-		break;
-	case NEAP_CLAIMS_SHORT:
-		look->is_short = true;
-		break;
-	case NEAP_CLAIMS_ASKED:
-		break;
-	}
-	return false;
-}
-
 static int64_t work(struct stateful *look)
 {
-	if (claim(look, look->sets->pods) && claim(look, look->sets->revisions) &&
+	if (neap_look_claim(&look->base, look->sets->pods, look->tree,
+			    look->is_deleting) &&
+	    neap_look_claim(&look->base, look->sets->revisions, look->tree,
+			    look->is_deleting) &&
 	    sort_pods(look) && (look->is_deleting || stateful_revisions_find(look))) {
 		if (!look->is_deleting) {
 			stateful_act(look);
@@ -202,11 +133,7 @@ static int64_t work(struct stateful *look)
 			stateful_status(look);
 		}
 	}
-	if (look->goes_on)
-		return NEAP_FEED_GOES_ON;
-	if (look->is_short || look->is_failed)
-		return -1;
-	return look->after_usec;
+	return neap_look_result(&look->base);
 }
 
 static int64_t look_at_tree(void *arg, const struct neap_object *object,
@@ -214,12 +141,16 @@ static int64_t look_at_tree(void *arg, const struct neap_object *object,
 {
 	struct neap_statefulsets *sets = arg;
 	struct stateful look = {
-		.sets = sets, .object = object, .tree = tree, .now = sets->config.now()};
+		.base = {&stateful_kind, sets->config.client, sets->feed, sets->rounds},
+		.sets = sets,
+		.object = object,
+		.tree = tree,
+		.now = sets->config.now()};
 	int64_t again;
 
 	neap_feed_spend(sets->feed, neap_steps_of_text(object));
-	look.owner = neap_owners_get(sets->owners, object, tree);
-	if (!look.owner)
+	look.base.owner = neap_owners_get(sets->owners, object, tree);
+	if (!look.base.owner)
 		return -1;
 	read_spec(&look);
 	again = work(&look);

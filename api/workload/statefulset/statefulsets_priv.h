@@ -4,8 +4,7 @@
 #ifndef NEAP_API_WORKLOAD_STATEFULSET_STATEFULSETS_PRIV_H
 #define NEAP_API_WORKLOAD_STATEFULSET_STATEFULSETS_PRIV_H
 
-#include "api/client/events.h"
-#include "api/workload/loop/claims.h"
+#include "api/workload/loop/owner_look.h"
 #include "api/workload/loop/pod_facts.h"
 #include "api/workload/loop/tree.h"
 #include "api/workload/revision/revisions.h"
@@ -17,9 +16,6 @@
 
 #define POD_NAME_LABEL  "statefulset.kubernetes.io/pod-name"
 #define POD_INDEX_LABEL "apps.kubernetes.io/pod-index"
-
-/* Writes of each kind in one look; the rest follows when these are there. */
-#define STATEFUL_PIECE 100
 
 /* What is asked for. */
 enum { ASK_OTHER, ASK_CREATE, ASK_DELETE, ASK_UPDATE, ASK_CLAIM };
@@ -42,8 +38,8 @@ struct stateful_pod {
 
 /* One look at a StatefulSet. */
 struct stateful {
+	struct neap_owner_look base;
 	struct neap_statefulsets *sets;
-	const struct neap_owner *owner;
 	const struct neap_object *object;
 	const json_t *tree; /* of object */
 	int64_t now;
@@ -60,11 +56,6 @@ struct stateful {
 	int64_t collisions;
 	struct neap_revision *revisions;
 	size_t revision_count;
-	int written; /* asks that cost steps */
-	bool is_short, is_failed;
-	bool goes_on;    /* continue in the next turn */
-	bool is_partial; /* not all of it was asked for */
-	int64_t after_usec;
 };
 
 /* --- stateful_pods.c --- */
@@ -111,17 +102,5 @@ void stateful_act(struct stateful *look);
 
 /* Asks for the status to be as the pods are. */
 void stateful_status(struct stateful *look);
-
-/* --- statefulsets.c --- */
-
-/* Whether this look may ask for one more write, of such an object; takes the steps. */
-bool stateful_may_write(struct stateful *look, const struct neap_object *object);
-/* Fills in an ask; false without memory. */
-bool stateful_ask(struct stateful *look, int what, const char *resource, const char *name,
-		  struct neap_client_ask *ret);
-/* Makes the look come again after so long at most. */
-void stateful_again(struct stateful *look, int64_t after_usec);
-void stateful_note(struct stateful *look, bool is_warning, const char *reason,
-		   const char *fmt, ...) NEAP_PRINTF(4, 5);
 
 #endif
