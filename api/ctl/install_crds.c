@@ -275,7 +275,7 @@ static int run(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 		r = install_all(&server, values->force, rows, &err);
 	neap_client_free(server.neapd);
 	neap_remote_direct_free(server.cluster);
-	/* What was done before a failure is told, too. */
+	/* The user also sees what the server took before a failure. */
 	if (r == 0 || json_array_size(rows) > 0)
 		shown = neap_ctl_show_take(ctl, json_incref(rows), add, NULL);
 	json_decref(rows);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which configuration is in force: that of the file, else that of the ConfigMap. One that
- * cannot be used changes nothing, and is told. */
+ * Chooses the configuration in force: the file's, else the ConfigMap's. A configuration
+ * with faults changes nothing; the log and the status show the faults. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is said of a configuration: lines with file, line and path, and the readers of
- * single members. */
+ * Writes the faults and warnings of a configuration, each with file, line and path, and
+ * reads single members. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

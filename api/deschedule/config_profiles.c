@@ -345,7 +345,7 @@ static void read_profile(struct config_reader *reader, const json_t *json, size_
 	deschedule_check_args(&of);
 }
 
-/* Jobs are carried on by one controller, whoever made them. */
+/* One controller serves the jobs of all profiles, so it has one set of arguments. */
 static void check_migration(struct config_reader *reader)
 {
 	const struct neap_deschedule_config *config = reader->config;

@@ -38,7 +38,8 @@ struct neap_descheduler_config {
 	struct neap_strategies *strategies;
 	const struct neap_log *log;
 	int64_t (*now)(void); /* Unix microseconds; NULL: the clock */
-	/* Of a DeschedulerPolicy, which has no interval of its own; 0: one round. */
+	/* Between two rounds where the configuration has no interval, as a
+	 * DeschedulerPolicy; 0: one round. */
 	int64_t interval_usec;
 	bool dry_run; /* whatever the configuration says */
 	/* Ceilings that no configuration lifts; -1: none. */

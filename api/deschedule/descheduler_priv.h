@@ -115,7 +115,7 @@ void deschedule_triggers_done(struct neap_descheduler *descheduler);
 /* An event of the snapshot. */
 void deschedule_hear(void *arg, const char *resource,
 		     const struct neap_client_event *event);
-/* All pods are told again. arg: the descheduler. */
+/* Forgets which pods wait; the snapshot reports all pods again. arg: the descheduler. */
 void deschedule_forget_pending(void *arg);
 /* Whether a round by event is due; else *ret_usec is when, or unchanged. */
 bool deschedule_event_is_due(const struct neap_descheduler *descheduler, int64_t now_usec,

@@ -429,7 +429,8 @@ static int begin_landing(struct play_run *run, struct neap_round_args *args)
 	return rc;
 }
 
-/* Looks again, now that all are known who leave, and corrects what is told. */
+/* Places the successors again once the round knows all pods that leave, and corrects the
+ * nodes in the record. */
 static int tell_landing(struct play_run *run)
 {
 	struct neap_play *play = run->play;

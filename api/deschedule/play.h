@@ -68,7 +68,7 @@ void neap_play_set_free(struct neap_play_set *set);
 void neap_play_set_refresh(struct neap_play_set *set,
 			   const struct neap_strategies *strategies);
 
-/* Something that is to leave. */
+/* A pod that leaves. */
 struct neap_play_evict {
 	const struct neap_deschedule_profile *profile;
 	const char *strategy; /* of the configuration */

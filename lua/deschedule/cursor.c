@@ -70,6 +70,20 @@ const struct neap_spread_found *neap_check_spread(lua_State *L, int index)
 	return check(L, index, NEAP_UP_SPREAD, "spread");
 }
 
+int neap_cursor_field(lua_State *L, const char *what)
+{
+	luaL_checkstack(L, 10, NULL);
+	lua_pushvalue(L, 2);
+	switch (lua_rawget(L, lua_upvalueindex(NEAP_UP_NAMES))) {
+	case LUA_TFUNCTION:
+		return -1;
+	case LUA_TNUMBER:
+		return (int)lua_tointeger(L, -1);
+	default:
+		return luaL_error(L, "a %s has no field '%s'", what, neap_lua_name(L, 2));
+	}
+}
+
 uint32_t neap_check_resource(lua_State *L, int arg)
 {
 	const char *name = neap_lua_check_text(L, arg);

@@ -91,6 +91,9 @@ void neap_push_spread(lua_State *L, const struct neap_spread_found *found);
 /* The set of pods at arg. */
 const struct neap_set *neap_check_pod_set(lua_State *L, int arg);
 struct neap_world_pod **neap_check_pods(lua_State *L, int arg, size_t *ret_count);
+/* For __index of what: the number of the field whose name is at 2; -1: it is a method,
+ * which is pushed. Raises for other names. */
+int neap_cursor_field(lua_State *L, const char *what);
 /* The number of the resource whose name is at arg; UINT32_MAX: nobody has it. */
 uint32_t neap_check_resource(lua_State *L, int arg);
 

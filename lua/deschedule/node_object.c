@@ -111,19 +111,11 @@ static void push_field(lua_State *L, const struct neap_round *round,
 int neap_node_index(lua_State *L)
 {
 	const struct neap_world_node *node = neap_check_node(L, 1);
+	int field = neap_cursor_field(L, "node");
 
-	luaL_checkstack(L, 10, NULL);
-	lua_pushvalue(L, 2);
-	switch (lua_rawget(L, lua_upvalueindex(NEAP_UP_NAMES))) {
-	case LUA_TFUNCTION:
-		return 1;
-	case LUA_TNUMBER:
-		push_field(L, neap_seat_get(L)->round, node,
-			   (enum node_field)lua_tointeger(L, -1));
-		return 1;
-	default:
-		return luaL_error(L, "a node has no field '%s'", neap_lua_name(L, 2));
-	}
+	if (field >= 0)
+		push_field(L, neap_seat_get(L)->round, node, (enum node_field)field);
+	return 1;
 }
 
 /* --- methods --- */
@@ -132,12 +124,8 @@ int neap_node_index(lua_State *L)
 static int node_label(lua_State *L)
 {
 	const struct neap_world_node *node = neap_check_node(L, 1);
-	const char *value = neap_object_label(node->object, neap_lua_check_text(L, 2));
 
-	if (value)
-		lua_pushstring(L, value);
-	else
-		lua_pushnil(L);
+	lua_pushstring(L, neap_object_label(node->object, neap_lua_check_text(L, 2)));
 	return 1;
 }
 

@@ -269,37 +269,21 @@ static void push_field(lua_State *L, const struct neap_round *round,
 int neap_pod_index(lua_State *L)
 {
 	const struct neap_world_pod *pod = neap_check_pod(L, 1);
+	int field = neap_cursor_field(L, "pod");
 
-	luaL_checkstack(L, 10, NULL);
-	lua_pushvalue(L, 2);
-	switch (lua_rawget(L, lua_upvalueindex(NEAP_UP_NAMES))) {
-	case LUA_TFUNCTION:
-		return 1;
-	case LUA_TNUMBER:
-		push_field(L, neap_seat_get(L)->round, pod,
-			   (enum pod_field)lua_tointeger(L, -1));
-		return 1;
-	default:
-		return luaL_error(L, "a pod has no field '%s'", neap_lua_name(L, 2));
-	}
+	if (field >= 0)
+		push_field(L, neap_seat_get(L)->round, pod, (enum pod_field)field);
+	return 1;
 }
 
 /* --- methods --- */
-
-static void push_text(lua_State *L, const char *text)
-{
-	if (text)
-		lua_pushstring(L, text);
-	else
-		lua_pushnil(L);
-}
 
 /* pod:label(key) -> string | nil */
 static int pod_label(lua_State *L)
 {
 	const struct neap_world_pod *pod = neap_check_pod(L, 1);
 
-	push_text(L, neap_object_label(pod->pod->object, neap_lua_check_text(L, 2)));
+	lua_pushstring(L, neap_object_label(pod->pod->object, neap_lua_check_text(L, 2)));
 	return 1;
 }
 
@@ -315,7 +299,7 @@ static int pod_annotation(lua_State *L)
 	if (neap_object_annotation(pod->pod->object, key, &text, &err) < 0)
 		return luaL_error(L, "%s", err.msg);
 	*block = text;
-	push_text(L, text);
+	lua_pushstring(L, text);
 	neap_lua_drop_block(block);
 	return 1;
 }
@@ -418,7 +402,7 @@ static int pod_fits(lua_State *L)
 				       neap_check_node(L, 2), check_form(L, 3));
 
 	lua_pushboolean(L, !why);
-	push_text(L, why);
+	lua_pushstring(L, why);
 	return 2;
 }
 
