@@ -94,10 +94,10 @@ struct neap_play {
 	struct neap_play_set *set;
 	struct neap_world *world;
 	struct neap_cluster *cluster;
-	struct neap_decide *decide;                   /* NULL: no place is asked for */
-	const struct neap_migrate_cluster *migrating; /* NULL: it is not asked */
-	struct neap_moved *moved;                     /* NULL: nobody rests */
-	int64_t now_usec, interval_usec;              /* as of neap_round_args */
+	struct neap_decide *decide;             /* NULL: no place is asked for */
+	struct neap_migrate_cluster *migrating; /* NULL: it is not asked */
+	struct neap_moved *moved;               /* NULL: nobody rests */
+	int64_t now_usec, interval_usec;        /* as of neap_round_args */
 	struct neap_limits limits;
 	bool is_dry;
 	const char *only; /* the plugin that runs alone; NULL: all */

@@ -566,8 +566,7 @@ struct neap_decide *neap_snapshot_decide(const struct neap_snapshot *snapshot)
 	return snapshot->state.decide;
 }
 
-const struct neap_migrate_cluster *
-neap_snapshot_migrating(const struct neap_snapshot *snapshot)
+struct neap_migrate_cluster *neap_snapshot_migrating(struct neap_snapshot *snapshot)
 {
 	return &snapshot->state.migrating;
 }

@@ -52,7 +52,6 @@ struct neap_world *neap_snapshot_world(const struct neap_snapshot *snapshot);
 struct neap_cluster *neap_snapshot_cluster(const struct neap_snapshot *snapshot);
 struct neap_decide *neap_snapshot_decide(const struct neap_snapshot *snapshot);
 /* Workloads and PodMigrationJobs, for the filter of MigrationController. */
-const struct neap_migrate_cluster *
-neap_snapshot_migrating(const struct neap_snapshot *snapshot);
+struct neap_migrate_cluster *neap_snapshot_migrating(struct neap_snapshot *snapshot);
 
 #endif

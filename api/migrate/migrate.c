@@ -50,7 +50,7 @@ static bool heard_job(struct neap_migrate *migrate, const struct neap_client_eve
 	job = neap_migrate_find_job(&migrate->cluster, name);
 	/* Let through, though the job does not say so yet: it counts. */
 	if (memory && memory->may_begin)
-		job->is_arbitrated = true;
+		neap_migrate_begin_job(&migrate->cluster, job);
 	if (migrate->args.arbitrates &&
 	    neap_migrate_is_waiting(job, migrate->config.now()))
 		begin_round(migrate);

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
+#include "engine/migrate/migrate_counts.h"
 
 static bool is_over(const struct neap_migrate_job *job, int64_t now_usec)
 {
@@ -24,24 +24,6 @@ bool neap_migrate_is_overdue(const struct neap_migrate_job *job, int64_t now_use
 	return neap_migrate_is_active(job) && !job->is_paused && is_over(job, now_usec);
 }
 
-static int64_t count_siblings(const struct neap_migrate_cluster *cluster,
-			      const char *batch)
-{
-	int64_t count = 0;
-
-	for (size_t i = 0; *batch && i < neap_map_count(cluster->jobs); i++) {
-		const struct neap_migrate_job *job = neap_map_at(cluster->jobs, i, NULL);
-		const struct neap_migrate_pod *pod;
-
-		if (!neap_migrate_is_active(job) ||
-		    (job->phase == NEAP_JOB_PENDING && !job->is_arbitrated))
-			continue;
-		pod = neap_migrate_pod_of(cluster, job);
-		count += pod && strcmp(pod->owner_uid, batch) == 0;
-	}
-	return count;
-}
-
 void neap_migrate_wait_take(const struct neap_migrate_cluster *cluster,
 			    struct neap_migrate_job *job, json_t *pod,
 			    struct neap_migrate_waiting *ret)
@@ -54,7 +36,9 @@ void neap_migrate_wait_take(const struct neap_migrate_cluster *cluster,
 	neap_pod_order_read(pod, &ret->order);
 	if (neap_json_is_text(owner, "kind", "Job"))
 		ret->batch = neap_json_text(owner, "uid");
-	ret->siblings = count_siblings(cluster, ret->batch);
+	if (*ret->batch)
+		ret->siblings =
+			neap_migrate_count_owned(cluster, NEAP_JOBS_BEGUN, ret->batch);
 }
 
 void neap_migrate_wait_done(struct neap_migrate_waiting *list, size_t count)
@@ -166,6 +150,6 @@ void neap_migrate_judge(struct neap_migrate_question *ask,
 	for (size_t i = 0; i < count; i++) {
 		judge(ask, &list[i]);
 		if (list[i].verdict == NEAP_VERDICT_PASSES)
-			list[i].job->is_arbitrated = true;
+			neap_migrate_begin_job(ask->cluster, list[i].job);
 	}
 }

@@ -8,6 +8,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
+#include "engine/migrate/migrate_counts.h"
 
 #define KEY_MAX 600
 
@@ -17,8 +18,10 @@ int neap_migrate_cluster_init(struct neap_migrate_cluster *cluster,
 	*cluster = (struct neap_migrate_cluster){.pods = neap_map_new(),
 						 .owned = neap_map_new(),
 						 .workloads = neap_map_new(),
-						 .jobs = neap_map_new()};
-	if (cluster->pods && cluster->owned && cluster->workloads && cluster->jobs)
+						 .jobs = neap_map_new(),
+						 .counts = neap_map_new()};
+	if (cluster->pods && cluster->owned && cluster->workloads && cluster->jobs &&
+	    cluster->counts)
 		return 0;
 	neap_migrate_cluster_done(cluster);
 	return neap_error_nomem(err);
@@ -43,6 +46,7 @@ void neap_migrate_cluster_clear(struct neap_migrate_cluster *cluster)
 	empty(cluster->pods, true);
 	empty(cluster->workloads, true);
 	empty(cluster->jobs, true);
+	empty(cluster->counts, true);
 }
 
 void neap_migrate_cluster_done(struct neap_migrate_cluster *cluster)
@@ -52,6 +56,7 @@ void neap_migrate_cluster_done(struct neap_migrate_cluster *cluster)
 	neap_map_free(cluster->pods);
 	neap_map_free(cluster->workloads);
 	neap_map_free(cluster->jobs);
+	neap_map_free(cluster->counts);
 	*cluster = (struct neap_migrate_cluster){0};
 }
 
@@ -190,38 +195,6 @@ static void *pack_new(const void *facts, size_t size, const size_t *texts, size_
 	return block;
 }
 
-static void unlink_pod(struct neap_migrate_cluster *cluster, struct neap_migrate_pod *pod)
-{
-	if (pod->next)
-		pod->next->previous = pod->previous;
-	if (pod->previous)
-		pod->previous->next = pod->next;
-	else if (*pod->owner_uid && pod->next)
-		/* In the place of a key that is there: needs no memory. */
-		(void)neap_map_set(cluster->owned, pod->owner_uid, pod->next);
-	else if (*pod->owner_uid)
-		(void)neap_map_remove(cluster->owned, pod->owner_uid);
-}
-
-static bool link_pod(struct neap_migrate_cluster *cluster, struct neap_migrate_pod *pod)
-{
-	struct neap_migrate_pod *first;
-
-	pod->next = pod->previous = NULL;
-	if (!*pod->owner_uid)
-		return true;
-	first = neap_map_find(cluster->owned, pod->owner_uid);
-	if (first) {
-		pod->next = first->next;
-		pod->previous = first;
-		if (first->next)
-			first->next->previous = pod;
-		first->next = pod;
-		return true;
-	}
-	return neap_map_set(cluster->owned, pod->owner_uid, pod);
-}
-
 static void key_of(char key[KEY_MAX], const char *kind, const char *ns, const char *name)
 {
 	(void)snprintf(key, KEY_MAX, "%s%s%s/%s", kind, *kind ? "/" : "", ns, name);
@@ -237,7 +210,7 @@ void neap_migrate_drop_pod(struct neap_migrate_cluster *cluster, const char *ns,
 	pod = neap_map_remove(cluster->pods, key);
 	if (!pod)
 		return;
-	unlink_pod(cluster, pod);
+	(void)neap_migrate_counts_pod(cluster, pod, -1);
 	free(pod);
 }
 
@@ -260,38 +233,65 @@ int neap_migrate_set_pod(struct neap_migrate_cluster *cluster, const json_t *tre
 
 	neap_migrate_drop_pod(cluster, facts.ns, facts.name);
 	pod = pack_new(&facts, sizeof(facts), pod_texts, NEAP_ARRAY_LEN(pod_texts));
-	if (!pod)
-		return neap_error_nomem(err);
-	key_of(key, "", pod->ns, pod->name);
-	if (!link_pod(cluster, pod)) {
+	key_of(key, "", facts.ns, facts.name);
+	if (!pod || !neap_map_set(cluster->pods, key, pod)) {
 		free(pod);
 		return neap_error_nomem(err);
 	}
-	if (!neap_map_set(cluster->pods, key, pod)) {
-		unlink_pod(cluster, pod);
-		free(pod);
-		return neap_error_nomem(err);
-	}
-	return 0;
+	return neap_migrate_counts_pod(cluster, pod, 1) ? 0 : neap_error_nomem(err);
+}
+
+/* --- workloads --- */
+
+static void unlink_workload(struct neap_migrate_cluster *cluster,
+			    struct neap_migrate_workload *workload)
+{
+	char key[KEY_MAX];
+
+	key_of(key, workload->owner_kind, workload->ns, workload->owner_name);
+	if (workload->next)
+		workload->next->previous = workload->previous;
+	if (workload->previous)
+		workload->previous->next = workload->next;
+	else if (*workload->owner_name && workload->next)
+		/* In the place of a key that is there: needs no memory. */
+		(void)neap_map_set(cluster->owned, key, workload->next);
+	else if (*workload->owner_name)
+		(void)neap_map_remove(cluster->owned, key);
+}
+
+static bool link_workload(struct neap_migrate_cluster *cluster,
+			  struct neap_migrate_workload *workload)
+{
+	struct neap_migrate_workload *first;
+	char key[KEY_MAX];
+
+	workload->next = workload->previous = NULL;
+	if (!*workload->owner_name)
+		return true;
+	key_of(key, workload->owner_kind, workload->ns, workload->owner_name);
+	first = neap_map_find(cluster->owned, key);
+	if (!first)
+		return neap_map_set(cluster->owned, key, workload);
+	workload->next = first->next;
+	workload->previous = first;
+	if (first->next)
+		first->next->previous = workload;
+	first->next = workload;
+	return true;
 }
 
 void neap_migrate_drop_workload(struct neap_migrate_cluster *cluster, const char *kind,
 				const char *ns, const char *name)
 {
 	char key[KEY_MAX];
+	struct neap_migrate_workload *workload;
 
 	key_of(key, kind, ns, name);
-	free(neap_map_remove(cluster->workloads, key));
-}
-
-static int keep(struct neap_map *map, const char *key, void *block,
-		struct neap_error *err)
-{
-	free(neap_map_remove(map, key));
-	if (block && neap_map_set(map, key, block))
-		return 0;
-	free(block);
-	return neap_error_nomem(err);
+	workload = neap_map_remove(cluster->workloads, key);
+	if (workload)
+		unlink_workload(cluster, workload);
+	free(workload);
 }
 
 int neap_migrate_set_workload(struct neap_migrate_cluster *cluster, const char *kind,
@@ -308,29 +308,51 @@ int neap_migrate_set_workload(struct neap_migrate_cluster *cluster, const char *
 		.owner_name = neap_json_text(owner, "name"),
 		.replicas = json_is_integer(replicas) ? json_integer_value(replicas) : 1,
 	};
+	struct neap_migrate_workload *workload;
 	char key[KEY_MAX];
 
+	neap_migrate_drop_workload(cluster, kind, facts.ns, facts.name);
+	workload = pack_new(&facts, sizeof(facts), workload_texts,
+			    NEAP_ARRAY_LEN(workload_texts));
 	key_of(key, kind, facts.ns, facts.name);
-	return keep(cluster->workloads, key,
-		    pack_new(&facts, sizeof(facts), workload_texts,
-			     NEAP_ARRAY_LEN(workload_texts)),
-		    err);
+	if (!workload || !neap_map_set(cluster->workloads, key, workload)) {
+		free(workload);
+		return neap_error_nomem(err);
+	}
+	return link_workload(cluster, workload) ? 0 : neap_error_nomem(err);
 }
+
+/* --- jobs --- */
 
 int neap_migrate_set_job(struct neap_migrate_cluster *cluster, const json_t *tree,
 			 struct neap_error *err)
 {
-	struct neap_migrate_job facts;
+	struct neap_migrate_job facts, *job;
 
 	neap_migrate_job_read(tree, &facts);
-	return keep(cluster->jobs, facts.name,
-		    pack_new(&facts, sizeof(facts), job_texts, NEAP_ARRAY_LEN(job_texts)),
-		    err);
+	neap_migrate_drop_job(cluster, facts.name);
+	job = pack_new(&facts, sizeof(facts), job_texts, NEAP_ARRAY_LEN(job_texts));
+	if (!job || !neap_map_set(cluster->jobs, job->name, job)) {
+		free(job);
+		return neap_error_nomem(err);
+	}
+	return neap_migrate_counts_job(cluster, job, 1) ? 0 : neap_error_nomem(err);
 }
 
 void neap_migrate_drop_job(struct neap_migrate_cluster *cluster, const char *name)
 {
-	free(neap_map_remove(cluster->jobs, name));
+	struct neap_migrate_job *job = neap_map_remove(cluster->jobs, name);
+
+	if (job)
+		(void)neap_migrate_counts_job(cluster, job, -1);
+	free(job);
+}
+
+void neap_migrate_begin_job(struct neap_migrate_cluster *cluster,
+			    struct neap_migrate_job *job)
+{
+	neap_migrate_counts_begin(cluster, job);
+	job->is_arbitrated = true;
 }
 
 /* --- asking --- */
@@ -369,6 +391,21 @@ struct neap_migrate_pod *neap_migrate_pod_of(const struct neap_migrate_cluster *
 bool neap_migrate_is_active(const struct neap_migrate_job *job)
 {
 	return job->phase == NEAP_JOB_PENDING || job->phase == NEAP_JOB_RUNNING;
+}
+
+bool neap_migrate_has_begun(const struct neap_migrate_job *job)
+{
+	return job->phase != NEAP_JOB_PENDING || job->is_arbitrated;
+}
+
+const struct neap_migrate_workload *
+neap_migrate_first_of(const struct neap_migrate_cluster *cluster,
+		      const struct neap_migrate_workload *owner)
+{
+	char key[KEY_MAX];
+
+	key_of(key, owner->kind, owner->ns, owner->name);
+	return neap_map_find(cluster->owned, key);
 }
 
 bool neap_migrate_replicas(const struct neap_migrate_cluster *cluster,

@@ -21,7 +21,6 @@ struct neap_migrate_pod {
 	/* Its controller; "": none. */
 	const char *owner_uid, *owner_kind, *owner_name;
 	bool is_serving; /* neither finished nor deleting, and ready */
-	struct neap_migrate_pod *next, *previous; /* of the same controller */
 };
 
 /* A workload that the replicas of are known. A ReplicaSet of a Deployment has that as its
@@ -30,6 +29,7 @@ struct neap_migrate_workload {
 	const char *kind, *ns, *name, *uid;
 	const char *owner_kind, *owner_name; /* "": none */
 	int64_t replicas;
+	struct neap_migrate_workload *next, *previous; /* of the same owner */
 };
 
 enum neap_job_phase {
@@ -52,9 +52,10 @@ struct neap_migrate_job {
 
 struct neap_migrate_cluster {
 	struct neap_map *pods;      /* by "NAMESPACE/NAME" */
-	struct neap_map *owned;     /* first of a controller's pods, by its uid */
 	struct neap_map *workloads; /* by "KIND/NAMESPACE/NAME" */
+	struct neap_map *owned;     /* first of an owner's workloads, likewise */
 	struct neap_map *jobs;      /* by name */
+	struct neap_map *counts;    /* migrate_counts.h */
 };
 
 int neap_migrate_cluster_init(struct neap_migrate_cluster *cluster,
@@ -63,8 +64,8 @@ void neap_migrate_cluster_done(struct neap_migrate_cluster *cluster);
 /* Forgets everything. */
 void neap_migrate_cluster_clear(struct neap_migrate_cluster *cluster);
 
-/* Takes in a new or changed object; -NEAP_ENOMEM. A pointer to its facts is valid until
- * the object is set or dropped again. */
+/* Takes in a new or changed object. A pointer to its facts is valid until the object is
+ * set or dropped again. -NEAP_ENOMEM: the cluster has to be cleared and read again. */
 int neap_migrate_set_pod(struct neap_migrate_cluster *cluster, const json_t *tree,
 			 struct neap_error *err);
 int neap_migrate_set_workload(struct neap_migrate_cluster *cluster, const char *kind,
@@ -76,6 +77,10 @@ void neap_migrate_drop_pod(struct neap_migrate_cluster *cluster, const char *ns,
 void neap_migrate_drop_workload(struct neap_migrate_cluster *cluster, const char *kind,
 				const char *ns, const char *name);
 void neap_migrate_drop_job(struct neap_migrate_cluster *cluster, const char *name);
+
+/* Arbitration let the job through: it counts from now on. */
+void neap_migrate_begin_job(struct neap_migrate_cluster *cluster,
+			    struct neap_migrate_job *job);
 
 /* NULL: there is none. */
 struct neap_migrate_pod *neap_migrate_find_pod(const struct neap_migrate_cluster *cluster,
@@ -90,6 +95,12 @@ struct neap_migrate_pod *neap_migrate_pod_of(const struct neap_migrate_cluster *
 					     const struct neap_migrate_job *job);
 /* Whether the job has begun or waits, and has not ended. */
 bool neap_migrate_is_active(const struct neap_migrate_job *job);
+/* Whether it does not wait for arbitration any more. */
+bool neap_migrate_has_begun(const struct neap_migrate_job *job);
+/* The first workload of an owner, as a ReplicaSet is of a Deployment; NULL. */
+const struct neap_migrate_workload *
+neap_migrate_first_of(const struct neap_migrate_cluster *cluster,
+		      const struct neap_migrate_workload *owner);
 /* The replicas of a pod's workload: of its Deployment, where there is one. *ret is it;
  * false: the pod has no controller. 0 replicas: nobody knows the workload. */
 bool neap_migrate_replicas(const struct neap_migrate_cluster *cluster,

@@ -1,14 +1,12 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Jobs are few beside pods, so limits are counted by going through the jobs. */
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/migrate/migrate_filter.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/map.h"
 #include "engine/base/text.h"
 #include "engine/json/json.h"
+#include "engine/migrate/migrate_counts.h"
 #include "engine/migrate/pod_order.h"
 
 /* From here on priorities belong to the system. */
@@ -189,105 +187,53 @@ neap_migrate_check_replicas(const struct neap_migrate_question *ask)
 	return NEAP_CHECK_NONE;
 }
 
-/* Whether the job counts, and is about another pod. A job without uid is about another
- * one as long as nobody has looked at it. */
-static bool counts(const struct neap_migrate_question *ask,
-		   const struct neap_migrate_job *job)
+static struct neap_migrate_who who(const struct neap_migrate_question *ask)
 {
-	if (!neap_migrate_is_active(job) || !*job->pod_name)
-		return false;
-	if (ask->arbitrates && job->phase == NEAP_JOB_PENDING && !job->is_arbitrated)
-		return false;
-	return strcmp(job->pod_uid, neap_json_text(meta(ask), "uid")) != 0;
+	return (struct neap_migrate_who){neap_json_text(meta(ask), "namespace"),
+					 neap_json_text(meta(ask), "name"),
+					 neap_json_text(meta(ask), "uid")};
 }
 
-static struct neap_migrate_job *job_at(const struct neap_migrate_question *ask, size_t i)
+static enum neap_migrate_jobs which(const struct neap_migrate_question *ask)
 {
-	return neap_map_at(ask->cluster->jobs, i, NULL);
+	return ask->arbitrates ? NEAP_JOBS_BEGUN : NEAP_JOBS_ACTIVE;
 }
 
 enum neap_migrate_check
 neap_migrate_check_globally(const struct neap_migrate_question *ask)
 {
-	int64_t count = 0;
+	const struct neap_migrate_who one = who(ask);
+	int64_t max = ask->args->globally;
 
-	for (size_t i = 0; i < neap_map_count(ask->cluster->jobs); i++)
-		count += counts(ask, job_at(ask, i));
-	return ask->args->globally > 0 && count >= ask->args->globally
+	return max > 0 && neap_migrate_count_others(ask->cluster, which(ask), &one,
+						    false) >= max
 		       ? NEAP_CHECK_GLOBALLY
 		       : NEAP_CHECK_NONE;
 }
 
-/* Whether an earlier job that counts is about the same pod. */
-static bool is_repeated(const struct neap_migrate_question *ask, size_t index)
-{
-	const struct neap_migrate_job *job = job_at(ask, index);
-
-	for (size_t i = 0; i < index; i++) {
-		const struct neap_migrate_job *other = job_at(ask, i);
-
-		if (counts(ask, other) && strcmp(other->pod_name, job->pod_name) == 0 &&
-		    strcmp(other->pod_ns, job->pod_ns) == 0)
-			return true;
-	}
-	return false;
-}
-
 enum neap_migrate_check neap_migrate_check_node(const struct neap_migrate_question *ask)
 {
-	const char *uid = neap_json_text(meta(ask), "uid");
+	const struct neap_migrate_who one = who(ask);
 	const char *node = neap_json_text(json_object_get(ask->pod, "spec"), "nodeName");
-	int64_t count = 0;
+	int64_t max = ask->args->per_node;
 
-	if (ask->args->per_node <= 0 || !*node)
-		return NEAP_CHECK_NONE;
-	for (size_t i = 0; i < neap_map_count(ask->cluster->jobs); i++) {
-		const struct neap_migrate_job *job = job_at(ask, i);
-		const struct neap_migrate_pod *pod =
-			counts(ask, job) ? neap_migrate_pod_of(ask->cluster, job) : NULL;
-
-		count += pod && strcmp(pod->node, node) == 0 &&
-			 strcmp(pod->uid, uid) != 0 && !is_repeated(ask, i);
-	}
-	return count >= ask->args->per_node ? NEAP_CHECK_NODE : NEAP_CHECK_NONE;
+	return max > 0 && *node &&
+			       neap_migrate_count_node(ask->cluster, which(ask), &one,
+						       node) >= max
+		       ? NEAP_CHECK_NODE
+		       : NEAP_CHECK_NONE;
 }
 
 enum neap_migrate_check
 neap_migrate_check_namespace(const struct neap_migrate_question *ask)
 {
-	const char *ns = neap_json_text(meta(ask), "namespace");
-	int64_t count = 0;
+	const struct neap_migrate_who one = who(ask);
+	int64_t max = ask->args->per_namespace;
 
-	if (ask->args->per_namespace <= 0)
-		return NEAP_CHECK_NONE;
-	for (size_t i = 0; i < neap_map_count(ask->cluster->jobs); i++) {
-		const struct neap_migrate_job *job = job_at(ask, i);
-
-		count += counts(ask, job) && strcmp(job->pod_ns, ns) == 0;
-	}
-	return count >= ask->args->per_namespace ? NEAP_CHECK_NAMESPACE : NEAP_CHECK_NONE;
-}
-
-/* Whether the pod of the job is of the controller. */
-static bool migrates_of(const struct neap_migrate_question *ask, size_t index,
-			const char *owner_uid)
-{
-	const struct neap_migrate_job *job = job_at(ask, index);
-	const struct neap_migrate_pod *pod =
-		counts(ask, job) ? neap_migrate_pod_of(ask->cluster, job) : NULL;
-
-	return pod && strcmp(pod->owner_uid, owner_uid) == 0 && !is_repeated(ask, index);
-}
-
-static int64_t count_unserving(const struct neap_migrate_cluster *cluster,
-			       const char *owner_uid)
-{
-	const struct neap_migrate_pod *pod = neap_map_find(cluster->owned, owner_uid);
-	int64_t count = 0;
-
-	for (; pod; pod = pod->next)
-		count += !pod->is_serving;
-	return count;
+	return max > 0 && neap_migrate_count_others(ask->cluster, which(ask), &one,
+						    true) >= max
+		       ? NEAP_CHECK_NAMESPACE
+		       : NEAP_CHECK_NONE;
 }
 
 /* Of all ReplicaSets of the Deployment, or of the one controller. */
@@ -295,19 +241,14 @@ static int64_t count_unavailable(const struct neap_migrate_question *ask,
 				 const struct neap_migrate_pod *pod,
 				 const struct neap_migrate_workload *workload)
 {
-	const struct neap_map *all = ask->cluster->workloads;
+	const struct neap_migrate_workload *set;
 	int64_t count = 0;
 
 	if (!workload || strcmp(workload->kind, "Deployment") != 0)
-		return count_unserving(ask->cluster, pod->owner_uid);
-	for (size_t i = 0; i < neap_map_count(all); i++) {
-		const struct neap_migrate_workload *set = neap_map_at(all, i, NULL);
-
-		if (strcmp(set->owner_kind, workload->kind) == 0 &&
-		    strcmp(set->owner_name, workload->name) == 0 &&
-		    strcmp(set->ns, workload->ns) == 0)
-			count += count_unserving(ask->cluster, set->uid);
-	}
+		return neap_migrate_count_unserving(ask->cluster, pod->owner_uid);
+	set = neap_migrate_first_of(ask->cluster, workload);
+	for (; set; set = set->next)
+		count += neap_migrate_count_unserving(ask->cluster, set->uid);
 	return count;
 }
 
@@ -317,16 +258,11 @@ neap_migrate_check_workload(const struct neap_migrate_question *ask)
 	const struct neap_migrate_args *args = ask->args;
 	const struct neap_migrate_pod *pod = facts_of(ask);
 	const struct neap_migrate_workload *workload;
-	int64_t replicas, migrating = 0, more = 0;
+	int64_t replicas, migrating, more;
 
 	if (!pod || !neap_migrate_replicas(ask->cluster, pod, &workload, &replicas))
 		return NEAP_CHECK_NONE;
-	for (size_t i = 0; i < neap_map_count(ask->cluster->jobs); i++) {
-		if (!migrates_of(ask, i, pod->owner_uid))
-			continue;
-		migrating++;
-		more += neap_migrate_pod_of(ask->cluster, job_at(ask, i))->is_serving;
-	}
+	migrating = neap_migrate_count_owner(ask->cluster, which(ask), pod, &more);
 	if (!args->skips[NEAP_GATE_MIGRATING_PER_WORKLOAD] && migrating > 0 &&
 	    migrating >= neap_scaled_of(&args->migrating, replicas))
 		return NEAP_CHECK_WORKLOAD_MIGRATING;
@@ -340,19 +276,10 @@ neap_migrate_check_workload(const struct neap_migrate_question *ask)
 enum neap_migrate_check
 neap_migrate_check_existing(const struct neap_migrate_question *ask)
 {
-	const char *uid = neap_json_text(meta(ask), "uid");
-	const char *ns = neap_json_text(meta(ask), "namespace");
-	const char *name = neap_json_text(meta(ask), "name");
+	const struct neap_migrate_who one = who(ask);
 
-	for (size_t i = 0; i < neap_map_count(ask->cluster->jobs); i++) {
-		const struct neap_migrate_job *job = job_at(ask, i);
-
-		if (neap_migrate_is_active(job) &&
-		    ((*uid && strcmp(job->pod_uid, uid) == 0) ||
-		     (strcmp(job->pod_ns, ns) == 0 && strcmp(job->pod_name, name) == 0)))
-			return NEAP_CHECK_EXISTING_JOB;
-	}
-	return NEAP_CHECK_NONE;
+	return neap_migrate_has_job(ask->cluster, &one) ? NEAP_CHECK_EXISTING_JOB
+							: NEAP_CHECK_NONE;
 }
 
 /* --- all --- */

@@ -43,7 +43,7 @@ const char *neap_migrate_check_name(enum neap_migrate_check check);
 
 struct neap_migrate_question {
 	const struct neap_migrate_args *args;
-	const struct neap_migrate_cluster *cluster;
+	struct neap_migrate_cluster *cluster;
 	const json_t *pod;
 	/* Jobs that wait count only once they were let through. */
 	bool arbitrates;
