@@ -67,9 +67,9 @@ static void test_small(void **state)
 	neap_mem_fail_at(1);
 	assert_non_null(neap_arena_alloc(&arena, 0));
 	neap_mem_fail_at(2);
-	for (int i = 0; i < 16; i++)
+	for (int i = 0; i < 10; i++)
 		assert_non_null(neap_arena_alloc(&arena, 32));
-	assert_true(malloc_usable_size(arena.block) < 700);
+	assert_true(malloc_usable_size(arena.block) < 400);
 	assert_null(neap_arena_alloc(&arena, 32));
 	neap_mem_fail_at(0);
 	neap_arena_done(&arena);
