@@ -522,7 +522,7 @@ static const char *before(void *arg, struct neap_round *round,
 static void test_evict_policy(void **state)
 {
 	struct rig *rig = *state;
-	struct neap_round_rule rule = {allow, before, rig};
+	struct neap_round_rule rule = {allow, before, NULL, rig};
 	struct neap_policy *policy =
 		load("deschedule", RUN("for _, pod in ipairs(round:pods()) do "
 				       "round:evict(pod, 'all') end"));

@@ -179,6 +179,13 @@ static void migrate(void *arg, const struct neap_deschedule_wish *wish,
 	neap_migrate_ask(role->migrate, &what, told, told_arg);
 }
 
+static struct neap_limiter *limiter(void *arg)
+{
+	const struct neap_role_descheduler *role = arg;
+
+	return neap_migrate_copy_limiter(role->migrate);
+}
+
 /* --- policies of migration --- */
 
 /* The policy in service; a fault takes it out as it does others. NULL: there is none. */
@@ -313,6 +320,7 @@ int neap_role_descheduler_start(struct neap_role_descheduler *role,
 		.schedulers = schedulers,
 		.migrate = migrate,
 		.configured = configured,
+		.limiter = limiter,
 		.migrate_arg = role,
 	};
 

@@ -20,6 +20,7 @@
 #include "engine/deschedule/moved.h"
 #include "engine/json/json.h"
 #include "engine/log/log.h"
+#include "engine/migrate/limiter.h"
 #include "lua/run/registry.h"
 #include "lua/vm/zone.h"
 
@@ -98,6 +99,7 @@ int64_t deschedule_interval(const struct neap_descheduler *descheduler,
 static void job_free(struct deschedule_job *job)
 {
 	neap_play_done(&job->play);
+	neap_limiter_free(job->play.limiter);
 	neap_play_set_free(job->set);
 	free(job);
 }
@@ -207,6 +209,8 @@ static void job_done(void *arg)
 						 .msg = "the descheduler is ending"};
 
 	descheduler->running = NULL;
+	if (play->err.code == NEAP_ENOMEM)
+		neap_snapshot_read_again(descheduler->snapshot);
 	if (descheduler->is_ending) {
 		if (job->done)
 			refuse_simulation(job, &ending);
@@ -242,6 +246,9 @@ static int start(struct neap_descheduler *descheduler, struct deschedule_job *jo
 	job->play.cluster = neap_snapshot_cluster(descheduler->snapshot);
 	job->play.decide = neap_snapshot_decide(descheduler->snapshot);
 	job->play.migrating = neap_snapshot_migrating(descheduler->snapshot);
+	if (descheduler->config.limiter)
+		job->play.limiter =
+			descheduler->config.limiter(descheduler->config.migrate_arg);
 	job->play.moved = descheduler->moved;
 	job->play.now_usec = deschedule_now(descheduler);
 	job->play.interval_usec = deschedule_interval(descheduler, set->config);

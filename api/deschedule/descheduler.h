@@ -15,6 +15,7 @@
 struct event_base;
 struct neap_buf;
 struct neap_descheduler;
+struct neap_limiter;
 struct neap_log;
 struct neap_migrate_args;
 struct neap_strategies;
@@ -56,6 +57,8 @@ struct neap_descheduler_config {
 	 * there is none any more: jobs that users make go by them, too. NULL: not
 	 * called. */
 	void (*configured)(void *arg, const struct neap_migrate_args *args);
+	/* A copy of the object limiters that jobs go by, for a round; NULL: without. */
+	struct neap_limiter *(*limiter)(void *arg);
 	void *migrate_arg;
 };
 

@@ -17,73 +17,19 @@
 #include "engine/cluster/cluster.h"
 #include "engine/deschedule/moved.h"
 #include "engine/json/json.h"
-#include "engine/migrate/migrate_filter.h"
 
 #define NODES_MIN 2
 
 /* --- rules of a profile --- */
 
-struct rule {
-	const struct play_run *run;
-	struct neap_play_profile *profile;
-	struct neap_play_plugin *plugin;
-};
-
 struct rules {
 	struct neap_round_rule list[NEAP_ROUND_RULES_MAX];
-	struct rule args[NEAP_ROUND_RULES_MAX];
+	struct play_rule args[NEAP_ROUND_RULES_MAX];
 	size_t count;
 };
 
-static bool fits_elsewhere(void *arg, const json_t *json)
-{
-	const struct rule *rule = arg;
-	const struct neap_round *round = rule->run->round;
-	const struct neap_selector *selector = rule->profile->migrate.node_selector;
-	const json_t *meta = json_object_get(json, "metadata");
-	const struct neap_world_pod *pod = neap_world_find_pod(
-		rule->run->play->world, neap_json_text(meta, "namespace"),
-		neap_json_text(meta, "name"));
-
-	for (size_t i = 0; pod && i < round->node_count; i++) {
-		struct neap_world_node *node = round->nodes[i];
-
-		if ((!selector || neap_object_is_selected(node->object, selector)) &&
-		    neap_fit_other(rule->run->play->world, pod, &node, 1, NEAP_FIT_PLAIN))
-			return true;
-	}
-	return false;
-}
-
-/* The filter of MigrationController, as neap_migrate_ask puts the question. */
-static const char *allow_migration(void *arg, struct neap_round *round,
-				   const struct neap_world_pod *pod)
-{
-	struct rule *rule = arg;
-	json_t *json = neap_object_tree(pod->pod->object);
-	const struct neap_migrate_question ask = {
-		.args = &rule->profile->migrate,
-		.cluster = rule->run->play->migrating,
-		.pod = json,
-		.fits_elsewhere = rule->profile->migrate.node_fit ? fits_elsewhere : NULL,
-		.arg = rule};
-	enum neap_migrate_check check = NEAP_CHECK_NONE;
-	char why[128];
-
-	if (!json)
-		return "there is no memory to ask";
-	if (ask.cluster)
-		check = neap_migrate_refuses(&ask);
-	json_decref(json);
-	if (check == NEAP_CHECK_NONE)
-		return NULL;
-	(void)snprintf(why, sizeof(why), NEAP_PLUGIN_MIGRATION ": %s",
-		       neap_migrate_check_name(check));
-	return neap_round_keep_text(round, why);
-}
-
 /* A rule that fails keeps the pod: nobody said that it may leave. */
-static const char *ask_policy(struct rule *rule, struct neap_round *round,
+static const char *ask_policy(struct play_rule *rule, struct neap_round *round,
 			      const struct neap_world_pod *pod, bool is_last)
 {
 	const char *why = NULL;
@@ -124,23 +70,11 @@ static bool is_at(const struct neap_deschedule_profile *of, int point, size_t in
 static const char *refuse_broken(void *arg, struct neap_round *round,
 				 const struct neap_world_pod *pod)
 {
-	const struct rule *rule = arg;
+	const struct play_rule *rule = arg;
 
 	(void)round;
 	(void)pod;
 	return rule->plugin->broken;
-}
-
-/* Whether pods of the profile leave by a PodMigrationJob. */
-static bool migrates(const struct neap_play_profile *profile)
-{
-	const struct neap_deschedule_profile *of = profile->of;
-	bool is_migration = false;
-
-	for (size_t i = 0; i < of->at_count[NEAP_AT_EVICT]; i++)
-		is_migration = strcmp(profile->plugins[of->at[NEAP_AT_EVICT][i]].name,
-				      NEAP_PLUGIN_MIGRATION) == 0;
-	return is_migration;
 }
 
 /* What moves load leaves the successors alone of what was moved lately. */
@@ -169,14 +103,15 @@ static void set_rules(struct play_run *run, struct neap_play_profile *profile, i
 		if (rules->count == NEAP_ROUND_RULES_MAX)
 			break;
 		if (strcmp(plugin->name, NEAP_PLUGIN_MIGRATION) == 0) {
-			rule.allow = allow_migration;
+			rule.allow = play_allow_migration;
+			rule.again = play_allow_migration_again;
 		} else if (plugin->policy && !plugin->broken[0]) {
 			rule.allow = is_filter ? allow_policy : NULL;
 			rule.before = is_before ? before_policy : NULL;
 		} else {
 			rule.allow = refuse_broken;
 		}
-		rules->args[rules->count] = (struct rule){run, profile, plugin};
+		rules->args[rules->count] = (struct play_rule){run, profile, plugin};
 		rule.arg = &rules->args[rules->count];
 		rules->list[rules->count++] = rule;
 	}
@@ -217,7 +152,7 @@ static void note_evict(struct play_run *run, const struct neap_play_profile *pro
 	evict = &play->evicts[play->evict_count++];
 	*evict = (struct neap_play_evict){
 		.profile = profile->of, .strategy = plugin->name, .row = row};
-	evict->migrates = migrates(profile);
+	evict->migrates = play_migrates(profile);
 	evict->said = (size_t)(said - run->round->said);
 	(void)snprintf(evict->ns, sizeof(evict->ns), "%s", object->ns);
 	(void)snprintf(evict->name, sizeof(evict->name), "%s", object->name);
@@ -335,6 +270,7 @@ static void run_strategy(struct play_run *run, struct neap_play_profile *profile
 		return;
 	/* Those that act have the limits, budgets and room for themselves. */
 	neap_round_take_back(run->round, from);
+	play_drop_jobs(run, from);
 	if (run->landing)
 		neap_landing_take_back(run->landing, landed);
 }
@@ -357,10 +293,11 @@ static int run_point(struct play_run *run, int point)
 			continue;
 		if (set_nodes(run, of->nodes) < 0)
 			return -(int)run->play->err.code;
+		run->profile = profile;
 		set_rules(run, profile, point, rules);
 		if (run->landing)
 			neap_landing_set_keeps_place(run->landing,
-						     migrates(profile) &&
+						     play_migrates(profile) &&
 							     !profile->migrate.is_direct);
 		for (size_t n = 0; n < of->at_count[point]; n++)
 			run_strategy(run, profile, &profile->plugins[of->at[point][n]]);
@@ -400,17 +337,19 @@ static int run_all(struct play_run *run)
 
 /* --- a round --- */
 
-/* The way out, which is the loop's: only notes whose successor comes. */
-static int note_moved(void *arg, const struct neap_world_pod *pod, const char *strategy,
-		      const char *why, const char *node, struct neap_error *err)
+/* The way out, which is the loop's: only notes who leaves, and whose successor comes. */
+static int note_leaver(void *arg, const struct neap_world_pod *pod, const char *strategy,
+		       const char *why, const char *node, struct neap_error *err)
 {
 	const struct play_run *run = arg;
+	struct neap_moved *moved = run->play->moved;
+	int rc = play_add_job(run, pod, err);
 
 	(void)strategy;
 	(void)why;
-	return *node && !run->round->args.is_dry
-		       ? neap_moved_note(run->play->moved, pod, run->play->now_usec, err)
-		       : 0;
+	return rc == 0 && moved && *node && !run->round->args.is_dry
+		       ? neap_moved_note(moved, pod, run->play->now_usec, err)
+		       : rc;
 }
 
 static int begin_landing(struct play_run *run, struct neap_round_args *args)
@@ -481,7 +420,7 @@ void neap_play_run(struct neap_play *play)
 		.is_dry = play->is_dry,
 		.limits = play->limits,
 		.honors_budgets = true,
-		.evict = play->moved ? note_moved : NULL,
+		.evict = note_leaver,
 		.evict_arg = &run,
 	};
 	int64_t begin = neap_clock_usec(CLOCK_MONOTONIC);
@@ -496,8 +435,10 @@ void neap_play_run(struct neap_play *play)
 	if (rc == 0)
 		rc = play_round(&run, &args);
 	play->usec = neap_clock_usec(CLOCK_MONOTONIC) - begin;
-	if (run.round)
+	if (run.round) {
 		play_record_end(&run);
+		play_drop_jobs(&run, 0);
+	}
 	end_run(&run);
 	if (rc == 0)
 		play->err.code = NEAP_OK;

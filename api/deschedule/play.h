@@ -13,6 +13,7 @@
 
 struct neap_cluster;
 struct neap_decide;
+struct neap_limiter;
 struct neap_migrate_cluster;
 struct neap_moved;
 struct neap_strategies;
@@ -96,6 +97,7 @@ struct neap_play {
 	struct neap_cluster *cluster;
 	struct neap_decide *decide;             /* NULL: no place is asked for */
 	struct neap_migrate_cluster *migrating; /* NULL: it is not asked */
+	struct neap_limiter *limiter;           /* of migrating; NULL: it is not asked */
 	struct neap_moved *moved;               /* NULL: nobody rests */
 	int64_t now_usec, interval_usec;        /* as of neap_round_args */
 	struct neap_limits limits;

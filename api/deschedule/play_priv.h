@@ -6,6 +6,7 @@
 
 #include "api/deschedule/play.h"
 #include "engine/deschedule/landing.h"
+#include "engine/migrate/migrate_filter.h"
 
 /* A round that runs. */
 struct play_run {
@@ -18,8 +19,35 @@ struct play_run {
 	json_t **rows; /* of answers of the round, by number; NULL: it has none */
 	size_t row_count, row_size;
 	size_t wishes_seen;
+	const struct neap_play_profile *profile; /* that runs */
+	/* Why a pod is not to be migrated; NULL: nobody asked yet. */
+	const char *migration_why[NEAP_CHECK_COUNT];
 	struct neap_map *changed; /* objects with a change: row 1 */
 };
+
+/* A rule of a profile, at work in a round. */
+struct play_rule {
+	struct play_run *run;
+	struct neap_play_profile *profile;
+	struct neap_play_plugin *plugin;
+};
+
+/* --- play_migrate.c --- */
+
+/* Whether pods of the profile leave by a PodMigrationJob. */
+bool play_migrates(const struct neap_play_profile *profile);
+/* The filter of MigrationController, as neap_migrate_ask puts the question: what does not
+ * change in the round, and the rest, where jobs of this round count, too. arg: a
+ * struct play_rule. */
+const char *play_allow_migration(void *arg, struct neap_round *round,
+				 const struct neap_world_pod *pod);
+const char *play_allow_migration_again(void *arg, struct neap_round *round,
+				       const struct neap_world_pod *pod);
+/* A job that counts for the pods behind it, until the round ends. */
+int play_add_job(const struct play_run *run, const struct neap_world_pod *pod,
+		 struct neap_error *err);
+/* Drops those since that answer of the round. */
+void play_drop_jobs(const struct play_run *run, size_t from);
 
 /* --- play_record.c --- */
 

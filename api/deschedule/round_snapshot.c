@@ -551,6 +551,11 @@ void neap_snapshot_release(struct neap_snapshot *snapshot)
 	neap_task_wake(snapshot->task);
 }
 
+void neap_snapshot_read_again(struct neap_snapshot *snapshot)
+{
+	snapshot->is_lost = true;
+}
+
 struct neap_world *neap_snapshot_world(const struct neap_snapshot *snapshot)
 {
 	return snapshot->state.world;

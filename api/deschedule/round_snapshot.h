@@ -46,6 +46,9 @@ bool neap_snapshot_is_read(const struct neap_snapshot *snapshot);
  * yet, or held. */
 int neap_snapshot_hold(struct neap_snapshot *snapshot, struct neap_error *err);
 void neap_snapshot_release(struct neap_snapshot *snapshot);
+/* What is held was changed, and is not worth anything: everything is read again once it
+ * is released. */
+void neap_snapshot_read_again(struct neap_snapshot *snapshot);
 
 /* What is held. */
 struct neap_world *neap_snapshot_world(const struct neap_snapshot *snapshot);

@@ -45,7 +45,9 @@ static enum neap_migrate_check may(struct neap_migrate *migrate, const json_t *p
 						  .pod = pod,
 						  .fits_elsewhere =
 							  migrate->config.fits_elsewhere,
-						  .arg = migrate->config.arg};
+						  .arg = migrate->config.arg,
+						  .limiter = migrate->limiter,
+						  .now_usec = migrate->config.now()};
 
 	return pod ? neap_migrate_refuses(&ask) : NEAP_CHECK_TERMINATING;
 }
@@ -104,16 +106,11 @@ static enum neap_migrate_check check_wish(struct neap_migrate *migrate,
 					  const struct neap_migrate_wish *wish,
 					  const json_t *pod)
 {
-	enum neap_migrate_check check;
-
 	if (pod && wish->uid &&
 	    strcmp(neap_json_text(json_object_get(pod, "metadata"), "uid"), wish->uid) !=
 		    0)
 		return NEAP_CHECK_TERMINATING;
-	check = may(migrate, pod);
-	return check == NEAP_CHECK_NONE && migrate_is_limited(migrate, pod)
-		       ? NEAP_CHECK_LIMITER
-		       : check;
+	return may(migrate, pod);
 }
 
 static void create(struct neap_migrate *migrate, json_t *job, struct creation *creation)
@@ -149,4 +146,9 @@ void neap_migrate_ask(struct neap_migrate *migrate, const struct neap_migrate_wi
 		}
 	}
 	json_decref(pod);
+}
+
+struct neap_limiter *neap_migrate_copy_limiter(const struct neap_migrate *migrate)
+{
+	return neap_limiter_copy(migrate->limiter);
 }

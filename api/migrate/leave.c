@@ -8,6 +8,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
+#include "engine/migrate/object_limit.h"
 
 #define SOFT_EVICTION "scheduling.koordinator.sh/soft-eviction"
 /* Of an eviction that was refused. */
@@ -23,63 +24,35 @@ static const char *text_at(const json_t *tree, const char *path)
 
 /* --- limits --- */
 
-static void owner_of(const struct neap_migrate *migrate, const json_t *pod,
-		     const char **ret_uid, int64_t *ret_max)
+static struct neap_object_limited limited(struct neap_migrate *migrate, const json_t *pod)
 {
-	const struct neap_object_limit *limit = &migrate->args.workload_limit;
-	const struct neap_migrate_workload *workload;
-	const struct neap_migrate_pod *facts = neap_migrate_find_pod(
-		&migrate->cluster, text_at(pod, "metadata.namespace"),
-		text_at(pod, "metadata.name"));
-	int64_t replicas;
-
-	*ret_uid = "";
-	*ret_max = 0;
-	if (!facts ||
-	    !neap_migrate_replicas(&migrate->cluster, facts, &workload, &replicas))
-		return;
-	*ret_uid = facts->owner_uid;
-	*ret_max = neap_scaled_of(limit->max.kind == NEAP_SCALED_UNSET
-					  ? &migrate->args.migrating
-					  : &limit->max,
-				  replicas);
+	return (struct neap_object_limited){.limiter = migrate->limiter,
+					    .args = &migrate->args,
+					    .cluster = &migrate->cluster,
+					    .ns = text_at(pod, "metadata.namespace"),
+					    .name = text_at(pod, "metadata.name"),
+					    .now_usec = migrate->config.now()};
 }
 
 bool migrate_is_limited(struct neap_migrate *migrate, const json_t *pod)
 {
-	const struct neap_object_limit *of_workload = &migrate->args.workload_limit;
-	const struct neap_object_limit *of_namespace = &migrate->args.namespace_limit;
-	int64_t now = migrate->config.now(), max;
-	const char *uid;
+	const struct neap_object_limited of = limited(migrate, pod);
 
-	owner_of(migrate, pod, &uid, &max);
-	return !neap_limiter_has(migrate->limiter, uid, max, of_workload->duration_usec,
-				 of_workload->burst, now) ||
-	       !neap_limiter_has(migrate->limiter, text_at(pod, "metadata.namespace"),
-				 of_namespace->max.value, of_namespace->duration_usec,
-				 of_namespace->burst, now);
+	return neap_object_limit_holds(&of);
 }
 
-typedef void of_limiter(struct neap_limiter *limiter, const char *uid, int64_t max,
-			int64_t duration_usec, int64_t burst, int64_t now_usec);
-
-static void with_buckets(struct neap_migrate *migrate, const json_t *pod, of_limiter *act)
+static void count(struct neap_migrate *migrate, const json_t *pod)
 {
-	const struct neap_object_limit *of_workload = &migrate->args.workload_limit;
-	const struct neap_object_limit *of_namespace = &migrate->args.namespace_limit;
-	int64_t now = migrate->config.now(), max;
-	const char *uid;
+	const struct neap_object_limited of = limited(migrate, pod);
 
-	owner_of(migrate, pod, &uid, &max);
-	act(migrate->limiter, uid, max, of_workload->duration_usec, of_workload->burst,
-	    now);
-	act(migrate->limiter, text_at(pod, "metadata.namespace"), of_namespace->max.value,
-	    of_namespace->duration_usec, of_namespace->burst, now);
+	neap_object_limit_take(&of);
 }
 
 void migrate_uncount(struct neap_migrate *migrate, const json_t *pod)
 {
-	with_buckets(migrate, pod, neap_limiter_give);
+	const struct neap_object_limited of = limited(migrate, pod);
+
+	neap_object_limit_give(&of);
 }
 
 /* --- the way --- */
@@ -213,7 +186,7 @@ void migrate_leave(struct neap_migrate *migrate, struct migrate_memory *memory,
 	if (!neap_rounds_ask(migrate->rounds, &what, &ask))
 		return;
 	/* Now, not with the answer: another pod of the workload may be next. */
-	with_buckets(migrate, view->pod, neap_limiter_take);
+	count(migrate, view->pod);
 	if (way->policy == NEAP_MIGRATE_EVICTION)
 		neap_client_evict(migrate->config.client, &ask, uid, grace_s);
 	else if (way->policy == NEAP_MIGRATE_DELETE)

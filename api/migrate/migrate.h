@@ -11,6 +11,7 @@
 #include "engine/migrate/arbitrate.h"
 #include "engine/migrate/job.h"
 
+struct neap_limiter;
 struct neap_log;
 struct neap_migrate;
 struct neap_tasks;
@@ -72,6 +73,10 @@ struct neap_migrate_wish {
  * refuses the pod, or why there is no job. */
 void neap_migrate_ask(struct neap_migrate *migrate, const struct neap_migrate_wish *wish,
 		      void (*told)(void *told_arg, const char *trouble), void *told_arg);
+
+/* What the object limiters have left, for rounds that ask them elsewhere; NULL without
+ * memory. */
+struct neap_limiter *neap_migrate_copy_limiter(const struct neap_migrate *migrate);
 
 /* The metrics neap_migration_jobs, neap_migration_stage_seconds and
  * neap_arbitration_waiting, as a scrape shows them. */

@@ -14,7 +14,8 @@ enum {
 	STATE_ASKED = 1,     /* kept[] says whether it may leave */
 	STATE_ASKED_NOW = 2, /* ... and STATE_STAYS what the last look said */
 	STATE_STAYS = 4,
-	STATE_EVICTED = 8
+	STATE_EVICTED = 8,
+	STATE_KEPT = 16 /* kept[] will not change */
 };
 
 static const char *const names[NEAP_ROUND_OUTCOMES] = {
@@ -125,6 +126,17 @@ static const char *ask_kept(struct neap_round *round, const struct neap_world_po
 	return why;
 }
 
+static const char *ask_again(struct neap_round *round, const struct neap_world_pod *pod)
+{
+	const struct neap_round_args *args = &round->args;
+	const char *why = NULL;
+
+	for (size_t i = 0; i < args->rule_count && !why; i++)
+		if (args->rules[i].again)
+			why = args->rules[i].again(args->rules[i].arg, round, pod);
+	return why;
+}
+
 static const char *ask_now(struct neap_round *round, const struct neap_world_pod *pod)
 {
 	const struct neap_round_args *args = &round->args;
@@ -145,13 +157,16 @@ bool neap_round_may_leave(struct neap_round *round, const struct neap_world_pod 
 
 	if (!(*state & STATE_ASKED)) {
 		round->kept[pod->index] = ask_kept(round, pod);
-		*state |= STATE_ASKED;
+		*state |=
+			round->kept[pod->index] ? STATE_ASKED | STATE_KEPT : STATE_ASKED;
 	}
 	if (*state & STATE_STAYS) { /* kept[] holds what the last look said */
 		if (ret_why)
 			*ret_why = NULL;
 		return true;
 	}
+	if (!(*state & STATE_KEPT))
+		round->kept[pod->index] = ask_again(round, pod);
 	if (ret_why)
 		*ret_why = round->kept[pod->index];
 	return !round->kept[pod->index];

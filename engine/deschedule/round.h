@@ -45,6 +45,8 @@ typedef const char *neap_round_rule_fn(void *arg, struct neap_round *round,
 struct neap_round_rule {
 	neap_round_rule_fn *allow;  /* once for a pod and round; NULL: lets all go */
 	neap_round_rule_fn *before; /* the last look, likewise */
+	/* Of a pod that allow lets go, each time: what leaves in the round changes it. */
+	neap_round_rule_fn *again;
 	void *arg;
 };
 
@@ -141,7 +143,7 @@ void neap_round_set_rules(struct neap_round *round, const struct neap_evictor *e
 			  const struct neap_round_rule *rules, size_t count);
 
 /* Whether the rules let the pod go at all; *ret_why (may be NULL) says why not. Asked
- * once for a pod, then remembered. */
+ * once for a pod, then remembered, but for rules that are asked again. */
 bool neap_round_may_leave(struct neap_round *round, const struct neap_world_pod *pod,
 			  const char **ret_why);
 /* The last look of the rules; remembered likewise. */

@@ -81,6 +81,25 @@ void neap_limiter_free(struct neap_limiter *limiter)
 	free(limiter);
 }
 
+struct neap_limiter *neap_limiter_copy(const struct neap_limiter *limiter)
+{
+	struct neap_limiter *copy = neap_limiter_new();
+
+	for (size_t i = 0; copy && i < neap_map_count(limiter->buckets); i++) {
+		const char *key;
+		const struct object_bucket *from = neap_map_at(limiter->buckets, i, &key);
+		struct object_bucket *to = neap_alloc(sizeof(*to));
+
+		if (!to || !neap_map_set(copy->buckets, key, to)) {
+			free(to);
+			neap_limiter_free(copy);
+			return NULL;
+		}
+		*to = *from;
+	}
+	return copy;
+}
+
 static void forget(struct neap_limiter *limiter, int64_t now_usec)
 {
 	for (size_t i = neap_map_count(limiter->buckets); i-- > 0;) {

@@ -24,6 +24,8 @@ struct neap_limiter;
 
 struct neap_limiter *neap_limiter_new(void); /* NULL without memory */
 void neap_limiter_free(struct neap_limiter *limiter);
+/* A copy that goes its own way; NULL without memory. */
+struct neap_limiter *neap_limiter_copy(const struct neap_limiter *limiter);
 /* Whether the object of that uid has a token left, where max go in duration. Buckets that
  * were not asked for one and a half durations are forgotten. max or duration 0: no
  * limit. */

@@ -227,6 +227,8 @@ int neap_migrate_set_pod(struct neap_migrate_cluster *cluster, const json_t *tre
 		.owner_kind = neap_json_text(owner, "kind"),
 		.owner_name = neap_json_text(owner, "name"),
 		.is_serving = is_serving(tree),
+		.is_forced = json_object_get(neap_json_at(tree, "metadata.annotations"),
+					     NEAP_KEY_FORCE) != NULL,
 	};
 	struct neap_migrate_pod *pod;
 	char key[KEY_MAX];

@@ -21,6 +21,7 @@ struct neap_migrate_pod {
 	/* Its controller; "": none. */
 	const char *owner_uid, *owner_kind, *owner_name;
 	bool is_serving; /* neither finished nor deleting, and ready */
+	bool is_forced;  /* by NEAP_KEY_FORCE */
 };
 
 /* A workload that the replicas of are known. A ReplicaSet of a Deployment has that as its

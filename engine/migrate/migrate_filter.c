@@ -7,6 +7,7 @@
 #include "engine/base/text.h"
 #include "engine/json/json.h"
 #include "engine/migrate/migrate_counts.h"
+#include "engine/migrate/object_limit.h"
 #include "engine/migrate/pod_order.h"
 
 /* From here on priorities belong to the system. */
@@ -68,6 +69,8 @@ static bool is_among(const json_t *list, const char *text)
 
 static bool is_forced(const struct neap_migrate_question *ask)
 {
+	if (ask->facts)
+		return ask->facts->is_forced;
 	return json_object_get(json_object_get(meta(ask), "annotations"),
 			       NEAP_KEY_FORCE) != NULL;
 }
@@ -164,8 +167,10 @@ static enum neap_migrate_check check_pod(const struct neap_migrate_question *ask
 
 /* --- its workload and other jobs --- */
 
-static struct neap_migrate_pod *facts_of(const struct neap_migrate_question *ask)
+static const struct neap_migrate_pod *facts_of(const struct neap_migrate_question *ask)
 {
+	if (ask->facts)
+		return ask->facts;
 	return neap_migrate_find_pod(ask->cluster, neap_json_text(meta(ask), "namespace"),
 				     neap_json_text(meta(ask), "name"));
 }
@@ -189,6 +194,9 @@ neap_migrate_check_replicas(const struct neap_migrate_question *ask)
 
 static struct neap_migrate_who who(const struct neap_migrate_question *ask)
 {
+	if (ask->facts)
+		return (struct neap_migrate_who){ask->facts->ns, ask->facts->name,
+						 ask->facts->uid};
 	return (struct neap_migrate_who){neap_json_text(meta(ask), "namespace"),
 					 neap_json_text(meta(ask), "name"),
 					 neap_json_text(meta(ask), "uid")};
@@ -214,7 +222,9 @@ neap_migrate_check_globally(const struct neap_migrate_question *ask)
 enum neap_migrate_check neap_migrate_check_node(const struct neap_migrate_question *ask)
 {
 	const struct neap_migrate_who one = who(ask);
-	const char *node = neap_json_text(json_object_get(ask->pod, "spec"), "nodeName");
+	const char *node = ask->facts ? ask->facts->node
+				      : neap_json_text(json_object_get(ask->pod, "spec"),
+						       "nodeName");
 	int64_t max = ask->args->per_node;
 
 	return max > 0 && *node &&
@@ -330,13 +340,34 @@ static bool can_reserve(const struct neap_migrate_question *ask)
 	return served && *served;
 }
 
-enum neap_migrate_check neap_migrate_refuses(const struct neap_migrate_question *ask)
+enum neap_migrate_check neap_migrate_refuses_ever(const struct neap_migrate_question *ask)
 {
 	enum neap_migrate_check check = neap_migrate_check_existing(ask);
 
 	if (check == NEAP_CHECK_NONE && !ask->args->is_direct && !can_reserve(ask))
 		check = NEAP_CHECK_SCHEDULER;
-	if (check == NEAP_CHECK_NONE)
-		check = neap_migrate_forbids(ask);
-	return check == NEAP_CHECK_NONE ? neap_migrate_holds(ask) : check;
+	return check == NEAP_CHECK_NONE ? neap_migrate_forbids(ask) : check;
+}
+
+enum neap_migrate_check neap_migrate_refuses_now(const struct neap_migrate_question *ask)
+{
+	const struct neap_migrate_who one = who(ask);
+	const struct neap_object_limited of = {.limiter = ask->limiter,
+					       .args = ask->args,
+					       .cluster = ask->cluster,
+					       .ns = one.ns,
+					       .name = one.name,
+					       .now_usec = ask->now_usec};
+	enum neap_migrate_check check = neap_migrate_holds(ask);
+
+	if (check == NEAP_CHECK_NONE && ask->limiter && neap_object_limit_holds(&of))
+		check = NEAP_CHECK_LIMITER;
+	return check;
+}
+
+enum neap_migrate_check neap_migrate_refuses(const struct neap_migrate_question *ask)
+{
+	enum neap_migrate_check check = neap_migrate_refuses_ever(ask);
+
+	return check == NEAP_CHECK_NONE ? neap_migrate_refuses_now(ask) : check;
 }

@@ -8,6 +8,8 @@
 #include "engine/migrate/migrate_args.h"
 #include "engine/migrate/migrate_cluster.h"
 
+struct neap_limiter;
+
 /* A check. The names are those of gates and of the label "check" of
  * neap_arbitration_waiting. */
 enum neap_migrate_check {
@@ -44,20 +46,28 @@ const char *neap_migrate_check_name(enum neap_migrate_check check);
 struct neap_migrate_question {
 	const struct neap_migrate_args *args;
 	struct neap_migrate_cluster *cluster;
-	const json_t *pod;
+	const json_t *pod; /* NULL where facts are given, and they are enough */
+	const struct neap_migrate_pod *facts; /* NULL: those of the cluster */
 	/* Jobs that wait count only once they were let through. */
 	bool arbitrates;
 	/* Whether the pod fits another ready node of args->node_selector; NULL: is not
 	 * asked. */
 	bool (*fits_elsewhere)(void *arg, const json_t *pod);
 	void *arg;
+	/* The object limiter, as it is asked for new jobs; NULL: it is not asked. */
+	struct neap_limiter *limiter;
+	int64_t now_usec;
 };
 
 /* Each returns the first check that refuses the pod. */
 enum neap_migrate_check neap_migrate_forbids(const struct neap_migrate_question *ask);
 enum neap_migrate_check neap_migrate_holds(const struct neap_migrate_question *ask);
-/* As a plugin of a descheduler asks before it makes a job: all of the above, too. */
+/* As a plugin of a descheduler asks before it makes a job: all of the above, too. The
+ * second part is what other jobs change, and needs facts only. */
 enum neap_migrate_check neap_migrate_refuses(const struct neap_migrate_question *ask);
+enum neap_migrate_check
+neap_migrate_refuses_ever(const struct neap_migrate_question *ask);
+enum neap_migrate_check neap_migrate_refuses_now(const struct neap_migrate_question *ask);
 
 /* The parts of neap_migrate_holds and others, one by one. */
 enum neap_migrate_check
