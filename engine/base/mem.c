@@ -183,10 +183,11 @@ void neap_cleanup_fd(int *fd)
 
 /* --- arenas ---
  *
- * Blocks of FIRST bytes, then twice the one before, up to BLOCK: most pods and nodes need
- * one small block, and there are many of them. (Measured: 256 make a decision over 10,000
- * nodes a fifth slower; 512 cost 50,000 pods 9 MiB.) An allocation larger than a quarter of
- * BLOCK gets its own block, linked behind the newest, so that the newest stays in use. */
+ * Blocks of FIRST bytes, then twice the one before, up to BLOCK: most pods and nodes
+ * need one small block, and there are many of them. (Measured: 256 make a decision over
+ * 10,000 nodes a fifth slower; 512 cost 50,000 pods 9 MiB.) An allocation larger than a
+ * quarter of BLOCK gets its own block, linked behind the newest, so that the newest stays
+ * in use. */
 
 #define FIRST ((size_t)320)
 #define BLOCK ((size_t)1024)
