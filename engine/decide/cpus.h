@@ -69,7 +69,7 @@ int neap_cpu_take(struct neap_cpu_work *work, const struct neap_cpus *book,
 		  const struct neap_pod *pod, const struct neap_numa_held *back,
 		  size_t back_count, struct neap_error *err);
 
-/* --- room that is made for others: cpus_nominated.c --- */
+/* --- room that is made for others: nominated.c --- */
 
 /* Nominated pods considered on one node. */
 #define NEAP_CPU_NOMINATED_MAX 64

@@ -48,7 +48,7 @@ struct neap_decide_config {
 	/* By neap_score_id; NULL: kube-scheduler's weights. A score of weight 0 is not
 	 * computed. */
 	const int *weights;
-	/* Plugin filters and scores (engine/decide/plugin_filters.h), borrowed; NULL:
+	/* Plugin filters and scores (struct neap_decide_more), borrowed; NULL:
 	 * none. */
 	const struct neap_decide_more *more;
 	/* Reservations of the cluster, borrowed; NULL: none. And the matcher that

@@ -182,7 +182,7 @@ const char *neap_cycle_cpus_why(const struct neap_cycle *cycle,
 const char *neap_decide_text(const struct neap_decide *decide, uint32_t number);
 bool neap_cycle_tolerates(struct neap_cycle *cycle, const struct neap_taint *taint);
 
-/* --- what a decision may cost: cost.c --- */
+/* --- what a decision may cost: rank.c --- */
 
 /* Subtracts steps from the budget; returns false when it is used up. */
 bool neap_cycle_spend(struct neap_cycle *cycle, int64_t steps);
@@ -191,7 +191,8 @@ int64_t neap_cost_of_term(const struct neap_term *term);
 int64_t neap_cost_of_terms(const struct neap_terms *terms);
 int64_t neap_cost_of_pod_term(const struct neap_pod_term *term);
 
-/* more.c */
+/* --- plugin filters: plugin_filters.c --- */
+
 void neap_more_begin(struct neap_cycle *cycle);
 /* Applies the plugin filters to cycle->rows from `from` on and keeps the accepted rows.
  * Returns false when the filtering must start over. */

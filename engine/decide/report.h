@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The full report of a decision, for people: the refusal of every filter on every node,
- * and each score of every feasible node. Plugin filters (plugin_filters.h) see what the
+ * and each score of every feasible node. Plugin filters (plugin_filters.c) see what the
  * tables accept, as in a decision, and the first refusal counts. A placed pod is
  * evaluated as if it were not there. Nothing is decided, and later decisions are not
  * affected. */

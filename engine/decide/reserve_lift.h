@@ -20,7 +20,7 @@ struct neap_kept_match {
 	struct neap_cluster_node *lifted;
 };
 
-/* Step budget (cost.c) for the owner rules of all reservations together; once it is used
+/* Step budget (rank.c) for the owner rules of all reservations together; once it is used
  * up, the remaining reservations are closed to the pod. */
 #define NEAP_KEPT_OWNER_STEPS 200000
 
