@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The certificate in service, shared by tls.c (when to load), tls_file.c (files) and
- * tls.c (connections). */
+ * The certificate in service, shared by tls.c (connections, and when to load) and
+ * tls_file.c (files). */
 #ifndef NEAP_API_HTTP_TLS_TLS_PRIV_H
 #define NEAP_API_HTTP_TLS_TLS_PRIV_H
 
