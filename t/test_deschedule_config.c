@@ -33,6 +33,7 @@ static const struct {
 	 {"thresholds", "targetThresholds"}},
 	{"RemoveDuplicates", NEAP_AT(NEAP_AT_BALANCE), {"namespaces"}},
 	{"PodLifeTime", NEAP_AT(NEAP_AT_DESCHEDULE), {"maxPodLifeTimeSeconds"}},
+	{"Uploaded", NEAP_AT(NEAP_AT_DESCHEDULE), {"share"}},
 };
 
 static unsigned points(void *arg, const char *name)
@@ -42,6 +43,12 @@ static unsigned points(void *arg, const char *name)
 		if (strcmp(known[i].name, name) == 0)
 			return known[i].points;
 	return 0;
+}
+
+static bool is_uploaded(void *arg, const char *name)
+{
+	(void)arg;
+	return strcmp(name, "Uploaded") == 0;
 }
 
 static const char *name_at(void *arg, size_t index)
@@ -93,7 +100,7 @@ static int check(void *arg, const char *name, const json_t *args,
 }
 
 static const struct neap_deschedule_plugins plugins = {
-	.points = points, .name = name_at, .check = check};
+	.points = points, .name = name_at, .is_uploaded = is_uploaded, .check = check};
 
 static struct neap_deschedule_config *read_good(const char *text,
 						struct neap_deschedule_lines *lines)
@@ -483,6 +490,46 @@ static void test_warnings(void **state)
 	(void)neap_deschedule_config_unref(config);
 }
 
+/* What a policy that comes may put right is counted by itself. */
+static void test_of_policies(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t faults, of_policies;
+	} cases[] = {
+		{A "  plugins: {deschedule: {enabled: [{name: Later}]}}\n"
+		   "  pluginConfig: [{name: Later, args: {a: 1}}]\n"
+		   "neap: {dryRunPlugins: [Later]}\n",
+		 3, 3},
+		{A "  plugins: {deschedule: {enabled: [{name: Uploaded}]}}\n"
+		   "  pluginConfig: [{name: Uploaded, args: {share: 'x'}}]\n",
+		 1, 1},
+		{A "  plugins: {balance: {enabled: [{name: Uploaded}]}}\n", 1, 1},
+		{A "  plugins: {deschedule: {enabled: [{name: PodLifeTime}]}}\n"
+		   "  pluginConfig: [{name: PodLifeTime, args: {share: 'x'}}]\n",
+		 1, 0},
+		{A "  plugins: {balance: {enabled: [{name: PodLifeTime}]}}\n", 1, 0},
+		{A "  plugins: {balance: {enabled: [{name: Later}]}, balanc: {}}\n", 2, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(cases); i++) {
+		struct neap_deschedule_config *config = NULL;
+		struct neap_deschedule_lines lines = {0};
+		struct neap_error err = {0};
+
+		assert_int_equal(neap_deschedule_config_parse(
+					 cases[i].text, strlen(cases[i].text), "f.yaml",
+					 &plugins, &config, &lines, &err),
+				 -NEAP_EINVAL);
+		if (lines.faults != cases[i].faults ||
+		    lines.of_policies != cases[i].of_policies)
+			fail_msg("%zu of %zu: %s", lines.of_policies, lines.faults,
+				 cases[i].text);
+		neap_deschedule_lines_done(&lines);
+	}
+}
+
 static void test_no_memory(void **state)
 {
 	static const char text[] = A "  plugins: {deschedule: {enabled: [{name: "
@@ -514,7 +561,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_koordinator), cmocka_unit_test(test_upstream),
 		cmocka_unit_test(test_config_map),  cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_warnings),    cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_warnings),    cmocka_unit_test(test_of_policies),
+		cmocka_unit_test(test_no_memory),
 	};
 
 	neap_json_setup();

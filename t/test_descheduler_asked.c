@@ -320,6 +320,39 @@ static void test_named_before(void **state)
 	json_decref(status);
 }
 
+/* A file that cannot be used yet is waited for: the ConfigMap does not act in its
+ * place. */
+static void test_file_waits(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	struct neap_error err = {0};
+	json_t *status;
+
+	descheduler_must(rig, "POST /api/v1/namespaces",
+			 "{'metadata':{'name':'koordinator-system'}}", 201);
+	descheduler_pod(rig, "a", "n1");
+	descheduler_begin(rig);
+	neap_descheduler_set_file_trouble(rig->descheduler, "f.yaml", "f.yaml:7: no 'X'");
+	put_map(rig, true, MOVE);
+	kube_run(rig->kube, 200);
+	status = neap_descheduler_status(rig->descheduler, false);
+	WANTS(status, "state=unconfigured", "error=f.yaml:7: no 'X'", "rounds=0");
+	json_decref(status);
+	assert_int_equal(neap_descheduler_run(rig->descheduler, "x", &err),
+			 -NEAP_ECONFLICT);
+	assert_non_null(strstr(err.msg, "f.yaml:7: no 'X'"));
+	assert_string_equal(descheduler_pods(rig), "a");
+	descheduler_use(rig, MOVE);
+	status = descheduler_rounds(rig, 1);
+	WANTS(status, "!error", "source=f.yaml", "#round.evicted=1");
+	json_decref(status);
+	/* One that was good goes on. */
+	neap_descheduler_set_file_trouble(rig->descheduler, "f.yaml", "f.yaml:9: wrong");
+	status = descheduler_run(rig, 2);
+	WANTS(status, "error=f.yaml:9: wrong", "source=f.yaml");
+	json_decref(status);
+}
+
 /* --- simulations --- */
 
 static void simulated(void *arg, json_t *record, const struct neap_error *err)
@@ -435,6 +468,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_config_map, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_named_before, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_file_waits, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_simulated_rounds, descheduler_setup,
 						descheduler_teardown),

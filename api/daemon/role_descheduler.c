@@ -44,20 +44,29 @@ static char *read_file(const struct neap_role_descheduler *role, struct neap_err
 	return copy;
 }
 
-static int parse(const struct neap_role_descheduler *role, const char *text,
-		 struct neap_deschedule_config **ret, struct neap_error *err)
+/* Reads role->text; what is wrong is told once, and noted. */
+static int parse(struct neap_role_descheduler *role, struct neap_error *err)
 {
+	struct neap_deschedule_config *wanted = NULL;
 	struct neap_deschedule_lines lines = {0};
 	int rc = neap_deschedule_config_parse(
-		text, strlen(text), role->process->config.descheduler_config,
-		neap_strategies_plugins(role->strategies), ret, &lines, err);
+		role->text, strlen(role->text), role->process->config.descheduler_config,
+		neap_strategies_plugins(role->strategies), &wanted, &lines, err);
+	bool is_known = rc < 0 && strcmp(role->trouble, err->msg) == 0;
 
-	for (size_t i = 0; i < lines.count; i++)
+	for (size_t i = 0; !is_known && i < lines.count; i++)
 		neap_log_line(&role->process->log,
 			      lines.is_fault[i] ? NEAP_LOG_ERROR : NEAP_LOG_WARN, "%s",
 			      lines.line[i]);
+	role->waits = rc < 0 && lines.faults && lines.faults == lines.of_policies;
 	neap_deschedule_lines_done(&lines);
-	return rc;
+	(void)snprintf(role->trouble, sizeof(role->trouble), "%s",
+		       rc < 0 ? err->msg : "");
+	if (rc < 0)
+		return rc;
+	(void)neap_deschedule_config_unref(role->file);
+	role->file = wanted;
+	return 0;
 }
 
 int neap_role_descheduler_load(struct neap_role_descheduler *role,
@@ -72,16 +81,44 @@ int neap_role_descheduler_load(struct neap_role_descheduler *role,
 
 static void use_file(struct neap_role_descheduler *role)
 {
-	if (role->descheduler)
+	if (role->descheduler && role->file)
 		neap_descheduler_set_file(role->descheduler, role->file,
 					  role->process->config.descheduler_config);
+}
+
+static void tell_trouble(struct neap_role_descheduler *role)
+{
+	if (role->descheduler && *role->trouble)
+		neap_descheduler_set_file_trouble(
+			role->descheduler, role->process->config.descheduler_config,
+			role->trouble);
+}
+
+/* Goes by role->text, if it can be. */
+static void take_text(struct neap_role_descheduler *role)
+{
+	const struct neap_log *log = &role->process->log;
+	char before[sizeof(role->trouble)];
+	struct neap_error err = {0};
+
+	(void)snprintf(before, sizeof(before), "%s", role->trouble);
+	if (parse(role, &err) == 0) {
+		use_file(role);
+		neap_log_line(log, NEAP_LOG_INFO,
+			      "reload: the descheduler goes by %s as it is now",
+			      role->process->config.descheduler_config);
+		return;
+	}
+	tell_trouble(role);
+	if (strcmp(before, role->trouble) != 0)
+		neap_log_line(log, NEAP_LOG_ERROR, "reload: the descheduler %s: %s",
+			      role->file ? "goes on as before" : "waits", err.msg);
 }
 
 /* is_asked: somebody wants to hear about it. */
 static void look_at_file(struct neap_role_descheduler *role, bool is_asked)
 {
 	const struct neap_log *log = &role->process->log;
-	struct neap_deschedule_config *wanted = NULL;
 	struct neap_error err = {0};
 	neap_auto_free char *text = NULL;
 
@@ -103,17 +140,8 @@ static void look_at_file(struct neap_role_descheduler *role, bool is_asked)
 	free(role->text); /* a wrong text is told once */
 	role->text = text;
 	text = NULL;
-	if (parse(role, role->text, &wanted, &err) < 0) {
-		neap_log_line(log, NEAP_LOG_ERROR,
-			      "reload: the descheduler goes on as before: %s", err.msg);
-		return;
-	}
-	(void)neap_deschedule_config_unref(role->file);
-	role->file = wanted;
-	use_file(role);
-	neap_log_line(log, NEAP_LOG_INFO,
-		      "reload: the descheduler goes by %s as it is now",
-		      role->process->config.descheduler_config);
+	role->trouble[0] = '\0';
+	take_text(role);
 }
 
 void neap_role_descheduler_reload(struct neap_role_descheduler *role)
@@ -144,8 +172,14 @@ int neap_role_descheduler_open(struct neap_role_descheduler *role,
 	(void)snprintf(dir, sizeof(dir), "%s/policies", process->config.share_dir);
 	if (neap_strategies_new(dir, policies->registry, &role->strategies, err) < 0)
 		return -(int)err->code;
-	if (role->text && parse(role, role->text, &role->file, err) < 0)
+	/* Policies come and go by people who may not keep neapd from starting. */
+	if (role->text && parse(role, err) < 0 && !role->waits)
 		return neap_error_wrap(err, "--descheduler-config");
+	if (role->waits)
+		neap_log_line(&process->log, NEAP_LOG_ERROR,
+			      "the descheduler waits for what --descheduler-config "
+			      "names: %s",
+			      role->trouble);
 	role->look = event_new(process->base, -1, EV_PERSIST, look, role);
 	if (role->look == NULL || (role->text && event_add(role->look, &every) < 0))
 		return neap_error_nomem(err);
@@ -332,8 +366,8 @@ int neap_role_descheduler_start(struct neap_role_descheduler *role,
 	if (migrate_start(role, client, err) < 0 ||
 	    neap_descheduler_new(&config, &role->descheduler, err) < 0)
 		return -(int)err->code;
-	if (role->file)
-		use_file(role);
+	use_file(role);
+	tell_trouble(role);
 	return 0;
 }
 
@@ -349,6 +383,8 @@ void neap_role_descheduler_stop(struct neap_role_descheduler *role)
 
 void neap_role_descheduler_policies_changed(struct neap_role_descheduler *role)
 {
+	if (role->waits)
+		take_text(role);
 	if (role->descheduler)
 		neap_descheduler_policies_changed(role->descheduler);
 }

@@ -259,6 +259,8 @@ struct neap_role_descheduler {
 	struct neap_strategies *strategies;  /* NULL without the role */
 	struct neap_deschedule_config *file; /* NULL without --descheduler-config */
 	char *text;                          /* of the file, as it was read last */
+	char trouble[NEAP_ERROR_MSG];        /* why that cannot be used; "" */
+	bool waits;                          /* the trouble is of policies alone */
 	struct neap_tasks *tasks;
 	struct neap_descheduler *descheduler; /* NULL: it does not work here now */
 	struct neap_migrate *migrate;         /* with the descheduler */

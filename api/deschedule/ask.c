@@ -110,8 +110,9 @@ json_t *neap_descheduler_status(const struct neap_descheduler *descheduler,
 		set_time(status, "paused_since", descheduler->paused_usec);
 	}
 	neap_json_set_text(status, "error",
-			   *descheduler->trouble ? descheduler->trouble
-						 : descheduler->map_trouble);
+			   *descheduler->trouble        ? descheduler->trouble
+			   : *descheduler->file_trouble ? descheduler->file_trouble
+							: descheduler->map_trouble);
 	neap_json_set_int(status, "rounds", (int64_t)descheduler->rounds);
 	neap_json_set_int(status, "rounds_by_event",
 			  (int64_t)descheduler->triggers.rounds);

@@ -88,10 +88,17 @@ static void set_trouble(struct neap_descheduler *descheduler,
 		      descheduler->trouble);
 }
 
+/* Also one that cannot be used yet. */
+static bool has_file(const struct neap_descheduler *descheduler)
+{
+	return descheduler->of_file || *descheduler->file_trouble;
+}
+
 void deschedule_choose(struct neap_descheduler *descheduler)
 {
-	struct neap_deschedule_config *wanted =
-		descheduler->of_file ? descheduler->of_file : descheduler->of_map;
+	struct neap_deschedule_config *wanted = has_file(descheduler)
+							? descheduler->of_file
+							: descheduler->of_map;
 	struct neap_play_set *set = NULL;
 	struct neap_error err = {0};
 
@@ -121,7 +128,19 @@ void neap_descheduler_set_file(struct neap_descheduler *descheduler,
 	descheduler->of_file = file ? neap_deschedule_config_ref(file) : NULL;
 	(void)snprintf(descheduler->file_name, sizeof(descheduler->file_name), "%s",
 		       name);
+	descheduler->file_trouble[0] = '\0';
 	deschedule_choose(descheduler);
+}
+
+void neap_descheduler_set_file_trouble(struct neap_descheduler *descheduler,
+				       const char *name, const char *trouble)
+{
+	(void)snprintf(descheduler->file_name, sizeof(descheduler->file_name), "%s",
+		       name);
+	(void)snprintf(descheduler->file_trouble, sizeof(descheduler->file_trouble), "%s",
+		       trouble);
+	if (!descheduler->of_file)
+		deschedule_choose(descheduler);
 }
 
 /* --- the ConfigMap --- */
@@ -209,7 +228,7 @@ static void read_map(struct neap_descheduler *descheduler,
 	if (config == descheduler->of_map)
 		return;
 	descheduler->of_map = config;
-	if (descheduler->of_file)
+	if (has_file(descheduler))
 		neap_log_line(descheduler->config.log, NEAP_LOG_INFO,
 			      "descheduler: ConfigMap " MAP " does nothing: %s wins",
 			      descheduler->file_name);

@@ -89,6 +89,9 @@ struct neap_deschedule_lines {
 	char *line[NEAP_DESCHEDULE_LINES_MAX];
 	bool is_fault[NEAP_DESCHEDULE_LINES_MAX]; /* else a warning */
 	size_t count, faults;                     /* faults may exceed count */
+	/* How many of the faults are of policies that are not there or were uploaded: one
+	 * that comes may put them right, and none of them is of the text's form. */
+	size_t of_policies;
 };
 
 void neap_deschedule_lines_done(struct neap_deschedule_lines *lines);
@@ -99,6 +102,9 @@ struct neap_deschedule_plugins {
 	unsigned (*points)(void *arg, const char *name);
 	/* Name number index, for "did you mean"; NULL after the last. */
 	const char *(*name)(void *arg, size_t index);
+	/* Whether that plugin is no part of neap, and may be another one any time; NULL:
+	 * none is. */
+	bool (*is_uploaded)(void *arg, const char *name);
 	/* Checks arguments, {} where none are given. warn may be called any number of
 	 * times. An error's field is the path inside the arguments. */
 	int (*check)(void *arg, const char *name, const json_t *args,

@@ -99,6 +99,8 @@ struct profile_reader {
 
 /* The points of a plugin, as struct neap_deschedule_plugins has them. */
 unsigned deschedule_points(const struct config_reader *reader, const char *name);
+/* Whether what is wrong with that plugin may be right when a policy comes. */
+bool deschedule_is_of_policy(const struct config_reader *reader, const char *name);
 /* The fault of a name that no plugin has. */
 void deschedule_tell_unknown(struct config_reader *reader, const char *path,
 			     const char *name);

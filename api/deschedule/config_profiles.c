@@ -34,6 +34,14 @@ unsigned deschedule_points(const struct config_reader *reader, const char *name)
 	return reader->plugins->points(reader->plugins->arg, name);
 }
 
+bool deschedule_is_of_policy(const struct config_reader *reader, const char *name)
+{
+	const struct neap_deschedule_plugins *plugins = reader->plugins;
+
+	return !deschedule_points(reader, name) ||
+	       (plugins->is_uploaded && plugins->is_uploaded(plugins->arg, name));
+}
+
 /* "deschedule", "filter and evict". */
 static const char *list_points(unsigned bits, char *buf, size_t size)
 {
@@ -56,6 +64,7 @@ void deschedule_tell_unknown(struct config_reader *reader, const char *path,
 	       (names[count] = reader->plugins->name(reader->plugins->arg, count)))
 		count++;
 	nearest = deschedule_nearest(name, names, count);
+	reader->lines->of_policies++;
 	if (!nearest) {
 		deschedule_fault(reader, path, "neap has no plugin '%.80s'", name);
 		return;
@@ -165,14 +174,17 @@ static void enable(struct profile_reader *of, int point, const char *name,
 	unsigned bits = deschedule_points(of->reader, name);
 	char buf[128];
 
-	if (!bits)
+	if (!bits) {
 		deschedule_tell_unknown(of->reader, path, name);
-	else if (!(bits & NEAP_AT(point)))
-		deschedule_fault(of->reader, path, "%s is a plugin of %s, not of %s",
-				 name, list_points(bits, buf, sizeof(buf)),
-				 points[point].name);
-	else
+		return;
+	}
+	if (bits & NEAP_AT(point)) {
 		put_at(of, point, name, path);
+		return;
+	}
+	of->reader->lines->of_policies += deschedule_is_of_policy(of->reader, name);
+	deschedule_fault(of->reader, path, "%s is a plugin of %s, not of %s", name,
+			 list_points(bits, buf, sizeof(buf)), points[point].name);
 }
 
 /* Names of enabled and disabled; "*" in disabled only. Returns whether the default plugin
@@ -382,8 +394,10 @@ static void mark_dry(struct config_reader *reader, const char *name, const char 
 		config->profiles[i].plugins[index].dry_run = true;
 		is_there = true;
 	}
-	if (!is_there)
-		deschedule_fault(reader, path, "no profile has a plugin '%.80s'", name);
+	if (is_there)
+		return;
+	reader->lines->of_policies += deschedule_is_of_policy(reader, name);
+	deschedule_fault(reader, path, "no profile has a plugin '%.80s'", name);
 }
 
 /* neap.dryRunPlugins */

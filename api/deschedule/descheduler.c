@@ -503,6 +503,10 @@ void neap_descheduler_resume(struct neap_descheduler *descheduler)
 int neap_descheduler_run(struct neap_descheduler *descheduler, const char *by,
 			 struct neap_error *err)
 {
+	if (!descheduler->set && *descheduler->file_trouble)
+		return neap_error_set(err, NEAP_ECONFLICT,
+				      "the descheduler's configuration cannot be used: %s",
+				      descheduler->file_trouble);
 	if (!descheduler->set)
 		return neap_error_set(
 			err, NEAP_ECONFLICT,

@@ -72,6 +72,10 @@ void neap_descheduler_free(struct neap_descheduler *descheduler);
  * none. */
 void neap_descheduler_set_file(struct neap_descheduler *descheduler,
 			       struct neap_deschedule_config *file, const char *name);
+/* The file cannot be used. One that was set goes on; without one the descheduler waits,
+ * as the ConfigMap does not stand in for a file. */
+void neap_descheduler_set_file_trouble(struct neap_descheduler *descheduler,
+				       const char *name, const char *trouble);
 /* A version of a policy went live or out of service: the next round uses it. */
 void neap_descheduler_policies_changed(struct neap_descheduler *descheduler);
 

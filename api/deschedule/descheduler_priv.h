@@ -58,6 +58,7 @@ struct neap_descheduler {
 	struct neap_feed *maps;         /* the ConfigMap */
 	struct neap_deschedule_config *of_file, *of_map; /* NULL: none */
 	char file_name[256];
+	char file_trouble[NEAP_ERROR_MSG]; /* why the file is not used; "" */
 	char map_trouble[NEAP_ERROR_MSG]; /* why the ConfigMap is not used; "" */
 	char trouble[NEAP_ERROR_MSG];     /* why the configuration cannot be used; "" */
 	struct neap_play_set *set;        /* in force; NULL: none */

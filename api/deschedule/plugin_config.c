@@ -185,6 +185,8 @@ void deschedule_check_args(struct profile_reader *of)
 	struct neap_deschedule_profile *profile = of->profile;
 
 	for (size_t i = 0; i < profile->plugin_count; i++) {
+		struct neap_deschedule_lines *lines = of->reader->lines;
+		size_t before = lines->faults;
 		bool is_used = false;
 
 		for (int point = 0; point < NEAP_AT_COUNT; point++)
@@ -199,5 +201,7 @@ void deschedule_check_args(struct profile_reader *of)
 					"%s has no pluginConfig: its defaults hold",
 					profile->plugins[i].name);
 		check_args(of, i);
+		if (deschedule_is_of_policy(of->reader, profile->plugins[i].name))
+			lines->of_policies += lines->faults - before;
 	}
 }

@@ -174,6 +174,11 @@ static unsigned points(void *arg, const char *name)
 		       : NEAP_AT(NEAP_AT_DESCHEDULE);
 }
 
+static bool is_uploaded(void *arg, const char *name)
+{
+	return neap_strategies_slot(arg, name) != NULL;
+}
+
 static const char *name_at(void *arg, size_t index)
 {
 	const struct neap_strategies *strategies = arg;
@@ -333,7 +338,11 @@ int neap_strategies_new(const char *dir, struct neap_registry *registry,
 		return neap_error_nomem(err);
 	strategies->registry = registry;
 	strategies->plugins = (struct neap_deschedule_plugins){
-		.points = points, .name = name_at, .check = check, .arg = strategies};
+		.points = points,
+		.name = name_at,
+		.is_uploaded = is_uploaded,
+		.check = check,
+		.arg = strategies};
 	for (size_t i = 0; rc == 0 && kinds[i]; i++)
 		rc = read_folder(strategies, dir, kinds[i], err);
 	if (rc < 0)

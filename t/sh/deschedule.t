@@ -143,8 +143,32 @@ check "and changes nothing" is_new
 metrics() { curl -sSf --unix-socket "$WORK/neap.sock" http://localhost/metrics; }
 check "metrics" has "$(metrics)" 'descheduler_pods_evicted_total{result="success",strategy="RemoveDuplicates"'
 
+# --- a start with a policy that is not there ---
+
+start() { "$BUILD/neapd" "${OPTIONS[@]}" >"$WORK/neapd.out" 2>>"$WORK/neapd.log" & NEAPD_PID=$!; }
+later() # PARAMS
+{
+	cat <<LUA
+return { api = 1, kind = "deschedule", name = "later", plugin = "Later", point = "balance",
+  params = { $1 }, run = function() end }
+LUA
+}
 neapd_end TERM
-policy NoSuchStrategy
-says_which() { "$BUILD/neapd" "${OPTIONS[@]}" >/dev/null 2>"$WORK/err"; grep -q "policy.yaml:.*NoSuchStrategy" "$WORK/err"; }
-check "a strategy that is not there keeps neapd from starting" says_which
+policy Later '{share: 3}'
+start
+check "a policy that is not there does not keep neapd from starting" eventually 30 kubectl get --raw /readyz
+tells() { neapctl deschedule | grep -q "not used: .*policy.yaml:$1"; }
+check "what is missing is told, with file and line" tells "9: .*neap has no plugin 'Later'"
+check "also in the log" grep -q "the descheduler waits .*policy.yaml:9: .*'Later'" "$WORK/neapd.log"
+check "it does nothing yet" is "$(neapctl deschedule -o json | jq -r .state)" unconfigured
+neapctl policy put - <<<"$(later "")" >/dev/null
+check "one whose parameters do not fit the file is told" eventually 30 tells "10: .*share"
+neapctl policy put - <<<"$(later 'share = { type = "integer", default = 1, min = 0, max = 9, doc = "x" }')" >/dev/null
+is_taken() { neapctl deschedule -o json | jq -e '(.error | not) and .state == "waiting"' >/dev/null; }
+check "the file is taken when its policy comes" eventually 30 is_taken
+check "a round" round
+neapd_end TERM
+echo 'nonsense: 1' >>"$POLICY"
+says_which() { ! "$BUILD/neapd" "${OPTIONS[@]}" >/dev/null 2>"$WORK/err" && grep -q "policy.yaml:.*nonsense" "$WORK/err"; }
+check "a fault of the file's form keeps neapd from starting" says_which
 tap_end
