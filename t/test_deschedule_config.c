@@ -509,7 +509,8 @@ static void test_of_policies(void **state)
 		   "  pluginConfig: [{name: PodLifeTime, args: {share: 'x'}}]\n",
 		 1, 0},
 		{A "  plugins: {balance: {enabled: [{name: PodLifeTime}]}}\n", 1, 0},
-		{A "  plugins: {balance: {enabled: [{name: Later}]}, balanc: {}}\n", 2, 1},
+		{A "  plugins: {balance: {enabled: [{name: Later}]}, balanc: {}}\n", 2,
+		 1},
 	};
 
 	(void)state;

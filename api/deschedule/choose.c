@@ -96,9 +96,8 @@ static bool has_file(const struct neap_descheduler *descheduler)
 
 void deschedule_choose(struct neap_descheduler *descheduler)
 {
-	struct neap_deschedule_config *wanted = has_file(descheduler)
-							? descheduler->of_file
-							: descheduler->of_map;
+	struct neap_deschedule_config *wanted =
+		has_file(descheduler) ? descheduler->of_file : descheduler->of_map;
 	struct neap_play_set *set = NULL;
 	struct neap_error err = {0};
 

@@ -504,9 +504,10 @@ int neap_descheduler_run(struct neap_descheduler *descheduler, const char *by,
 			 struct neap_error *err)
 {
 	if (!descheduler->set && *descheduler->file_trouble)
-		return neap_error_set(err, NEAP_ECONFLICT,
-				      "the descheduler's configuration cannot be used: %s",
-				      descheduler->file_trouble);
+		return neap_error_set(
+			err, NEAP_ECONFLICT,
+			"the descheduler's configuration cannot be used: %s",
+			descheduler->file_trouble);
 	if (!descheduler->set)
 		return neap_error_set(
 			err, NEAP_ECONFLICT,

@@ -59,10 +59,10 @@ struct neap_descheduler {
 	struct neap_deschedule_config *of_file, *of_map; /* NULL: none */
 	char file_name[256];
 	char file_trouble[NEAP_ERROR_MSG]; /* why the file is not used; "" */
-	char map_trouble[NEAP_ERROR_MSG]; /* why the ConfigMap is not used; "" */
-	char trouble[NEAP_ERROR_MSG];     /* why the configuration cannot be used; "" */
-	struct neap_play_set *set;        /* in force; NULL: none */
-	struct neap_play_set *next_set;   /* after the round that runs */
+	char map_trouble[NEAP_ERROR_MSG];  /* why the ConfigMap is not used; "" */
+	char trouble[NEAP_ERROR_MSG];      /* why the configuration cannot be used; "" */
+	struct neap_play_set *set;         /* in force; NULL: none */
+	struct neap_play_set *next_set;    /* after the round that runs */
 	bool has_next_set;
 	struct neap_zone *zone; /* of the window; NULL: none */
 	struct event *timer;

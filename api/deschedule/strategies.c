@@ -337,12 +337,11 @@ int neap_strategies_new(const char *dir, struct neap_registry *registry,
 	if (!strategies)
 		return neap_error_nomem(err);
 	strategies->registry = registry;
-	strategies->plugins = (struct neap_deschedule_plugins){
-		.points = points,
-		.name = name_at,
-		.is_uploaded = is_uploaded,
-		.check = check,
-		.arg = strategies};
+	strategies->plugins = (struct neap_deschedule_plugins){.points = points,
+							       .name = name_at,
+							       .is_uploaded = is_uploaded,
+							       .check = check,
+							       .arg = strategies};
 	for (size_t i = 0; rc == 0 && kinds[i]; i++)
 		rc = read_folder(strategies, dir, kinds[i], err);
 	if (rc < 0)

@@ -168,7 +168,7 @@ is_taken() { neapctl deschedule -o json | jq -e '(.error | not) and .state == "w
 check "the file is taken when its policy comes" eventually 30 is_taken
 check "a round" round
 neapd_end TERM
-echo 'nonsense: 1' >>"$POLICY"
-says_which() { ! "$BUILD/neapd" "${OPTIONS[@]}" >/dev/null 2>"$WORK/err" && grep -q "policy.yaml:.*nonsense" "$WORK/err"; }
+echo 'maxNoOfPodsToEvictTotal: many' >>"$POLICY"
+says_which() { ! timeout 60 "$BUILD/neapd" "${OPTIONS[@]}" >/dev/null 2>"$WORK/err" && grep -q "policy.yaml:.*EvictTotal" "$WORK/err"; }
 check "a fault of the file's form keeps neapd from starting" says_which
 tap_end
