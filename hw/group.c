@@ -18,9 +18,10 @@
 #include "engine/base/mem.h"
 #include "hw/readings_priv.h"
 
-/* Reads after which a group's missing files are tried again: once early, as its parts in
- * several hierarchies are made one after the other, then rarely. */
-#define RETRY_EARLY 64
+/* A group's missing files are tried again in reads 2, 4, 8 and so on, and in each
+ * RETRY_EVERY-th: its parts in several hierarchies are made one after the other, and on a
+ * slow machine that takes long. What is made late is so found before the group is twice
+ * as old. */
 #define RETRY_EVERY 1024
 
 enum group_file {
@@ -280,10 +281,10 @@ static const unsigned file_parts[GROUP_FILES] = {
 static void retry_sometimes(struct neap_group *group)
 {
 	const struct neap_readings *readings = group->readings;
+	unsigned reads = ++group->reads;
+	bool is_early = reads < RETRY_EVERY && (reads & (reads - 1)) == 0;
 
-	group->reads++;
-	if (group->reads != RETRY_EARLY && group->reads % RETRY_EVERY != 0 &&
-	    group->came == readings->came)
+	if (!is_early && reads % RETRY_EVERY != 0 && group->came == readings->came)
 		return;
 	group->came = readings->came;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(group->fd); i++) {

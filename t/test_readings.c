@@ -441,6 +441,37 @@ static void test_late(void **state)
 	neap_cgroup_done(&cgroup);
 }
 
+/* The tick reads one key of a container: where its group was made later in that hierarchy
+ * than in others, the value is found before the group is twice as old. */
+static void test_late_key(void **state)
+{
+	struct neap_readings *readings;
+	struct neap_cgroup cgroup;
+	struct neap_value value;
+	struct neap_group *group;
+	struct neap_error err;
+	char root[80];
+	int late = 0;
+
+	(void)state;
+	plant_v2();
+	put("cg/late/cgroup.procs", "");
+	snprintf(root, sizeof(root), "%s/cg", tree);
+	assert_int_equal(neap_cgroup_probe(root, &cgroup, &err), 0);
+	assert_int_equal(neap_readings_new(tree, &cgroup, &readings, &err), 0);
+	group = neap_group_new(readings, "late", NEAP_READ_MEMORY);
+	assert_non_null(group);
+	for (int i = 0; i < 70; i++)
+		assert_int_equal(
+			neap_group_read_key(group, NEAP_KEY_CPU_SHARES, &value, &err), 0);
+	put("cg/late/cpu.weight", "77\n");
+	while (neap_group_read_key(group, NEAP_KEY_CPU_SHARES, &value, &err) == 0)
+		assert_true(++late < 70);
+	neap_group_free(group);
+	neap_readings_free(readings);
+	neap_cgroup_done(&cgroup);
+}
+
 static void test_torture(void **state)
 {
 	struct neap_cgroup cgroup;
@@ -478,6 +509,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_group_v1, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_node, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_late_key, setup, teardown),
 		cmocka_unit_test(test_real_kept),
 		cmocka_unit_test(test_real_not_kept),
 		cmocka_unit_test_setup_teardown(test_torture, setup, teardown),
