@@ -21,17 +21,17 @@ static const struct neap_option global_options[] = {
 	{"unix-socket", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, socket), "PATH",
 	 NULL},
 	{"server", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, server), "ADDRESS",
-	 "over TCP instead: ADDR:PORT, or https://HOST:PORT [$NEAP_SERVER]"},
+	 "use TCP instead: ADDR:PORT, or https://HOST:PORT [$NEAP_SERVER]"},
 	{"token-file", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, token_file), "FILE",
 	 "neapd's token, for TCP [$NEAP_TOKEN, else " NEAP_FIND_TOKEN_FILE "]"},
 	{"cacert", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, cacert), "FILE",
 	 "CA of neapd's certificate, for https [$NEAP_CACERT, else the system's]"},
 	{"cert", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, cert), "FILE",
-	 "our certificate, for https [$NEAP_CERT]"},
+	 "client certificate, for https [$NEAP_CERT]"},
 	{"key", 0, NEAP_OPTION_TEXT, offsetof(struct neap_ctl, key), "FILE",
-	 "its key [$NEAP_KEY, else in the certificate's file]"},
+	 "key of --cert [$NEAP_KEY, else in the certificate's file]"},
 	{"help", 'h', NEAP_OPTION_FLAG, offsetof(struct neap_ctl, want_help), NULL,
-	 "this, or the help of a command"},
+	 "print this, or the help of a command"},
 	{"version", 0, NEAP_OPTION_FLAG, offsetof(struct neap_ctl, want_version), NULL,
 	 "print the version"},
 	{""},
@@ -44,14 +44,14 @@ static const struct neap_command command_version = {
 	.name = "version",
 	.usage = "",
 	.example = "version",
-	.summary = "of neapctl, and of neapd where one answers",
+	.summary = "print the version of neapctl, and of neapd if one answers",
 	.run = version,
 };
 static const struct neap_command command_help = {
 	.name = "help",
 	.usage = "[COMMAND]",
 	.example = "help policy put",
-	.summary = "options of a command",
+	.summary = "print the help of a command",
 	.args_max = 2,
 	.run = help,
 };
@@ -106,7 +106,7 @@ static int print_overview(void)
 	neap_buf_adds(&out, "\nOptions, before or after the command:\n");
 	neap_options_help(global_options, &out);
 	neap_buf_adds(&out,
-		      "\n'neapctl COMMAND --help' tells the options of a command.\n");
+		      "\n'neapctl COMMAND --help' lists the options of a command.\n");
 	return neap_ctl_print_done(&out);
 }
 
@@ -131,7 +131,7 @@ static int print_help(const struct neap_command *command)
 	neap_options_help(output, &out);
 	neap_buf_addf(&out,
 		      "\nExample:\n  neapctl %s\n\n"
-		      "'neapctl --help' tells the options that say where neapd is.\n",
+		      "'neapctl --help' lists the options that say where neapd is.\n",
 		      command->example);
 	return neap_ctl_print_done(&out);
 }

@@ -23,11 +23,11 @@ struct audit_values {
 
 static const struct neap_option options[] = {
 	{"follow", 'f', NEAP_OPTION_FLAG, offsetof(struct audit_values, follow), NULL,
-	 "go on with what comes, until Ctrl-C"},
+	 "print new entries as they come, until Ctrl-C"},
 	{"since", 0, NEAP_OPTION_INT, offsetof(struct audit_values, since), "SEQ",
-	 "only entries after this number [the newest ones]", 0, 0},
+	 "only entries after number SEQ [the newest entries]", 0, 0},
 	{"limit", 'n', NEAP_OPTION_INT, offsetof(struct audit_values, limit), "N",
-	 "at most so many entries [200, with -f 20]", 1, 1000000},
+	 "print at most N entries [200, with -f 20]", 1, 1000000},
 	{""},
 };
 
@@ -259,7 +259,7 @@ const struct neap_command neap_command_audit = {
 	.name = "audit",
 	.usage = "[-f] [--since SEQ] [--limit N] [-o json|yaml]",
 	.example = "audit -f --since 100",
-	.summary = "what was written, when and why",
+	.summary = "what neap wrote, when and why",
 	.text = "One line each: number, time, what, group, key, old and new value, policy, reason.\n",
 	.options = options,
 	.output = "print JSON or YAML; with -f each entry by itself",

@@ -24,7 +24,7 @@ struct backup_values {
 
 static const struct neap_option backup_options[] = {
 	{"force", 'f', NEAP_OPTION_FLAG, offsetof(struct backup_values, force), NULL,
-	 "also in place of a file that is there"},
+	 "replace an existing file"},
 	{""},
 };
 
@@ -299,8 +299,8 @@ const struct neap_command neap_command_backup = {
 	.name = "backup",
 	.usage = "[-f] [-o json|yaml] FILE",
 	.example = "backup neap-objects.json",
-	.summary = "all objects of neapd into a file, while it runs",
-	.text = "FILE appears when it is whole, with mode 0600. Everything in it is of one moment.\n",
+	.summary = "write all objects of neapd to a file, while it runs",
+	.text = "FILE appears when it is complete, with mode 0600. All objects in it are of one moment.\n",
 	.options = backup_options,
 	.output = "print JSON or YAML",
 	.values_size = sizeof(struct backup_values),
@@ -313,9 +313,9 @@ const struct neap_command neap_command_restore = {
 	.name = "restore",
 	.usage = "[-o json|yaml] FILE",
 	.example = "restore neap-objects.json",
-	.summary = "make neapd's objects those of a backup",
-	.text = "FILE is checked wholly first; then all changes at once, or nothing. Objects that are not\n"
-		"in it are deleted. \"-\" is standard input.\n",
+	.summary = "replace neapd's objects by those of a backup",
+	.text = "FILE is checked completely first; then all changes are made at once, or none. Objects that\n"
+		"are not in it are deleted. \"-\" is standard input.\n",
 	.output = "print JSON or YAML",
 	.args_min = 1,
 	.args_max = 1,

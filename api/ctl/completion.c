@@ -29,8 +29,8 @@ const struct neap_command neap_command_completion = {
 	.usage = "bash|zsh|fish",
 	.example = "completion bash >~/.local/share/bash-completion/completions/neapctl",
 	.summary = "print the completion script of a shell",
-	.text = "For neapctl and neapd. In bash: source <(neapctl completion bash). The script asks neapctl\n"
-		"at every TAB, also for names of policies when a daemon answers.\n",
+	.text = "For neapctl and neapd. In bash: source <(neapctl completion bash). The script calls neapctl\n"
+		"at every TAB, which also offers names of policies when a daemon answers.\n",
 	.args_min = 1,
 	.args_max = 1,
 	.run = run,

@@ -161,9 +161,9 @@ const struct neap_command neap_command_cpus = {
 	.name = "cpus",
 	.usage = "[NODE] [-o json|yaml]",
 	.example = "cpus node-0",
-	.summary = "which pods have which CPUs of a node",
-	.text = "\nA letter is a CPU, a group of letters a core. Without NODE: a line for "
-		"each node,\nor the only one drawn.\n",
+	.summary = "the CPUs of a node, and which pods have them",
+	.text = "\nA letter is a CPU, a group of letters is a core. Without NODE: one line for "
+		"each node;\na single node is drawn.\n",
 	.output = NEAP_OUTPUT_OF_ALL,
 	.args_max = 1,
 	.run = run,

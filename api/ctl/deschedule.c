@@ -21,13 +21,13 @@ struct deschedule_values {
 
 static const struct neap_option options[] = {
 	{"simulate", 0, NEAP_OPTION_COUNT, offsetof(struct deschedule_values, simulate),
-	 "N", "play a round, or N after another, and change nothing", 1, 100},
+	 "N", "simulate a round, or N in a row, and change nothing", 1, 100},
 	{"strategy", 0, NEAP_OPTION_TEXT, offsetof(struct deschedule_values, strategy),
-	 "NAME", "with --simulate: only this strategy, like LowNodeLoad"},
+	 "NAME", "with --simulate: run this strategy only, like LowNodeLoad"},
 	{"policy", 0, NEAP_OPTION_TEXT, offsetof(struct deschedule_values, policy),
-	 "FILE", "with --simulate: a policy that is not uploaded, in place of its own"},
+	 "FILE", "with --simulate: use this policy file instead of the uploaded policy"},
 	{"config", 0, NEAP_OPTION_TEXT, offsetof(struct deschedule_values, config),
-	 "FILE", "with --simulate: another configuration than that in force"},
+	 "FILE", "with --simulate: use this configuration instead of the one in force"},
 	{""},
 };
 
@@ -322,8 +322,8 @@ const struct neap_command neap_command_deschedule = {
 	.name = "deschedule",
 	.usage = "[status|run|pause|resume] [OPTIONS]",
 	.example = "deschedule --simulate --strategy LowNodeUtilization",
-	.summary = "rounds of the descheduler: the last one, one at once, simulations",
-	.text = "\nWithout a word its state, the last round, which pods left and why, and\n"
+	.summary = "rounds of the descheduler: show the last, start or simulate one",
+	.text = "\nWithout an argument: its state and the last round, which pods left and why, and\n"
 		"why the others stayed.\n",
 	.options = options,
 	.output = NEAP_OUTPUT_OF_ANSWER,

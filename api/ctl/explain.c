@@ -23,9 +23,9 @@ struct explain_values {
 
 static const struct neap_option options[] = {
 	{"node", 0, NEAP_OPTION_TEXT, offsetof(struct explain_values, node), "NODE",
-	 "only this one, score by score"},
+	 "only this node, score by score"},
 	{"limit", 'n', NEAP_OPTION_INT, offsetof(struct explain_values, limit), "N",
-	 "so many nodes [20]", 1, LIMIT_MAX},
+	 "show at most N nodes [20]", 1, LIMIT_MAX},
 	{""},
 };
 
@@ -321,10 +321,10 @@ const struct neap_command neap_command_explain_pod = {
 	.name = "explain pod",
 	.usage = "NAMESPACE/NAME [--node NODE] [-n N] [-o json|yaml]",
 	.example = "explain pod default/web -n 3",
-	.summary = "why a pod goes where it goes, or nowhere",
-	.text = "\nWhat every filter says of every node, and the points of those that fit; and "
-		"which\nreservation it uses or would use, and why none of the others. A pod that "
-		"has a place\nis looked at as if it was not there.\n",
+	.summary = "why a pod is placed where it is, or nowhere",
+	.text = "\nShows what every filter says about every node, the points of feasible nodes, and "
+		"which\nReservation the pod uses or would use, and why not the others. A placed pod is "
+		"evaluated as\nif it were not there.\n",
 	.options = options,
 	.output = NEAP_OUTPUT_OF_ALL,
 	.values_size = sizeof(struct explain_values),
@@ -337,8 +337,8 @@ const struct neap_command neap_command_explain_reservation = {
 	.name = "explain reservation",
 	.usage = "NAME [--node NODE] [-n N] [-o json|yaml]",
 	.example = "explain reservation web-room",
-	.summary = "why a Reservation goes where it goes, or nowhere",
-	.text = "\nAs explain pod. One that has a place is looked at as if it was not there.\n",
+	.summary = "why a Reservation is placed where it is, or nowhere",
+	.text = "\nAs explain pod. A placed Reservation is evaluated as if it were not there.\n",
 	.options = options,
 	.output = NEAP_OUTPUT_OF_ALL,
 	.values_size = sizeof(struct explain_values),

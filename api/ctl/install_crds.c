@@ -28,11 +28,11 @@ struct crds_values {
 
 static const struct neap_option crds_options[] = {
 	{"kubeconfig", 0, NEAP_OPTION_TEXT, offsetof(struct crds_values, kubeconfig),
-	 "FILE", "a kube-apiserver instead of neapd; auto: find it as kubectl does"},
+	 "FILE", "use a kube-apiserver instead of neapd; auto: find it as kubectl does"},
 	{"context", 0, NEAP_OPTION_TEXT, offsetof(struct crds_values, context), "NAME",
-	 "this context of the kubeconfig"},
+	 "use this context of the kubeconfig"},
 	{"force", 'f', NEAP_OPTION_FLAG, offsetof(struct crds_values, force), NULL,
-	 "also change definitions that somebody else made another way"},
+	 "also change definitions that somebody else made and that differ"},
 	{""},
 };
 
@@ -286,9 +286,9 @@ const struct neap_command neap_command_install_crds = {
 	.name = "install-crds",
 	.usage = "[--kubeconfig FILE] [--context NAME] [--force] [-o json|yaml]",
 	.example = "install-crds --kubeconfig ~/.kube/config",
-	.summary = "give a server the definitions of neap's kinds",
-	.text = "Reservation, NodeMetric and the others, by server-side apply; again is fine. Needs the right to\n"
-		"get, create and patch customresourcedefinitions.\n",
+	.summary = "install the CustomResourceDefinitions of neap's kinds on a server",
+	.text = "Reservation, NodeMetric and the others, by server-side apply; may be repeated. Needs the right\n"
+		"to get, create and patch customresourcedefinitions.\n",
 	.options = crds_options,
 	.output = NEAP_OUTPUT_OF_ALL,
 	.values_size = sizeof(struct crds_values),

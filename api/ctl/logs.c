@@ -21,7 +21,7 @@ struct logs_values {
 
 static const struct neap_option options[] = {
 	{"follow", 'f', NEAP_OPTION_FLAG, offsetof(struct logs_values, follow), NULL,
-	 "go on with what comes, until Ctrl-C"},
+	 "print new output as it comes, until Ctrl-C"},
 	{""},
 };
 
@@ -103,8 +103,8 @@ const struct neap_command neap_command_logs = {
 	.name = "logs",
 	.usage = "[-f] WORKLOAD",
 	.example = "logs -f make-1",
-	.summary = "what 'neapctl run --background' wrote",
-	.text = "Also after its end, until another one of that name starts.\n",
+	.summary = "the output of what 'neapctl run --background' started",
+	.text = "Also after it has ended, until another workload of that name starts.\n",
 	.options = options,
 	.values_size = sizeof(struct logs_values),
 	.args_min = 1,

@@ -17,14 +17,14 @@ struct release_values {
 
 static const struct neap_option release_options[] = {
 	{"run-dir", 0, NEAP_OPTION_TEXT, offsetof(struct release_values, run_dir), "DIR",
-	 "neapd's folder with its journal [/run/neap]; its socket is looked for there"},
+	 "neapd's folder with its journal and socket [/run/neap]"},
 	{"group", 0, NEAP_OPTION_TEXT, offsetof(struct release_values, group), "NAME",
-	 "neapd's own group, when no daemon runs [neap]"},
+	 "neap's own group, when no daemon runs [neap]"},
 	{"best-effort-group", 0, NEAP_OPTION_TEXT,
 	 offsetof(struct release_values, best_effort_group), "NAME",
-	 "that of best-effort work, likewise [GROUP-besteffort]"},
+	 "its group of best-effort work, when no daemon runs [GROUP-besteffort]"},
 	{"cgroup-root", 0, NEAP_OPTION_TEXT, offsetof(struct release_values, cgroup_root),
-	 "DIR", "where its hierarchies are, when no daemon runs"},
+	 "DIR", "where the cgroup hierarchies are, when no daemon runs"},
 	{""},
 };
 
@@ -157,8 +157,8 @@ const struct neap_command neap_command_freeze = {
 	.name = "freeze",
 	.usage = "[-o json|yaml]",
 	.example = "freeze",
-	.summary = "hold everything as it is, write nothing",
-	.text = "Everything that is set stays, until 'neapctl resume'. Without a working API the file\n"
+	.summary = "leave everything as it is, and write nothing",
+	.text = "All settings stay until 'neapctl resume'. When the API does not work, creating the file\n"
 		"RUN_DIR/freeze does the same.\n",
 	.output = NEAP_OUTPUT_OF_ANSWER,
 	.run = freeze,
@@ -168,9 +168,10 @@ const struct neap_command neap_command_release = {
 	.name = "release",
 	.usage = "[--run-dir DIR] [--group NAME] [-o json|yaml]",
 	.example = "release",
-	.summary = "give back all that neap set, at once",
-	.text = "Every value becomes what neap found, and nothing is written until 'neapctl resume'.\n"
-		"When no daemon answers, root does it from the journal by 'neapd --give-back'.\n",
+	.summary = "restore all original values, at once",
+	.text = "Every value becomes what it was before neap changed it, and nothing is written until\n"
+		"'neapctl resume'. When no daemon answers, root does it from the journal, by\n"
+		"'neapd --give-back'.\n",
 	.options = release_options,
 	.output = NEAP_OUTPUT_OF_ANSWER,
 	.values_size = sizeof(struct release_values),
@@ -181,7 +182,7 @@ const struct neap_command neap_command_resume = {
 	.name = "resume",
 	.usage = "[-o json|yaml]",
 	.example = "resume",
-	.summary = "go on after freeze or release",
+	.summary = "act again after freeze or release",
 	.output = NEAP_OUTPUT_OF_ANSWER,
 	.run = resume,
 };

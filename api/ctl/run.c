@@ -32,19 +32,19 @@ struct run_values {
 
 static const struct neap_option options[] = {
 	{"qos", 0, NEAP_OPTION_TEXT, offsetof(struct run_values, qos), "LS|BE",
-	 "LS: latency-critical, kept safe; BE: best effort, uses what is left"},
+	 "LS: latency-critical, protected; BE: best-effort, uses what is left"},
 	{"name", 0, NEAP_OPTION_TEXT, offsetof(struct run_values, name), "NAME",
 	 "name of the workload [made from the command]"},
 	{"cpu-request", 0, NEAP_OPTION_MILLI, offsetof(struct run_values, cpu_request),
-	 "CPUS", "CPUs that it counts on: 500m, 2"},
+	 "CPUS", "CPUs that it needs: 500m, 2"},
 	{"cpu-limit", 0, NEAP_OPTION_MILLI, offsetof(struct run_values, cpu_limit),
-	 "CPUS", "CPUs that it never exceeds"},
+	 "CPUS", "CPUs that it may use at most"},
 	{"memory-limit", 0, NEAP_OPTION_BYTES, offsetof(struct run_values, memory_limit),
-	 "BYTES", "memory that it never exceeds: 512Mi, 1Gi"},
+	 "BYTES", "memory that it may use at most: 512Mi, 1Gi"},
 	{"background", 'b', NEAP_OPTION_FLAG, offsetof(struct run_values, is_background),
 	 NULL, "leave it to itself; 'neapctl logs' prints what it writes"},
 	{"verbose", 'v', NEAP_OPTION_FLAG, offsetof(struct run_values, is_verbose), NULL,
-	 "tell on stderr where the command runs"},
+	 "print on stderr in which group the command runs"},
 	{""},
 };
 
@@ -299,9 +299,9 @@ const struct neap_command neap_command_run = {
 	.usage = "--qos LS|BE [OPTIONS] -- COMMAND [ARGS...]",
 	.example = "run --qos BE --cpu-limit 500m -- make -j8",
 	.summary = "run a command in a group of its own",
-	.text = "The command replaces neapctl, so signals and exit status are its own; with --background\n"
-		"neapctl ends when the command runs, and tells its name. Exit statuses of\n"
-		"neapctl itself: 125 neapd refuses or does not answer, 126 the command cannot be\n"
+	.text = "The command replaces neapctl, so signals and exit status are its own. With --background\n"
+		"neapctl starts the command, prints the name of the workload, and exits. Exit statuses\n"
+		"of neapctl itself: 125 neapd refuses or does not answer, 126 the command cannot be\n"
 		"executed, 127 there is no such command.\n",
 	.options = options,
 	.values_size = sizeof(struct run_values),

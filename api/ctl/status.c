@@ -129,7 +129,7 @@ const struct neap_command neap_command_status = {
 	.name = "status",
 	.usage = "[-o json|yaml]",
 	.example = "status -o json",
-	.summary = "what neapd does, node figures, what is missing",
+	.summary = "state of neapd and of the node, and what is missing",
 	.output = NEAP_OUTPUT_OF_ALL,
 	.run = run,
 };

@@ -23,8 +23,8 @@ const struct neap_command neap_command_token_rotate = {
 	.name = "token rotate",
 	.usage = "[-o json|yaml]",
 	.example = "token rotate",
-	.summary = "a new token for TCP, in the daemon's file",
-	.text = "The one before is refused from then on.\n",
+	.summary = "replace the token for TCP in the daemon's file",
+	.text = "The old token is refused from then on.\n",
 	.output = "print JSON or YAML",
 	.run = rotate,
 };

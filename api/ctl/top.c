@@ -25,13 +25,13 @@ struct top_values {
 
 static const struct neap_option options[] = {
 	{"count", 'n', NEAP_OPTION_INT, offsetof(struct top_values, count), "COUNT",
-	 "end after so many tables [endless; 1 when stdout is no terminal]", 1,
+	 "end after COUNT tables [never; 1 when stdout is not a terminal]", 1,
 	 1000000000},
 	{"interval", 'd', NEAP_OPTION_DURATION,
 	 offsetof(struct top_values, interval_usec), "SECONDS", "time between two [1s]",
 	 100000, 3600 * 1000000LL},
 	{"batch", 'b', NEAP_OPTION_FLAG, offsetof(struct top_values, is_batch), NULL,
-	 "plain tables one after the other"},
+	 "print plain tables one after the other"},
 	{"sort", 's', NEAP_OPTION_TEXT, offsetof(struct top_values, sort),
 	 NEAP_TOP_ORDERS, "which workloads come first [as neapd found them]"},
 	{""},
@@ -349,7 +349,7 @@ const struct neap_command neap_command_top = {
 	.example = "top -n 1",
 	.summary = "live: what each workload uses, what limits it and why",
 	.text = "CPU in CPUs, THROTTLED and PRESSURE in percent of time. The last line names the keys;\n"
-		"a narrow terminal lacks THROTTLED, PRESSURE and CPUS.\n",
+		"a narrow terminal does not show THROTTLED, PRESSURE and CPUS.\n",
 	.options = options,
 	.output = "print node, state and workloads as JSON or YAML",
 	.values_size = sizeof(struct top_values),

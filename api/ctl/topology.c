@@ -21,9 +21,9 @@ struct topology_values {
 
 static const struct neap_option options[] = {
 	{"xml", 0, NEAP_OPTION_TEXT, offsetof(struct topology_values, xml), "FILE",
-	 "the machine of a file that 'lstopo FILE.xml' wrote"},
+	 "draw the machine in a file written by 'lstopo FILE.xml'"},
 	{"synthetic", 0, NEAP_OPTION_TEXT, offsetof(struct topology_values, synthetic),
-	 "TEXT", "a made-up machine: 'pack:2 numa:1 l3:1 core:8 pu:2'"},
+	 "TEXT", "draw an invented machine: 'pack:2 numa:1 l3:1 core:8 pu:2'"},
 	{"full", 0, NEAP_OPTION_FLAG, offsetof(struct topology_values, is_full), NULL,
 	 "draw every core of a large machine"},
 	{""},
@@ -211,7 +211,7 @@ const struct neap_command neap_command_topology = {
 	.usage = "[--xml FILE | --synthetic TEXT] [-o json|yaml]",
 	.example = "topology --synthetic 'pack:2 numa:1 l3:1 core:4 pu:2'",
 	.summary = "draw sockets, NUMA nodes, caches, cores, CPUs",
-	.text = "Works without a daemon. Where one answers, marks show whose CPUs are whose.\n",
+	.text = "Works without a daemon. When one answers, marks show who has which CPUs.\n",
 	.options = options,
 	.output = "print JSON or YAML, with the numbers of the operating system",
 	.values_size = sizeof(struct topology_values),

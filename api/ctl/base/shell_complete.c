@@ -15,7 +15,7 @@
 #include "api/ctl/draw/text.h"
 #include "engine/base/mem.h"
 
-#define KIND_BYTES 64
+#define KIND_BYTES 128
 #define PATH_BYTES 192
 
 /* What the line before the word at the cursor says. */

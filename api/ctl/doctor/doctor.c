@@ -166,19 +166,20 @@ struct doctor_values {
 static const struct neap_option options[] = {
 	ROW("config", config, "FILE", "neapd's settings [/etc/neap/neap.yaml]"),
 	ROW("run-dir", run_dir, "DIR",
-	    "in place of what the settings say, as for neapd;"),
-	ROW("data-dir", data_dir, "DIR", "so are the next"),
+	    "neapd's run directory; this and the next replace the settings"),
+	ROW("data-dir", data_dir, "DIR", "neapd's data directory"),
 	ROW("user", user, "NAME", "user of the loop"),
 	ROW("group", group, "NAME", "neap's own group"),
-	ROW("best-effort-group", best_effort_group, "NAME", "that of best-effort work"),
+	ROW("best-effort-group", best_effort_group, "NAME",
+	    "neap's own group of best-effort work"),
 	ROW("kubepods", kubepods, "GROUP", "the kubelet's group, or auto, or off"),
 	ROW("listen", listen, "ADDR:PORT", "the address of its API, or off"),
 	ROW("cgroup-root", cgroup_root, "DIR",
-	    "hierarchies below DIR, not the mounted ones"),
+	    "cgroup hierarchies below DIR instead of the mounted ones"),
 	ROW("sys-root", sys_root, "DIR",
-	    "another machine's tree, with proc, sys, run and var in it"),
+	    "tree of another machine, with proc, sys, run and var"),
 	ROW("store", store, "FILE",
-	    "look at this file alone: a neap.db that no neapd has, or a backup"),
+	    "check this file only: a neap.db that no neapd has open, or a backup"),
 	{""},
 };
 
@@ -335,9 +336,10 @@ const struct neap_command neap_command_doctor = {
 	.name = "doctor",
 	.usage = "[--config FILE] [--store FILE] [-o json|yaml]",
 	.example = "doctor --config /etc/neap/neap.yaml",
-	.summary = "what neap can use here, what is missing, what others manage",
-	.text = "Works without a daemon and without root, and says what it could not see. Status 1: there is\n"
-		"a problem; notes and warnings need nobody.\n",
+	.summary =
+		"what neap can use on this machine, what is missing, what others manage",
+	.text = "Works without a daemon and without root, and says what it could not see. Status 1: there\n"
+		"is a problem. Notes and warnings leave the status 0.\n",
 	.options = options,
 	.output = NEAP_OUTPUT_OF_ALL,
 	.values_size = sizeof(struct doctor_values),

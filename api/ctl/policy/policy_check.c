@@ -117,9 +117,9 @@ const struct neap_command neap_command_policy_check = {
 	.name = "policy check",
 	.usage = "[-o json|yaml] FILE...",
 	.example = "policy check mine.lua",
-	.summary = "prove policy files: compile, check, run their examples",
-	.text = "Needs no daemon and changes nothing. Problems read FILE:LINE: what, and end in status "
-		"1.\n",
+	.summary = "check policy files: compile them and run their examples",
+	.text = "Needs no daemon and changes nothing. A problem is printed as FILE:LINE: TEXT, and the\n"
+		"status is 1.\n",
 	.output = "print what was found as JSON or YAML",
 	.args_min = 1,
 	.args_max = -1,

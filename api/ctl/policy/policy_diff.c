@@ -27,7 +27,7 @@ struct side {
 
 static const struct neap_option options[] = {
 	{"file", 0, NEAP_OPTION_TEXT, offsetof(struct diff_values, file), "FILE",
-	 "the version in force against this file"},
+	 "compare the live version with this file"},
 	{""},
 };
 
@@ -220,10 +220,10 @@ const struct neap_command neap_command_policy_diff = {
 	.name = "policy diff",
 	.usage = "[-o json|yaml] KIND/NAME [VERSION [VERSION]|--file FILE]",
 	.example = "policy diff qos/cpu-share --file mine.lua",
-	.summary = "what differs between two versions",
-	.text = "Without a version: the one before against the one in force. With one: that against the\n"
-		"one in force. With --file: the one in force against the file ('-': standard input).\n"
-		"Status 0: no difference, 1: they differ, 2: trouble, 3: no daemon answers.\n",
+	.summary = "differences between two versions",
+	.text = "Without a version: the previous version and the live one. With one version: that version\n"
+		"and the live one. With --file: the live version and the file ('-': standard input).\n"
+		"Status 0: no difference, 1: they differ, 2: an error, 3: no daemon answers.\n",
 	.options = options,
 	.output = "print names and differences as JSON or YAML",
 	.values_size = sizeof(struct diff_values),

@@ -226,10 +226,10 @@ const struct neap_command neap_command_policy_edit = {
 	.name = "policy edit",
 	.usage = "[-o json|yaml] KIND/NAME",
 	.example = "policy edit qos/cpu-share",
-	.summary = "change its text in an editor",
-	.text = "$VISUAL, $EDITOR or vi gets the text in force. What it saves goes to the daemon as with\n"
+	.summary = "change the text of a policy in an editor",
+	.text = "$VISUAL, $EDITOR or vi opens the live text. The saved text is uploaded as by\n"
 		"'policy put', unless somebody else changed the policy meanwhile. A text that did not\n"
-		"go live is kept in a file, which is named.\n",
+		"go live is kept in a file, whose name is printed.\n",
 	.output = NEAP_OUTPUT_OF_ANSWER,
 	.args_min = 1,
 	.args_max = 1,

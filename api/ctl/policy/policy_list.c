@@ -132,9 +132,9 @@ const struct neap_command neap_command_policy_list = {
 	.name = "policy list",
 	.usage = "[-o json|yaml]",
 	.example = "policy list",
-	.summary = "the policies that are loaded, and how they fare",
-	.text = "Below the table stands each text that was offered and did not pass, FILE:LINE: "
-		"what.\n",
+	.summary = "the loaded policies and their state",
+	.text = "Below the table are the texts that did not pass their checks, as FILE:LINE: "
+		"TEXT.\n",
 	.output = NEAP_OUTPUT_OF_ALL,
 	.run = list,
 };

@@ -73,10 +73,10 @@ static int new_policy(struct neap_ctl *ctl, void *values, int argc, char **argv)
 
 const struct neap_command neap_command_policy_new = {
 	.name = "policy new",
-	.usage = "qos|score|filter|reservation NAME",
+	.usage = "qos|score|filter|reservation|deschedule|evict|migration|evictor NAME",
 	.example = "policy new qos mine",
-	.summary = "write the file of a policy that works, to change",
-	.text = "NAME.lua in this folder, with parameters and examples. Needs no daemon.\n",
+	.summary = "write a working policy to start from",
+	.text = "Writes NAME.lua into this folder, with parameters and examples. Needs no daemon.\n",
 	.args_min = 2,
 	.args_max = 2,
 	.run = new_policy,

@@ -195,8 +195,8 @@ const struct neap_command neap_command_policy_params = {
 	.name = "policy params",
 	.usage = "[-o json|yaml] KIND/NAME [PARAM=VALUE...]",
 	.example = "policy params qos/mine share=40",
-	.summary = "its parameters; set some while it runs",
-	.text = "PARAM= with nothing behind it goes back to the configuration or the default. All are\n"
+	.summary = "show the parameters of a policy, or set some while it runs",
+	.text = "PARAM= without a value restores that of the configuration or the default. Either all are\n"
 		"set or none. A list or a map is JSON text.\n",
 	.output = "print values and schema as JSON or YAML",
 	.args_min = 1,

@@ -16,11 +16,11 @@ struct put_values {
 
 static const struct neap_option options[] = {
 	{"dry-run", 0, NEAP_OPTION_FLAG, offsetof(struct put_values, is_dry_run), NULL,
-	 "prove it there, with replay, and change nothing"},
+	 "let the daemon check it, with replay, and change nothing"},
 	{"shadow", 0, NEAP_OPTION_FLAG, offsetof(struct put_values, is_shadow), NULL,
-	 "run it beside the one that is live, and count differences"},
+	 "run it beside the live version, and count differences"},
 	{"if-version", 0, NEAP_OPTION_TEXT, offsetof(struct put_values, if_version),
-	 "VERSION", "only if this version is live; *: if any is"},
+	 "VERSION", "only if this version is live; *: if any version is"},
 	{""},
 };
 
@@ -112,10 +112,10 @@ const struct neap_command neap_command_policy_put = {
 	.usage =
 		"[--dry-run | --shadow] [--if-version VERSION] [-o json|yaml] FILE [KIND/NAME]",
 	.example = "policy put mine.lua",
-	.summary = "prove a policy and let it go live",
-	.text = "FILE '-' is standard input. Its kind and name are those that the file says. The daemon\n"
-		"compiles it, runs its examples, and tries it on recorded ticks; only then it replaces\n"
-		"the one that is live. Problems read FILE:LINE: what, and end in status 1.\n",
+	.summary = "check a policy and make it live",
+	.text = "FILE '-' is standard input. The file itself says its kind and name. The daemon compiles\n"
+		"it, runs its examples, and tries it on recorded ticks; only then it replaces the live\n"
+		"version. A problem is printed as FILE:LINE: TEXT, and the status is 1.\n",
 	.options = options,
 	.output = NEAP_OUTPUT_OF_ANSWER,
 	.values_size = sizeof(struct put_values),
