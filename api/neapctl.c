@@ -228,10 +228,9 @@ static int group_complain(const char *word, const char *second)
 				       "unknown command '%s %.64s'; did you mean %s %s?",
 				       word, second, word, near);
 	else
-		r = neap_ctl_complainf(
-			NEAP_CTL_USAGE,
-			"unknown command '%s %.64s'; behind %s there is %s", word, second,
-			word, list.data);
+		r = neap_ctl_complainf(NEAP_CTL_USAGE,
+				       "unknown command '%s %.64s'; after %s there is %s",
+				       word, second, word, list.data);
 	neap_buf_done(&list);
 	return r;
 }

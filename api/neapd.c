@@ -111,8 +111,9 @@ static void dialer_lost(void *arg)
 {
 	struct neap_error err;
 
-	(void)neap_error_set(&err, NEAP_EUNAVAILABLE,
-			     "who connects to the kube-apiserver has ended");
+	(void)neap_error_set(
+		&err, NEAP_EUNAVAILABLE,
+		"the dialer, which connects to the kube-apiserver, has ended");
 	fail(arg, &err);
 }
 

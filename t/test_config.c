@@ -231,7 +231,7 @@ static const struct row bad[] = {
 	 NULL,
 	 {"--tls-cert=c", "--tls-key=k", "--grant=reader=user:x"},
 	 "--grant for a user or a group needs --tls-client-ca or --token-file: without them "
-	 "nobody is one"},
+	 "no client has a user name"},
 	{"grant of nothing",
 	 NULL,
 	 {"--grant=reader"},

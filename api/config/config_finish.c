@@ -48,7 +48,7 @@ static int check_tls(const struct neap_config *config, struct neap_error *err)
 		return neap_error_set(
 			err, NEAP_EINVAL,
 			"--grant for a user or a group needs --tls-client-ca "
-			"or --token-file: without them nobody is one");
+			"or --token-file: without them no client has a user name");
 	if (has_tls || config->insecure_listen || !neap_config_has_tcp(config) ||
 	    neap_http_listen_is_local(config->listen))
 		return 0;
@@ -103,9 +103,7 @@ static int check_roles(const struct neap_config *config, struct neap_error *err)
 	if (!has_api && (config->roles & NEAP_ROLE_CONTROLLERS) != 0)
 		return neap_error_set(
 			err, NEAP_EINVAL,
-			"--roles: controllers work with the objects that this neapd "
-			"serves, and beside nobody else: name api, too; a cluster has its "
-			"kube-controller-manager");
+			"--roles: the controllers work on the objects of this neapd: name api, too; a cluster has its kube-controller-manager");
 	if (has_api && *config->kubeconfig)
 		return neap_error_set(
 			err, NEAP_EINVAL,
@@ -222,8 +220,7 @@ static int finish_groups(struct neap_config *config, struct neap_error *err)
 	if (neap_path_is_below(group, other) || neap_path_is_below(other, group))
 		return neap_error_set(
 			err, NEAP_EINVAL,
-			"--best-effort-group: '%s' and --group '%s' must lie "
-			"beside each other, not one in the other",
+			"--best-effort-group: '%s' and --group '%s' must be siblings, not one inside the other",
 			other, group);
 	return 0;
 }

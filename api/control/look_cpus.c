@@ -416,7 +416,7 @@ json_t *look_cpus_json(const struct neap_look_view *view,
 		neap_json_set_text(row, "trouble",
 				   cpus && cpus->trouble
 					   ? cpus->trouble
-					   : "its NodeResourceTopology is not told");
+					   : "there is no NodeResourceTopology of it");
 		return row;
 	}
 	if (!node->trouble)

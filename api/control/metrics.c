@@ -32,11 +32,11 @@ struct figure {
 
 static const struct figure node_figures[] = {
 	{"uptime_seconds", "neap_uptime_seconds", false, 1, "Time since the start."},
-	{"ticks", "neap_ticks_total", true, 1, "Looks at the machine."},
+	{"ticks", "neap_ticks_total", true, 1, "Ticks since the start."},
 	{"tick_cpu_usec_avg", "neap_tick_cpu_seconds", false, 1e-6,
 	 "CPU time of a tick, averaged over the last ones."},
 	{"plans_put_off", "neap_plans_put_off_total", true, 1,
-	 "Ticks without a plan because the hand was still at work."},
+	 "Ticks without a plan because the hand was still busy."},
 	{"writes", "neap_writes_total", true, 1, "Kernel files written by the hand."},
 	{"writes_refused", "neap_writes_refused_total", true, 1,
 	 "Writes that the kernel or the hand refused."},
@@ -75,16 +75,15 @@ static const struct figure policy_figures[] = {
 	{"wishes", "neap_policy_wishes_total", true, 1, "Writes that it asked for."},
 	{"holds", "neap_policy_holds_total", true, 1, "Calls that kept what was set."},
 	{"skipped", "neap_policy_skipped_total", true, 1,
-	 "Ticks without a call, as a needed field was missing."},
-	{"errors", "neap_policy_errors_total", true, 1, "Calls that raised."},
-	{"wrong", "neap_policy_wrong_total", true, 1,
-	 "Calls whose answer was no list of writes, or a wrong one."},
+	 "Ticks without a call because a needed field was missing."},
+	{"errors", "neap_policy_errors_total", true, 1, "Calls that raised an error."},
+	{"wrong", "neap_policy_wrong_total", true, 1, "Calls with an invalid result."},
 	{"spent", "neap_policy_spent_total", true, 1,
 	 "Calls stopped for their CPU budget or memory."},
 	{"starved", "neap_policy_starved_total", true, 1,
-	 "Calls stopped as the machine gave them no time."},
+	 "Calls stopped because the machine gave them no time."},
 	{"put_off", "neap_policy_put_off_total", true, 1,
-	 "Ticks without a call, as other policies had used the time up."},
+	 "Ticks without a call because other policies had used up the time."},
 	{"cpu_usec", "neap_policy_cpu_seconds_total", true, 1e-6,
 	 "CPU time of all calls."},
 };
@@ -192,15 +191,15 @@ static void add_things(struct neap_buf *out, const struct neap_http_shares *shar
 {
 	static const struct figure held = {
 		NULL, "neap_http_held", false, 1,
-		"Connections, watches and requests being answered, by whose they are."};
+		"Connections, watches and open requests, by class of client."};
 	static const struct figure refused = {
 		NULL, "neap_http_refused_total", true, 1,
-		"What was refused or cut off, as too many of them were there."};
+		"Connections, watches and requests refused or cut off at a limit."};
 	static const struct figure all_max = {
 		NULL, "neap_http_connections_limit", false, 1,
-		"Connections that there may be before one of these is refused."};
+		"Number of connections at which one of this class is refused."};
 	static const struct figure user_max = {NULL, "neap_http_user_limit", false, 1,
-					       "What one user below admin may have."};
+					       "Limit of one user below admin."};
 
 	for (int table = 0; table < 2; table++) {
 		add_head(out, table ? &refused : &held);
@@ -225,13 +224,13 @@ static void add_things(struct neap_buf *out, const struct neap_http_shares *shar
 			      neap_http_thing_name(thing), shares->user_max[thing]);
 	add_number(out, "neap_http_out_of_descriptors_total", true,
 		   shares->out_of_descriptors,
-		   "Connections that had to wait, as neapd had no descriptor left.");
+		   "Connections that had to wait for a free descriptor of neapd.");
 }
 
 static void add_changes(struct neap_buf *out, const struct neap_metrics *metrics)
 {
 	static const struct figure changes = {NULL, "neap_policy_changes_total", true, 1,
-					      "What became of changes of policies."};
+					      "Changes of policies, by result."};
 	int64_t end = neap_http_certificate_end(metrics->http);
 	struct neap_live_counts counts;
 
@@ -249,15 +248,14 @@ static void add_changes(struct neap_buf *out, const struct neap_metrics *metrics
 		   "Changes that wait for their turn.");
 	add_number(out, "neap_policy_deleted_bytes", false,
 		   (uint64_t)counts.deleted_bytes,
-		   "Disk that uploaded policies take which were deleted.");
+		   "Disk space of deleted uploaded policies.");
 	add_number(out, "neap_http_connections", false,
-		   neap_http_connection_count(metrics->http),
-		   "Connections that are open.");
+		   neap_http_connection_count(metrics->http), "Open connections.");
 	add_things(out, neap_http_shares_get(metrics->http));
 	if (end != 0)
 		add_number(out, "neap_tls_certificate_expiry_timestamp_seconds", false,
 			   (uint64_t)end,
-			   "When the certificate of the TLS address ends.");
+			   "When the certificate of the TLS address expires.");
 }
 
 static void add_turns(struct neap_buf *out, const struct neap_turns *turns)
@@ -289,17 +287,16 @@ static void add_store(struct neap_buf *out, const struct neap_store *store)
 	const struct neap_store_used used = neap_store_used(store);
 	const struct neap_store_limits limits = neap_store_limits(store);
 
-	add_number(out, "neap_store_objects", false, used.objects,
-		   "Objects that are stored.");
+	add_number(out, "neap_store_objects", false, used.objects, "Stored objects.");
 	add_number(out, "neap_store_objects_limit", false, limits.objects,
-		   "How many there may be.");
+		   "Limit of stored objects.");
 	add_number(out, "neap_store_bytes", false, used.bytes, "Bytes of all objects.");
 	add_number(out, "neap_store_bytes_limit", false, limits.bytes,
-		   "How many there may be.");
+		   "Limit of their bytes.");
 	add_number(out, "neap_store_owned_most", false, neap_store_owned_most(store),
-		   "Objects of the owner that has the most.");
+		   "Objects of the owner with the most.");
 	add_number(out, "neap_store_owned_limit", false, limits.owned,
-		   "How many one owner may have.");
+		   "Limit of objects of one owner.");
 }
 
 static void get_metrics(void *arg, struct neap_http_request *request)

@@ -128,8 +128,9 @@ static int read_change(struct neap_http_request *request, struct neap_live_chang
 						"one version in quotes, or *");
 	}
 	if (none != NULL && strcmp(none, "*") != 0)
-		return neap_error_field(err, NEAP_EINVAL, "If-None-Match",
-					"only * is taken: that there is none yet");
+		return neap_error_field(
+			err, NEAP_EINVAL, "If-None-Match",
+			"only * is accepted: the policy must not exist yet");
 	ret->if_none = none != NULL;
 	if (query_bool(request, "dryRun", &ret->is_dry_run, err) < 0 ||
 	    query_bool(request, "shadow", &ret->is_shadow, err) < 0)

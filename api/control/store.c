@@ -91,12 +91,13 @@ static int find(struct neap_http_request *request, struct session *session,
 
 	if (neap_int_parse(neap_http_segment_get(request, 0), &id, NULL) < 0 || id <= 0 ||
 	    id != session->id)
-		return neap_error_set(err, NEAP_ENOTFOUND,
-				      "there is none of this id any more: begin anew");
+		return neap_error_set(
+			err, NEAP_ENOTFOUND,
+			"there is no restore or backup with this id any more: start again");
 	session->used_usec = neap_clock_usec(CLOCK_MONOTONIC);
 	if (is_placed &&
 	    (at == NULL || neap_int_parse(at, &place, NULL) < 0 || place != session->at))
-		return neap_error_field(err, NEAP_EINVAL, "at", "it goes on at %lld",
+		return neap_error_field(err, NEAP_EINVAL, "at", "the next byte is %lld",
 					(long long)session->at);
 	return 0;
 }

@@ -8,9 +8,9 @@
 static void add(const json_t *reply, const void *arg, struct neap_buf *out)
 {
 	(void)arg;
-	neap_cells_add(out, reply,
-		       "rotated: the new token is in {token_file}; the one before is not "
-		       "taken any more\n");
+	neap_cells_add(
+		out, reply,
+		"rotated: the new token is in {token_file}; the old one is refused from now on\n");
 }
 
 static int rotate(struct neap_ctl *ctl, void *values, int argc, char **argv)

@@ -77,7 +77,7 @@ static void lost(void *arg)
 	struct neap_error err;
 
 	(void)neap_error_set(&err, NEAP_EUNAVAILABLE,
-			     "who connects to the kubelet has ended");
+			     "the dialer, which connects to the kubelet, has ended");
 	fail(arg, &err);
 }
 

@@ -396,11 +396,11 @@ int neap_versions_load_params(const char *dir, const struct neap_policy_id *id,
 		return neap_error_nomem(err);
 	if (!json_is_object(params)) {
 		json_decref(params);
-		return neap_error_set(err, NEAP_EINVAL,
-				      "%s/" NEAP_FILE_PARAMS
-				      " is no JSON object (line %d): mend it, or remove "
-				      "it for the defaults",
-				      folder.path, params ? 1 : where.line);
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"%s/" NEAP_FILE_PARAMS
+			" is no JSON object (line %d): correct it, or remove it for the defaults",
+			folder.path, params ? 1 : where.line);
 	}
 	*ret = params;
 	return 0;

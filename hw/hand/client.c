@@ -222,7 +222,7 @@ int neap_hand_add(struct neap_hand *hand, const struct neap_hand_request *reques
 	if (hand->count >= QUEUE_MAX || hand->bytes + len > QUEUE_BYTES_MAX)
 		return neap_error_set(
 			err, NEAP_EUNAVAILABLE,
-			"the hand is %zu requests behind, no more are taken",
+			"the hand is %zu requests behind, no more are accepted",
 			hand->count);
 	if (request->op == NEAP_HAND_MOVE) {
 		fd = fcntl(request->fd, F_DUPFD_CLOEXEC, 0);

@@ -392,7 +392,7 @@ static bool times_look(struct neap_shim *shim)
 
 	if (shim->step == NEAP_SHIM_WAITING && !has_client(shim) &&
 	    (shim->is_probe || now >= shim->go_until)) {
-		failed(shim, ETIMEDOUT, "nobody let it run");
+		failed(shim, ETIMEDOUT, "neapd did not let it run in time");
 	} else if (shim->step == NEAP_SHIM_RUNNING && shim->is_probe &&
 		   (now >= shim->probe_until || !has_client(shim))) {
 		shim->event.is_timeout = now >= shim->probe_until;

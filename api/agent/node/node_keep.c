@@ -168,7 +168,7 @@ static void note_changes(struct neap_node_keep *keep, const json_t *before,
 		json_object_get(json_object_get(before, "nodeInfo"), "bootID"));
 
 	if (boot && boot[0] && strcmp(boot, keep->state.facts.boot_id) != 0)
-		note(keep, true, "Rebooted", "The machine was started anew");
+		note(keep, true, "Rebooted", "The machine was rebooted");
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
 		const char *was = node_condition_status(before, rows[i].type);
 		const char *is = node_condition_status(after, rows[i].type);
@@ -388,12 +388,13 @@ static void tell_of_kubelet(struct neap_node_keep *keep, const struct neap_error
 
 	keep->is_kubelet_told = trouble->code != NEAP_OK;
 	if (keep->is_kubelet_told && !is_told)
-		neap_log_line(keep->config.log, NEAP_LOG_WARN,
-			      "%s: what the kubelet gives to pods is told as it was",
-			      trouble->msg);
+		neap_log_line(
+			keep->config.log, NEAP_LOG_WARN,
+			"%s: the CPUs that the kubelet assigned are reported as last read",
+			trouble->msg);
 	else if (is_told && !keep->is_kubelet_told)
 		neap_log_line(keep->config.log, NEAP_LOG_INFO,
-			      "the kubelet's files make sense again");
+			      "the kubelet's files can be read again");
 }
 
 /* A new object has no members to remove. */

@@ -265,7 +265,7 @@ static bool may_start(const struct neap_agent *agent, const char **ret_why)
 		return false;
 	}
 	if (agent->is_keeper_gone) {
-		*ret_why = "what starts commands has ended";
+		*ret_why = "the keeper, which starts commands, has ended";
 		return false;
 	}
 	if (strcmp(state, "acting") == 0)

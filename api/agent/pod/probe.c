@@ -184,7 +184,7 @@ static void guard_cb(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
-	order_fail(arg, "nothing is heard of the command");
+	order_fail(arg, "the command gives no answer");
 }
 
 static void order_go(struct neap_probe *probe)
@@ -384,7 +384,7 @@ int probe_new_with(const struct neap_probe_config *config,
 	if (probe->spec.argv && (!config->keeper || !config->id_new)) {
 		neap_probe_free(probe);
 		return neap_error_field(err, NEAP_EUNSUPPORTED, "exec",
-					"there is nobody who runs commands");
+					"commands are not run here");
 	}
 	probe->timer = event_new(config->base, -1, 0, timer_cb, probe);
 	probe->guard = event_new(config->base, -1, 0, guard_cb, probe);

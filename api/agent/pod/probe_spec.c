@@ -291,7 +291,8 @@ int probe_spec_init(struct probe_spec *ret, const json_t *spec, const json_t *po
 			*err = why;
 		return -(int)why.code;
 	}
-	return neap_error_field(err, NEAP_EINVAL, "", "nothing says how it is asked");
+	return neap_error_field(err, NEAP_EINVAL, "",
+				"one of exec, httpGet and tcpSocket is required");
 }
 
 void probe_spec_done(struct probe_spec *spec)

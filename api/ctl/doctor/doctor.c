@@ -251,14 +251,14 @@ static int config_read(const struct doctor_values *values, struct neap_config *r
 	if (neap_config_parse(argc, argv, ret, &action, err) == 0) {
 		neap_finding_add(findings, NEAP_FINDING_OK, "settings.file", NULL,
 				 ret->config_file[0] != '\0'
-					 ? "the settings in %s are right"
-					 : "no settings file%s: defaults act",
+					 ? "the settings in %s are valid"
+					 : "no settings file%s: the defaults apply",
 				 ret->config_file);
 		return 0;
 	}
 	neap_finding_add(
 		findings, NEAP_FINDING_PROBLEM, "settings.file",
-		"mend it: neapd will not start; the rest of this list takes defaults",
+		"correct it: neapd will not start; the rest of this list assumes the defaults",
 		"the settings are wrong: %s%s%s", err->field,
 		err->field[0] != '\0' ? ": " : "", err->msg);
 	argv[argc++] = (char *)"--config";

@@ -31,7 +31,7 @@ static void process_check(int64_t pid, const char *check, const char *who, bool 
 		neap_finding_add(
 			findings, NEAP_FINDING_WARNING, check,
 			"name an ordinary user with --user",
-			"%s (pid %lld) runs as root: whoever breaks it has the machine",
+			"%s (pid %lld) runs as root: whoever breaks into it controls the machine",
 			who, (long long)pid);
 	else
 		neap_finding_add(findings, NEAP_FINDING_OK, check, NULL,
@@ -77,7 +77,7 @@ static void others_check(const struct neap_doctor *doctor, int64_t own_pid,
 			continue;
 		neap_finding_add(
 			findings, NEAP_FINDING_WARNING, "daemon.another",
-			"let one of them go, or see that they share neither --group nor --kubepods",
+			"stop one of them, or make sure that they share neither --group nor --kubepods",
 			"%s neapd runs (pid %d)", own_pid > 0 ? "another" : "a",
 			facts->processes[i].pid);
 	}
@@ -92,11 +92,11 @@ static void none_answers(const struct neap_doctor *doctor, struct neap_findings 
 	if (daemon->is_there)
 		neap_finding_add(
 			findings, NEAP_FINDING_NOTE, "daemon.none", "look again as root",
-			"a neapd is there, but does not let this user see what it uses: %s",
+			"a neapd runs, but does not let this user see what it uses: %s",
 			daemon->err.msg);
 	else
 		neap_finding_add(findings, NEAP_FINDING_NOTE, "daemon.none", NULL,
-				 "what a neapd uses here cannot be told: %s",
+				 "what a neapd uses here is not known: %s",
 				 daemon->err.msg);
 	if (!daemon->is_there)
 		others_check(doctor, 0, findings);

@@ -179,8 +179,8 @@ static void cpu_manager_check(const struct neap_doctor *doctor,
 		neap_finding_add(
 			findings, NEAP_FINDING_OK, "others.cpu-manager", NULL,
 			policy[0] != '\0'
-				? "the kubelet's CPU manager gives nobody CPUs for himself (%s)"
-				: "the kubelet's CPU manager is as by default (none)%s",
+				? "the kubelet's CPU manager assigns no exclusive CPUs (%s)"
+				: "the kubelet's CPU manager has its default policy (none)%s",
 			policy);
 		return;
 	}
@@ -195,21 +195,19 @@ static void cpu_manager_check(const struct neap_doctor *doctor,
 		neap_finding_add(
 			findings, NEAP_FINDING_WARNING, "others.cpu-manager",
 			"look again as root",
-			"the kubelet's CPU manager is static; which CPUs it gave out "
-			"is not known: %s/cpu_manager_state: %s",
+			"the kubelet's CPU manager is static; which CPUs it assigned is not known: %s/cpu_manager_state: %s",
 			kubelet->dir, kubelet->state_why_not);
 		return;
 	}
 	if (kubelet->exclusive_cpus[0] == '\0') {
 		neap_finding_add(
 			findings, NEAP_FINDING_NOTE, "others.cpu-manager", NULL,
-			"the kubelet's CPU manager is static; no pod has CPUs for itself now");
+			"the kubelet's CPU manager is static; no pod has exclusive CPUs now");
 		return;
 	}
 	neap_finding_add(
 		findings, NEAP_FINDING_NOTE, "others.cpu-manager", NULL,
-		"the kubelet's CPU manager is static and gave CPUs %s to single pods (the "
-		"rest share %s); no policy of neap brings others onto them",
+		"the kubelet's CPU manager is static and assigned CPUs %s to single pods (the others share %s); no policy of neap puts other work onto them",
 		kubelet->exclusive_cpus,
 		kubelet->shared_cpus[0] != '\0' ? kubelet->shared_cpus : "what is left");
 }

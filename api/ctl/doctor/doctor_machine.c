@@ -158,7 +158,7 @@ static void features_check(const struct neap_kernel_facts *kernel,
 							    : NEAP_FINDING_NOTE,
 			"kernel.core-scheduling", NULL,
 			kernel->core_scheduling == NEAP_YES
-				? "core scheduling is there"
+				? "core scheduling is available"
 				: "no core scheduling in this kernel (CONFIG_SCHED_CORE): threads "
 				  "of one core cannot be kept apart by trust");
 	if (kernel->autogroup == NEAP_YES)
@@ -180,7 +180,7 @@ static void features_check(const struct neap_kernel_facts *kernel,
 			"system calls");
 	else if (kernel->seccomp == NEAP_YES)
 		neap_finding_add(findings, NEAP_FINDING_OK, "kernel.seccomp", NULL,
-				 "seccomp filters are there%s",
+				 "seccomp filters are available%s",
 				 kernel->landlock == NEAP_YES  ? ", Landlock too"
 				 : kernel->landlock == NEAP_NO ? "; Landlock is not"
 							       : "");
@@ -386,7 +386,7 @@ static void groups_check(const struct neap_doctor *doctor, struct neap_findings 
 	if (unknown.len > 0)
 		neap_finding_add(
 			findings, NEAP_FINDING_NOTE, "cgroup.groups", NULL,
-			"groups at the root of nobody known: %s%s. neap does not touch "
+			"groups at the root with an unknown owner: %s%s. neap does not touch "
 			"them; their work counts as the system's",
 			unknown.data, facts->has_more_groups ? " and more" : "");
 }

@@ -191,7 +191,7 @@ static void leftover_check(const struct neap_doctor *doctor,
 			"start neapd, which takes them over, or give them back: 'neapctl "
 			"release' as root",
 			"%d values and %d groups of a neapd that was killed are still in "
-			"force, and nobody gives them back",
+			"force, and nothing restores the original values",
 			look->values, look->groups);
 }
 
@@ -247,7 +247,7 @@ static void stuck_check(const struct neap_config *config, struct neap_findings *
 	if (n > 0)
 		neap_finding_add(
 			findings, NEAP_FINDING_WARNING, "neap.stuck",
-			"put a mended version; or remove the file and restart neapd",
+			"put a corrected version; or remove the file and restart neapd",
 			"left out, as an earlier neapd was stuck in them: %s", text);
 }
 

@@ -24,8 +24,8 @@ static int run_made(struct neap_policy *policy, json_t *report, struct neap_erro
 
 	(void)json_object_set_new(
 		report, "warning",
-		json_string("no examples: it was tried on one made input only; write "
-			    "down in `examples` what it is to do"));
+		json_string(
+			"no examples: it was tried on one generated input only; say in `examples` what it must do"));
 	return neap_policy_run_example(policy, 0, 0, name, sizeof(name), err);
 }
 

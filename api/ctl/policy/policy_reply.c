@@ -199,7 +199,8 @@ static void add_result(const json_t *reply, struct neap_buf *out)
 	/* An unchanged policy was not tested again. */
 	if (json_is_object(examples) && !is_unchanged) {
 		if (json_is_true(json_object_get(reply, "is_made")))
-			neap_buf_adds(out, "it has no examples: one made input passed");
+			neap_buf_adds(out,
+				      "it has no examples: one generated input passed");
 		else
 			neap_cells_add(out, examples,
 				       neap_member_integer(examples, "passed", 0) == 1

@@ -349,7 +349,7 @@ static int read_end(struct neap_backup_reader *reader, const json_t *tree,
 	    count != reader->wanted)
 		return damaged(reader, "objects are missing before it", err);
 	if (!digest || strcmp(digest, sum) != 0)
-		return damaged(reader, "the digest of what stands before it is another",
+		return damaged(reader, "the digest does not match the lines before it",
 			       err);
 	reader->part = ENDED;
 	return 0;

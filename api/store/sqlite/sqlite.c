@@ -65,7 +65,7 @@ void neap_sqlite_show(struct sqlite_store *sqlite, struct operation *operation,
 	}
 	if (sqlite->say && !sqlite->is_short)
 		sqlite->say(sqlite->arg, true,
-			    "no memory to remember changes: watches start anew");
+			    "no memory to remember changes: watches start over");
 	sqlite->is_short = true;
 }
 

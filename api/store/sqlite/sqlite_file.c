@@ -69,7 +69,7 @@ int neap_sqlite_failed(const struct neap_sqlite_file *file, int code,
 			return neap_error_set(
 				err, NEAP_ESYS,
 				"%s: the disk does not sync (%s): nothing is "
-				"written any more until neapd is started anew",
+				"written any more until neapd is restarted",
 				file->path, text);
 		return neap_error_set(err, NEAP_EUNAVAILABLE, "%s: %s (%s)", file->path,
 				      text, strerror(sqlite3_system_errno(file->db)));
