@@ -143,8 +143,7 @@ static const struct row bad[] = {
 	{"controllers without objects",
 	 NULL,
 	 {"--roles=scheduler,controllers"},
-	 "--roles: controllers work with the objects that this neapd serves, and beside "
-	 "nobody else: name api, too; a cluster has its kube-controller-manager"},
+	 "--roles: the controllers work on the objects of this neapd: name api, too; a cluster has its kube-controller-manager"},
 	{"pods without a user",
 	 NULL,
 	 {"--run-pods"},

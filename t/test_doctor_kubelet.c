@@ -55,7 +55,7 @@ static const struct row {
 	 "--container-runtime-endpoint=unix:///opt/run/cd.sock",
 	 {{NEAP_FINDING_OK, "others.kubelet-config", ""},
 	  {NEAP_FINDING_NOTE, "others.cpu-manager",
-	   "gave CPUs 1 to single pods (the rest share 0)"},
+	   "assigned CPUs 1 to single pods (the others share 0)"},
 	  {NEAP_FINDING_OK, "others.runtime", "container runtime at /opt/run/cd.sock"},
 	  {NEAP_FINDING_OK, "others.pods",
 	   "below kubelet.slice/kubelet-kubepods.slice, laid out"}}},

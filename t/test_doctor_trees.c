@@ -307,8 +307,7 @@ static void test_static_manager_and_koordlet(void **state)
 	put("/var/lib/neap/format", "neap data 2\nwritten by neapd 0.4.0\n");
 	look();
 	has(NOTE, "others.cpu-manager",
-	    "gave CPUs 2-3,6-7 to single pods (the rest share "
-	    "0-1,8-15); no policy of neap brings others onto them");
+	    "assigned CPUs 2-3,6-7 to single pods (the others share 0-1,8-15); no policy of neap puts other work onto them");
 	has(PROBLEM, "others.agent", "koordlet runs (pid 900)");
 	has(WARNING, "others.driver", "cgroupDriver is cgroupfs");
 	has(WARNING, "cgroup.partition", "tuned.slice has CPUs 4-5 for itself");
@@ -385,7 +384,7 @@ static void test_hybrid(void **state)
 	has(WARNING, "cgroup.controller", "controller memory is not mounted");
 	has(OK, "cgroup.groups", "neap (neapd)");
 	has(OK, "cgroup.groups", "docker (docker)");
-	has(NOTE, "cgroup.groups", "nobody known: mine.");
+	has(NOTE, "cgroup.groups", "unknown owner: mine.");
 	has(WARNING, "cgroup.partition",
 	    "lxc has CPUs 3 for itself (cpuset.cpu_exclusive 1)");
 	has(NOTE, "kernel.virtual", "QEMU");
@@ -452,7 +451,7 @@ static void test_odd_files(void **state)
 	put("/sys/devices/system/cpu/offline", "\033[31m7\n");
 	look();
 	has(WARNING, "others.kubelet-config", "is not understood");
-	has(OK, "others.cpu-manager", "as by default");
+	has(OK, "others.cpu-manager", "default policy (none)");
 	{
 		struct neap_buf out;
 

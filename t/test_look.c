@@ -141,7 +141,7 @@ static void test_cpus(void **state)
 		 NULL,
 		 200,
 		 {"#nodes=1", "nodes.0.node=b", "!continue",
-		  "nodes.0.trouble=its NodeResourceTopology is not told"}},
+		  "nodes.0.trouble=there is no NodeResourceTopology of it"}},
 		{"GET " CPUS "?node=c", NULL, 404, {"message=there is no node c"}},
 		{"GET " CPUS "?limit=0", NULL, 422, {"field=limit"}},
 		{"GET " CPUS "?limit=51", NULL, 422, {"field=limit"}},

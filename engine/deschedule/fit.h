@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether a pod could run on a node, as the descheduler's node fit asks. It knows less
- * than the scheduler: no ports, volumes, NUMA or other pods' affinities. */
+ * Whether a pod could run on a node, as the descheduler's node fit checks it. It checks
+ * less than the scheduler: no ports, volumes, NUMA or other pods' affinities. */
 #ifndef NEAP_ENGINE_DESCHEDULE_FIT_H
 #define NEAP_ENGINE_DESCHEDULE_FIT_H
 
 #include "engine/deschedule/world.h"
 
 enum neap_fit_form {
-	/* Of sigs.k8s.io/descheduler: with the pod's own required anti-affinity against
-	 * pods of the node, and a free place for a pod; room is not asked of the node
-	 * that the pod is on. */
+	/* That of sigs.k8s.io/descheduler: also checks the pod's own required
+	 * anti-affinity against pods of the node, and the number of pods; does not check
+	 * room on the node that the pod is on. */
 	NEAP_FIT_FULL,
-	/* Of koordinator's own plugins: without these two, and room is asked
-	 * everywhere. */
+	/* That of koordinator's own plugins: without these two, and checks room on every
+	 * node. */
 	NEAP_FIT_PLAIN,
 };
 

@@ -9,7 +9,7 @@
 
 #define NEAP_LIMITS_NONE INT64_MAX
 
-/* 0 lets none go. */
+/* 0: no pod may leave. */
 struct neap_limits {
 	int64_t per_node, per_namespace, per_workload, total; /* NEAP_LIMITS_NONE */
 	/* asks for the total first, as DeschedulerPolicy does; else for the node first */
@@ -34,7 +34,7 @@ enum neap_limit {
 int neap_limit_counts_init(struct neap_limit_counts *counts,
 			   const struct neap_world *world, struct neap_error *err);
 void neap_limit_counts_done(struct neap_limit_counts *counts);
-/* The limit that one more eviction would break. */
+/* Returns the limit that one more eviction would exceed. */
 enum neap_limit neap_limits_find(const struct neap_limits *limits,
 				 const struct neap_limit_counts *counts,
 				 const struct neap_world_pod *pod);
@@ -42,7 +42,7 @@ enum neap_limit neap_limits_find(const struct neap_limits *limits,
 int neap_limit_counts_add(struct neap_limit_counts *counts,
 			  const struct neap_world_pod *pod, struct neap_error *err);
 
-/* Takes one that was counted back. */
+/* Undoes the count of one eviction. */
 void neap_limit_counts_remove(struct neap_limit_counts *counts,
 			      const struct neap_world_pod *pod);
 

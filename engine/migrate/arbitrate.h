@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arbitration: of the jobs that wait, which may begin. The set is a query over all jobs,
- * not a memory, so nothing has to be forgotten. */
+ * Arbitration: which of the waiting jobs may begin. The waiting jobs are a query over all
+ * jobs, so no state must be kept in step. */
 #ifndef NEAP_ENGINE_MIGRATE_ARBITRATE_H
 #define NEAP_ENGINE_MIGRATE_ARBITRATE_H
 
@@ -9,24 +9,24 @@
 #include "engine/migrate/pod_order.h"
 
 enum neap_migrate_verdict {
-	NEAP_VERDICT_WAITS, /* for another round */
+	NEAP_VERDICT_WAITS, /* until a later round */
 	NEAP_VERDICT_PASSES,
 	NEAP_VERDICT_FAILS /* for good */
 };
 
 struct neap_migrate_waiting {
 	struct neap_migrate_job *job; /* of the cluster */
-	json_t *pod; /* a reference of the caller's; NULL: there is none */
+	json_t *pod; /* owned by the list; NULL: the pod does not exist */
 	struct neap_pod_order order;
-	/* uid of the Job that the pod is of, and how many of that one's pods are being
+	/* uid of the Job that owns the pod, and the number of its pods that are being
 	 * migrated; "": no Job. */
 	const char *batch;
 	int64_t siblings;
 	enum neap_migrate_verdict verdict;
-	enum neap_migrate_check check; /* that it waits for, or fails */
+	enum neap_migrate_check check; /* that keeps it waiting, or fails it */
 };
 
-/* Pending, not let through, not paused, not being deleted, and its ttl is not over. */
+/* Pending, not accepted yet, not paused, not being deleted, and its ttl is not over. */
 bool neap_migrate_is_waiting(const struct neap_migrate_job *job, int64_t now_usec);
 /* Pending or running, not paused, and its ttl is over. */
 bool neap_migrate_is_overdue(const struct neap_migrate_job *job, int64_t now_usec);
@@ -37,12 +37,12 @@ void neap_migrate_wait_take(const struct neap_migrate_cluster *cluster,
 			    struct neap_migrate_waiting *ret);
 void neap_migrate_wait_done(struct neap_migrate_waiting *list, size_t count);
 
-/* Sorts: jobs whose pods leave first come first; those without a pod before all; those of
- * one Job together; Jobs with more migrating pods first. -NEAP_ENOMEM. */
+/* Sorts by pod order (pod_order.h): jobs without a pod come first, jobs of one Job are
+ * together, and Jobs with more migrating pods come first. -NEAP_ENOMEM. */
 int neap_migrate_sort(struct neap_migrate_waiting *list, size_t count,
 		      struct neap_error *err);
-/* Judges them in that order. One that passes counts for those behind it, and is marked in
- * the cluster. ask: pod is filled in here. */
+/* Decides on the jobs in that order. One that passes counts for the later ones, and is
+ * marked in the cluster. ask->pod is filled in here. */
 void neap_migrate_judge(struct neap_migrate_question *ask,
 			struct neap_migrate_waiting *list, size_t count);
 

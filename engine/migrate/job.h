@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The state machine of a PodMigrationJob: from what there is to what is written next. It
- * keeps nothing in between, so that whoever carries a job on after a crash goes on where
- * the objects say that it is. */
+ * The state machine of a PodMigrationJob: existing objects in, the next writes out. It
+ * keeps no state, so after a crash a job continues where the objects say that it is. */
 #ifndef NEAP_ENGINE_MIGRATE_JOB_H
 #define NEAP_ENGINE_MIGRATE_JOB_H
 
@@ -15,48 +14,48 @@
 #define NEAP_KEY_JOB_CREATOR   "koordinator.sh/job-created-by"
 #define NEAP_KEY_CREATED_BY    "app.kubernetes.io/created-by"
 #define NEAP_MIGRATE_CREATOR   "koord-descheduler"
-/* Of the job: the uid of the pod that was about to be evicted, written before it is. A
- * pod that is gone without one went by itself. */
+/* Annotation of the job: the uid of the pod, written before the pod is evicted. A pod
+ * that is gone without it was not evicted by the job. */
 #define NEAP_KEY_JOB_EVICTING "migration.neap.sh/evicting"
-/* Of the job: it uses a Reservation that somebody else made, which stays. */
+/* Annotation of the job: it uses a Reservation of somebody else, which is not deleted. */
 #define NEAP_KEY_JOB_BORROWS "migration.neap.sh/borrowed-reservation"
 
-/* Of the job: the node where the pod's successor was to land as the round decided. The
- * Reservation prefers it, so that what else the round decided stays true. */
+/* Annotation of the job: the node on which the successor lands according to the round.
+ * The Reservation prefers it, so that the other decisions of the round stay valid. */
 #define NEAP_KEY_JOB_LANDING "migration.neap.sh/landing"
 
-/* A condition of neap's own: the node of the Reservation is ready and not cordoned. Only
- * where it was not. */
+/* A condition of neap's own: the node of the Reservation is ready and not cordoned. Set
+ * only after it was not. */
 #define NEAP_MIGRATE_NODE_READY "ReservationNodeReady"
 
-/* The status' reason of a job whose deleteOptions have dryRun. */
+/* The reason in the status of a job whose deleteOptions have dryRun. */
 #define NEAP_MIGRATE_DRY_RUN "DryRun"
 
 #define NEAP_MIGRATE_AGAIN_USEC (INT64_C(3) * 1000000)
 
 struct neap_migrate_view {
 	const json_t *job;
-	const json_t *pod; /* of the job's podRef, by its name; NULL: there is none */
-	/* The one that the job names; where it names none, the one that it would make, if
-	 * that is there already. NULL: there is none. */
+	const json_t *pod; /* named by the job's podRef; NULL: there is none */
+	/* The one that the job names; else the one that it would create, if that exists.
+	 * NULL: there is none. */
 	const json_t *reservation;
-	const json_t *new_pod; /* the first current owner of that; NULL: there is none */
-	const json_t *node;    /* where that is; NULL: not known */
+	const json_t *new_pod; /* first current owner of the reservation; NULL: none */
+	const json_t *node;    /* the reservation's node; NULL: not known */
 	const struct neap_migrate_args *args;
 	int64_t now_usec;
-	/* What the process that asks remembers. A fresh one remembers nothing. */
+	/* What the calling process remembers; false after a restart. */
 	bool is_limited; /* the object limiter has no token */
-	bool is_asked;   /* it had the pod evicted */
-	/* The pod could not be evicted when it last tried, or lived unasked. */
+	bool is_asked;   /* this process evicted the pod */
+	/* The last eviction was refused, or the pod lives on. */
 	bool is_refused;
 };
 
 enum neap_migrate_act {
 	NEAP_ACT_NONE,
-	/* Create step->reservation; one that is there already is as good. Then make
-	 * another step, or neap_migrate_not_created. */
+	/* Create step->reservation; an existing one is as good. Then take another step,
+	 * or call neap_migrate_not_created. */
 	NEAP_ACT_CREATE,
-	/* Have the pod evicted, then neap_migrate_evicted or neap_migrate_not_evicted. */
+	/* Evict the pod, then call neap_migrate_evicted or neap_migrate_not_evicted. */
 	NEAP_ACT_EVICT
 };
 
@@ -73,58 +72,60 @@ struct neap_migrate_event {
 struct neap_migrate_step {
 	/* A merge patch of the job without its status; NULL: none. */
 	json_t *patch;
-	bool orders; /* give the Reservation the label that says its turn */
+	bool orders; /* set the Reservation's label order */
 	bool drops;  /* delete the Reservation that was made for the job */
-	/* Take back from the pod what was set on it for another evictor. */
+	/* Remove from the pod what was set on it for another evictor. */
 	bool takes_back;
-	json_t *status; /* the whole new one; NULL: it stays */
+	json_t *status; /* the complete new status; NULL: unchanged */
 	struct neap_migrate_event events[NEAP_MIGRATE_EVENTS]; /* with the status */
 	size_t event_count;
 	enum neap_migrate_act act;
 	json_t *reservation; /* for NEAP_ACT_CREATE */
-	int64_t again_usec;  /* look again after so long; 0: when something changes */
+	int64_t again_usec;  /* when the next look is due; 0: after an event */
 };
 
 /* The next step; -NEAP_ENOMEM. */
 int neap_migrate_step(const struct neap_migrate_view *view, struct neap_migrate_step *ret,
 		      struct neap_error *err);
-/* The Reservation could not be created; why: in words. */
+/* The step after the Reservation could not be created; why: text for people. */
 int neap_migrate_not_created(const struct neap_migrate_view *view, const char *why,
 			     struct neap_migrate_step *ret, struct neap_error *err);
-/* The pod was evicted, or whoever has to do it was told. */
+/* The step after the pod was evicted, or marked for another evictor. */
 int neap_migrate_evicted(const struct neap_migrate_view *view,
 			 struct neap_migrate_step *ret, struct neap_error *err);
-/* The options of the job's deletions say that nothing is to be done: it is over. */
+/* The step of a job whose deleteOptions have dryRun: it ends. */
 int neap_migrate_would_evict(const struct neap_migrate_view *view,
 			     struct neap_migrate_step *ret, struct neap_error *err);
 int neap_migrate_not_evicted(const struct neap_migrate_view *view, const char *why,
 			     struct neap_migrate_step *ret, struct neap_error *err);
-/* Arbitration refuses it for good. */
+/* The step after arbitration refused the job for good. */
 int neap_migrate_forbidden(const struct neap_migrate_view *view,
 			   struct neap_migrate_step *ret, struct neap_error *err);
-/* Its ttl is over. */
+/* The step of a job whose ttl is over. */
 int neap_migrate_timed_out(const struct neap_migrate_view *view,
 			   struct neap_migrate_step *ret, struct neap_error *err);
 void neap_migrate_step_done(struct neap_migrate_step *step);
 
-/* The name of the Reservation that the job names, else of the one that it would make. */
+/* Returns the name of the Reservation that the job names, else of the one that it would
+ * create. */
 const char *neap_migrate_reservation_name(const json_t *job);
-/* Whether the Reservation was made for the job, and goes with it. */
+/* Returns whether the Reservation was created for the job, and is deleted with it. */
 bool neap_migrate_made(const json_t *job, const json_t *reservation);
-/* Whether the job's pod was evicted, and its successor has not come to the room yet: that
- * stays, however the job ends, until its own ttl is over or the job goes. */
+/* Returns whether the pod was evicted and its successor does not use the Reservation yet.
+ * Then the Reservation stays, however the job ends, until its own ttl is over or the job
+ * is deleted. */
 bool neap_migrate_keeps_room(const struct neap_migrate_view *view);
-/* How the pod leaves: as its label says, else the job's, else the arguments. */
+/* Returns how the pod leaves: by its label, else by the job's, else by the arguments. */
 enum neap_migrate_policy neap_migrate_policy_of(const struct neap_migrate_view *view);
-/* Why it leaves: the reason that the job gives, else who made it, else "NotSet". */
+/* Returns why it leaves: the job's reason, else who created the job, else "NotSet". */
 const char *neap_migrate_reason_of(const json_t *job);
-/* The Reservation for the pod of the job; NULL without memory. */
+/* Returns the Reservation to create for the job's pod; NULL without memory. */
 json_t *neap_migrate_reservation_new(const json_t *job, const json_t *pod,
 				     int64_t now_usec);
-/* Adds a requirement to every term of a pod's required node affinity: not on that node.
- * False without memory. */
+/* Excludes that node in every term of a pod's required node affinity. False without
+ * memory. */
 bool neap_migrate_exclude_node(json_t *spec, const char *node);
-/* When the scavenger deletes the job. */
+/* Returns when the scavenger deletes the job. */
 int64_t neap_migrate_scavenged_usec(const struct neap_migrate_job *job);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One step of a job while it is made. */
+ * One step of a job while it is computed; shared by the files job*.c. */
 #ifndef NEAP_ENGINE_MIGRATE_JOB_PRIV_H
 #define NEAP_ENGINE_MIGRATE_JOB_PRIV_H
 
@@ -25,22 +25,23 @@ bool job_names_reservation(const json_t *job);
 
 /* --- job_node.c --- */
 
-/* Whether the room can be had now; says so in the status, and when to look again. */
+/* Returns whether the Reservation's node is usable now; sets the condition, and when the
+ * next look is due. */
 bool job_node_is_good(struct job_pass *pass);
 
 /* --- job_write.c --- */
 
-/* "" takes the member away. */
+/* "" removes the member. */
 void job_set_text(struct job_pass *pass, json_t *object, const char *name,
 		  const char *text);
 void job_tell(struct job_pass *pass, bool is_warning, const char *reason, const char *fmt,
 	      ...) NEAP_PRINTF(4, 5);
 bool job_is_true(const struct job_pass *pass, const char *type);
-/* Sets a condition, and what the status says of the newest. Returns whether anything is
- * different now. */
+/* Sets a condition, and the members of the status that repeat the newest condition.
+ * Returns whether anything changed. */
 bool job_set_condition(struct job_pass *pass, const char *type, bool value,
 		       const char *reason, const char *message);
-/* Ends the job. What was made for it goes with it. */
+/* Ends the job, and deletes what was created for it. */
 void job_fail(struct job_pass *pass, const char *reason, const char *message);
 void job_fail_and_tell(struct job_pass *pass, const char *reason, const char *fmt, ...)
 	NEAP_PRINTF(3, 4);

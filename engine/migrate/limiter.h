@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Token buckets: one for all evictions, and one for each workload or namespace that pods
- * are evicted of. Kept in memory only: after a restart all are full. */
+ * Token buckets: one for all evictions, and one for each workload or namespace whose pods
+ * are evicted. Kept in memory only: after a restart all are full. */
 #ifndef NEAP_ENGINE_MIGRATE_LIMITER_H
 #define NEAP_ENGINE_MIGRATE_LIMITER_H
 
@@ -13,27 +13,27 @@ struct neap_bucket {
 	int64_t at_usec; /* when tokens were counted */
 };
 
-/* Full at first. Another rate or burst later keeps what is in it. */
+/* Sets rate and burst. A new bucket is full; a later change keeps the tokens. */
 void neap_bucket_set(struct neap_bucket *bucket, double rate, double burst,
 		     int64_t now_usec);
 bool neap_bucket_has(struct neap_bucket *bucket, int64_t now_usec);
-/* Takes a token, below none if need be no further than 0. */
+/* Takes a token; the bucket does not go below 0. */
 void neap_bucket_take(struct neap_bucket *bucket, int64_t now_usec);
 
 struct neap_limiter;
 
 struct neap_limiter *neap_limiter_new(void); /* NULL without memory */
 void neap_limiter_free(struct neap_limiter *limiter);
-/* A copy that goes its own way; NULL without memory. */
+/* Returns an independent copy; NULL without memory. */
 struct neap_limiter *neap_limiter_copy(const struct neap_limiter *limiter);
-/* Whether the object of that uid has a token left, where max go in duration. Buckets that
- * were not asked for one and a half durations are forgotten. max or duration 0: no
- * limit. */
+/* Returns whether the object of that uid has a token left, with max tokens per duration.
+ * Buckets that were unused for one and a half durations are dropped. max or duration 0:
+ * no limit. */
 bool neap_limiter_has(struct neap_limiter *limiter, const char *uid, int64_t max,
 		      int64_t duration_usec, int64_t burst, int64_t now_usec);
 void neap_limiter_take(struct neap_limiter *limiter, const char *uid, int64_t max,
 		       int64_t duration_usec, int64_t burst, int64_t now_usec);
-/* Gives one back: what it was taken for did not happen. */
+/* Returns a token whose eviction did not happen. */
 void neap_limiter_give(struct neap_limiter *limiter, const char *uid, int64_t max,
 		       int64_t duration_usec, int64_t burst, int64_t now_usec);
 

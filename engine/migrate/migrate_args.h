@@ -17,8 +17,7 @@ enum neap_migrate_policy {
 };
 extern const char *const neap_migrate_policies[NEAP_MIGRATE_POLICY_COUNT + 1];
 
-/* What skipEvictionGates may name: a check that does not act, whatever its own argument
- * says. */
+/* Names in skipEvictionGates: checks that are off, whatever their own arguments say. */
 enum neap_migrate_gate {
 	NEAP_GATE_UNAVAILABLE_PER_WORKLOAD,
 	NEAP_GATE_MIGRATING_PER_WORKLOAD,
@@ -46,7 +45,7 @@ struct neap_scaled {
 /* NULL leaves *ret unset. -NEAP_EINVAL: neither a whole number nor "N%". */
 int neap_scaled_read(const json_t *value, struct neap_scaled *ret,
 		     struct neap_error *err);
-/* What it comes to for so many replicas: percentages are rounded down, 0 counts as 1,
+/* Returns the number for so many replicas: percentages are rounded down, 0 counts as 1,
  * unset is 10 % above 10 replicas, 2 from 4 on, else 1; never more than the replicas. */
 int64_t neap_scaled_of(const struct neap_scaled *scaled, int64_t replicas);
 
@@ -75,8 +74,8 @@ struct neap_migrate_args {
 	struct neap_object_limit workload_limit, namespace_limit;
 	bool is_direct; /* defaultJobMode is EvictDirectly */
 	int64_t ttl_usec;
-	/* Whose pods a Reservation can be made for; served: further ones, that no
-	 * configuration says, NULL-terminated, borrowed; NULL: none. */
+	/* Scheduler names for whose pods a Reservation can be made. served: further names
+	 * besides the configured ones, NULL-terminated, borrowed; NULL: none. */
 	const json_t *schedulers;
 	const char *const *served;
 	double qps;
@@ -85,7 +84,7 @@ struct neap_migrate_args {
 	const json_t *delete_options; /* NULL: none */
 	bool arbitrates;
 	int64_t interval_usec;
-	/* A job whose Reservation cannot be placed for so long fails; an argument of
+	/* Time after which a job fails whose Reservation cannot be placed; an argument of
 	 * neap's own. 0: only its ttl ends it. */
 	int64_t unschedulable_usec;
 	json_t *json; /* what the others point to */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What migration has to know of the cluster: every pod with its node, its controller and
- * whether it serves; workloads with their replicas; every PodMigrationJob. Fed object by
- * object, in any order; made for 100,000 pods of some 300 bytes each and a few thousand
- * jobs. */
+ * The facts about the cluster that migration needs: every pod with its node, its
+ * controller and whether it is serving; workloads with their replicas; every
+ * PodMigrationJob. Objects may come in any order. Made for 100,000 pods of some 300 bytes
+ * each and a few thousand jobs. */
 #ifndef NEAP_ENGINE_MIGRATE_MIGRATE_CLUSTER_H
 #define NEAP_ENGINE_MIGRATE_MIGRATE_CLUSTER_H
 
@@ -24,8 +24,8 @@ struct neap_migrate_pod {
 	bool is_forced;  /* by NEAP_KEY_FORCE */
 };
 
-/* A workload that the replicas of are known. A ReplicaSet of a Deployment has that as its
- * owner. */
+/* A workload whose replicas are known. A ReplicaSet of a Deployment has the Deployment as
+ * its owner. */
 struct neap_migrate_workload {
 	const char *kind, *ns, *name, *uid;
 	const char *owner_kind, *owner_name; /* "": none */
@@ -38,7 +38,7 @@ enum neap_job_phase {
 	NEAP_JOB_RUNNING,
 	NEAP_JOB_SUCCEEDED, /* also "Succeed", as older controllers wrote */
 	NEAP_JOB_FAILED,
-	NEAP_JOB_ABORTED, /* also a phase that nobody knows */
+	NEAP_JOB_ABORTED, /* also an unknown phase */
 };
 
 struct neap_migrate_job {
@@ -65,8 +65,8 @@ void neap_migrate_cluster_done(struct neap_migrate_cluster *cluster);
 /* Forgets everything. */
 void neap_migrate_cluster_clear(struct neap_migrate_cluster *cluster);
 
-/* Takes in a new or changed object. A pointer to its facts is valid until the object is
- * set or dropped again. -NEAP_ENOMEM: the cluster has to be cleared and read again. */
+/* Adds or replaces an object. A pointer to its facts is valid until the object is set or
+ * dropped again. -NEAP_ENOMEM: the cluster must be cleared and read again. */
 int neap_migrate_set_pod(struct neap_migrate_cluster *cluster, const json_t *tree,
 			 struct neap_error *err);
 int neap_migrate_set_workload(struct neap_migrate_cluster *cluster, const char *kind,
@@ -79,7 +79,7 @@ void neap_migrate_drop_workload(struct neap_migrate_cluster *cluster, const char
 				const char *ns, const char *name);
 void neap_migrate_drop_job(struct neap_migrate_cluster *cluster, const char *name);
 
-/* Arbitration let the job through: it counts from now on. */
+/* Marks the job as accepted by arbitration: it counts from now on. */
 void neap_migrate_begin_job(struct neap_migrate_cluster *cluster,
 			    struct neap_migrate_job *job);
 
@@ -91,24 +91,25 @@ neap_migrate_find_workload(const struct neap_migrate_cluster *cluster, const cha
 			   const char *ns, const char *name);
 struct neap_migrate_job *neap_migrate_find_job(const struct neap_migrate_cluster *cluster,
 					       const char *name);
-/* The pod of a job: of its name, whatever its uid. */
+/* Returns the pod that the job names, whatever its uid. */
 struct neap_migrate_pod *neap_migrate_pod_of(const struct neap_migrate_cluster *cluster,
 					     const struct neap_migrate_job *job);
-/* Whether the job has begun or waits, and has not ended. */
+/* Returns whether the job waits or has begun, and has not ended. */
 bool neap_migrate_is_active(const struct neap_migrate_job *job);
-/* Whether it does not wait for arbitration any more. */
+/* Returns whether the job has passed arbitration. */
 bool neap_migrate_has_begun(const struct neap_migrate_job *job);
-/* The first workload of an owner, as a ReplicaSet is of a Deployment; NULL. */
+/* Returns the first workload that owner owns, such as a ReplicaSet of a Deployment; NULL:
+ * none. */
 const struct neap_migrate_workload *
 neap_migrate_first_of(const struct neap_migrate_cluster *cluster,
 		      const struct neap_migrate_workload *owner);
-/* The replicas of a pod's workload: of its Deployment, where there is one. *ret is it;
- * false: the pod has no controller. 0 replicas: nobody knows the workload. */
+/* Finds the workload of a pod (its Deployment, if there is one) and its replicas. False:
+ * the pod has no controller. 0 replicas: the workload is not known. */
 bool neap_migrate_replicas(const struct neap_migrate_cluster *cluster,
 			   const struct neap_migrate_pod *pod,
 			   const struct neap_migrate_workload **ret, int64_t *ret_count);
 
-/* Reads a job by itself, as set does; texts point into it. */
+/* Reads one job, as set does; texts point into it. */
 void neap_migrate_job_read(const json_t *job, struct neap_migrate_job *ret);
 /* The controller among a pod's owners; NULL. */
 const json_t *neap_migrate_controller(const json_t *pod);

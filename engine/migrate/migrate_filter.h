@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether a pod may be migrated: for good (what the pod and its workload are), now (what
- * else is being migrated), and for those who make jobs whether one is wanted at all. */
+ * Whether a pod may be migrated: at all (by the pod and its workload), now (by what else
+ * is being migrated), and, for those who create jobs, whether one should be created. */
 #ifndef NEAP_ENGINE_MIGRATE_MIGRATE_FILTER_H
 #define NEAP_ENGINE_MIGRATE_MIGRATE_FILTER_H
 
@@ -13,8 +13,8 @@ struct neap_limiter;
 /* A check. The names are those of gates and of the label "check" of
  * neap_arbitration_waiting. */
 enum neap_migrate_check {
-	NEAP_CHECK_NONE, /* it may */
-	/* for good */
+	NEAP_CHECK_NONE, /* it may be migrated */
+	/* refuses for good */
 	NEAP_CHECK_EVICTION_COST,
 	NEAP_CHECK_NAMESPACES,
 	NEAP_CHECK_DAEMON_SET,
@@ -28,13 +28,13 @@ enum neap_migrate_check {
 	NEAP_CHECK_LABELS,
 	NEAP_CHECK_REPLICAS,
 	NEAP_CHECK_NODE_FIT,
-	/* now */
+	/* refuses now */
 	NEAP_CHECK_GLOBALLY,
 	NEAP_CHECK_NODE,
 	NEAP_CHECK_NAMESPACE,
 	NEAP_CHECK_WORKLOAD_MIGRATING,
 	NEAP_CHECK_WORKLOAD_UNAVAILABLE,
-	/* of those who make jobs */
+	/* only for those who create jobs */
 	NEAP_CHECK_EXISTING_JOB,
 	NEAP_CHECK_SCHEDULER,
 	NEAP_CHECK_LIMITER,
@@ -48,22 +48,23 @@ struct neap_migrate_question {
 	struct neap_migrate_cluster *cluster;
 	const json_t *pod; /* NULL where facts are given, and they are enough */
 	const struct neap_migrate_pod *facts; /* NULL: those of the cluster */
-	/* Jobs that wait count only once they were let through. */
+	/* Waiting jobs count only after arbitration accepted them. */
 	bool arbitrates;
-	/* Whether the pod fits another ready node of args->node_selector; NULL: is not
-	 * asked. */
+	/* Returns whether the pod fits another ready node of args->node_selector; NULL:
+	 * not checked. */
 	bool (*fits_elsewhere)(void *arg, const json_t *pod);
 	void *arg;
-	/* The object limiter, as it is asked for new jobs; NULL: it is not asked. */
+	/* The object limiter, for new jobs; NULL: not checked. */
 	struct neap_limiter *limiter;
 	int64_t now_usec;
 };
 
-/* Each returns the first check that refuses the pod. */
+/* The checks at all, and the checks now. Each returns the first check that refuses the
+ * pod. */
 enum neap_migrate_check neap_migrate_forbids(const struct neap_migrate_question *ask);
 enum neap_migrate_check neap_migrate_holds(const struct neap_migrate_question *ask);
-/* As a plugin of a descheduler asks before it makes a job: all of the above, too. The
- * second part is what other jobs change, and needs facts only. */
+/* All checks of a descheduler's plugin before it creates a job, including the above; then
+ * in two parts. The second part depends on other jobs, and needs facts only. */
 enum neap_migrate_check neap_migrate_refuses(const struct neap_migrate_question *ask);
 enum neap_migrate_check
 neap_migrate_refuses_ever(const struct neap_migrate_question *ask);

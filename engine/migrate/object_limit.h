@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The object limiter: how many pods of one workload, and of one namespace, leave in a
- * time. */
+ * The object limiter: how many pods of one workload, and of one namespace, may leave in a
+ * period. */
 #ifndef NEAP_ENGINE_MIGRATE_OBJECT_LIMIT_H
 #define NEAP_ENGINE_MIGRATE_OBJECT_LIMIT_H
 
@@ -9,7 +9,7 @@
 #include "engine/migrate/migrate_args.h"
 #include "engine/migrate/migrate_cluster.h"
 
-/* A pod, and what its buckets go by; all is borrowed. */
+/* A pod, and what determines its buckets; all is borrowed. */
 struct neap_object_limited {
 	struct neap_limiter *limiter;
 	const struct neap_migrate_args *args;
@@ -18,11 +18,11 @@ struct neap_object_limited {
 	int64_t now_usec;
 };
 
-/* Whether the pod has to wait. */
+/* Returns whether the pod must wait. */
 bool neap_object_limit_holds(const struct neap_object_limited *of);
-/* It leaves. */
+/* Takes tokens: the pod leaves. */
 void neap_object_limit_take(const struct neap_object_limited *of);
-/* It did not leave after all. */
+/* Returns the tokens: the pod did not leave. */
 void neap_object_limit_give(const struct neap_object_limited *of);
 
 #endif

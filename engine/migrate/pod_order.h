@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which pod leaves first: of two pods the one that costs less. Migration jobs are let
- * through in this order, and LowNodeLoad picks pods in it, there with usage. */
+ * The order in which pods leave: the pod whose loss costs less comes first. Arbitration
+ * accepts migration jobs in this order, and LowNodeLoad picks pods in it, with usage. */
 #ifndef NEAP_ENGINE_MIGRATE_POD_ORDER_H
 #define NEAP_ENGINE_MIGRATE_POD_ORDER_H
 
@@ -18,8 +18,8 @@ struct neap_pod_order {
 	int kube_qos;     /* BestEffort 1, Burstable 2, Guaranteed 3 */
 	int qos;          /* BE 1, LS 2, LSR 3, LSE and SYSTEM 4, none 5 */
 	int64_t deletion_cost, eviction_cost;
-	/* Whether its usage is known, and how well it covers what its node has too much;
-	 * both only where usage decides. */
+	/* Whether its usage is known, and how well it covers the excess of its node; both
+	 * only where usage decides. */
 	bool has_usage;
 	double usage_score;
 	int64_t created_usec; /* the newer pod leaves first */
@@ -30,8 +30,9 @@ void neap_pod_order_read(const json_t *pod, struct neap_pod_order *ret);
 /* Below 0: a leaves first. */
 int neap_pod_order_compare(const struct neap_pod_order *a,
 			   const struct neap_pod_order *b);
-/* The part of usage_score that one resource adds, before weights: usage and exceeding of
- * the node in any one unit. It is highest for the pod that just covers the excess. */
+/* Returns what one resource adds to usage_score, before weights: usage of the pod and
+ * excess of the node in the same unit. It is highest for the pod that just covers the
+ * excess. */
 double neap_pod_order_usage(int64_t usage, int64_t exceeding);
 
 #endif

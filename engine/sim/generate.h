@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A cluster made up from a seed, and the load that moves it: the day's wave, deploys,
- * bursts of batch pods, nodes that break and come back. Quantities are those of real
- * clusters: nodes of 16 to 64 CPUs with 4 GiB each, pods of 100m to 4 CPUs. */
+ * A cluster generated from a seed, and its changing load: a daily wave, deployments,
+ * bursts of batch pods, nodes that fail and return. Sizes are those of real clusters:
+ * nodes of 16 to 64 CPUs with 4 GiB each, pods of 100m to 4 CPUs. */
 #ifndef NEAP_ENGINE_SIM_GENERATE_H
 #define NEAP_ENGINE_SIM_GENERATE_H
 
@@ -14,15 +14,16 @@ struct neap_generate_args {
 	/* Shares: of nodes with a taint; of workloads that tolerate it, that spread over
 	 * zones, that have a budget, whose pods stay apart, that are StatefulSets. */
 	double tainted, tolerant, spread, budgeted, apart, ordered;
-	/* How much of the replicas, and of what pods use, comes and goes with the day. */
+	/* Share of the replicas, and of what pods use, that comes and goes with the
+	 * day. */
 	double wave;
-	double deploys, bursts, losses; /* an hour */
-	int burst_pods;                 /* most of one burst */
+	double deploys, bursts, losses; /* events per hour */
+	int burst_pods;                 /* most pods of one burst */
 	int64_t burst_life_usec, repair_usec;
-	bool is_packed; /* then what is free on each node is filled up: no room at all */
+	bool is_packed; /* fills up what is free on each node, so that there is no room */
 };
 
-/* Twelve nodes in three zones, 70 % full, a little of everything, nothing that moves. */
+/* Twelve nodes in three zones, 70 % full, a little of everything, no changing load. */
 void neap_generate_args_init(struct neap_generate_args *args);
 /* One line for people. */
 void neap_generate_tell(const struct neap_generate_args *args, uint64_t seed,
@@ -30,18 +31,18 @@ void neap_generate_tell(const struct neap_generate_args *args, uint64_t seed,
 
 struct neap_generate;
 
-/* Fills the sim, which is borrowed, and lets it come to rest. */
+/* Fills the sim, which is borrowed, and advances it until nothing changes. */
 int neap_generate_new(struct neap_sim *sim, const struct neap_generate_args *args,
 		      struct neap_generate **ret, struct neap_error *err);
 void neap_generate_free(struct neap_generate *generate);
-/* Lets it move no more, or again. */
+/* Stops the load, or lets it go on. */
 void neap_generate_hold(struct neap_generate *generate, bool is_held);
-/* As neap_sim_advance, with the load. */
+/* Like neap_sim_advance, with the changing load. */
 int neap_generate_run(struct neap_generate *generate, int64_t until_usec,
 		      struct neap_error *err);
-/* A burst now: so many batch pods that compete for room. */
+/* Starts a burst now: that many batch pods, which compete for room. */
 void neap_generate_burst(struct neap_generate *generate, int pods);
-/* A node breaks now; it comes back after the repair. */
+/* Makes a node fail now; it returns after the repair. */
 void neap_generate_lose(struct neap_generate *generate);
 
 #endif

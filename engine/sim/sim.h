@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A cluster that is played: nodes, workloads that make their pods again, a scheduler (the
- * decision core of neap), kubelets that start, ready and end pods and report what they
- * use, disruption budgets, and migration jobs, on a clock of its own. It keeps what a
- * scheduler, a descheduler and a migration controller would have seen of it. The same
- * seed and calls give the same story. Made for some thousand pods; no input or output.
+ * A simulated cluster with a clock of its own: nodes, workloads that replace their pods,
+ * a scheduler (the decision core of neap), kubelets that start and end pods, make them
+ * ready and report what they use, disruption budgets, and migration jobs. It keeps what a
+ * scheduler, a descheduler and a migration controller would know. The same seed and calls
+ * give the same history. Made for some thousand pods; no input or output.
  *
- * What it leaves out: preemption, volumes, images, the time that nodes take to be noticed
- * as dead. Single-threaded. */
+ * Not simulated: preemption, volumes, images, the time until a dead node is noticed.
+ * Single-threaded. */
 #ifndef NEAP_ENGINE_SIM_SIM_H
 #define NEAP_ENGINE_SIM_SIM_H
 
@@ -21,7 +21,7 @@
 #define NEAP_SIM_HOUR   (60 * NEAP_SIM_MINUTE)
 #define NEAP_SIM_NEVER  INT64_MAX
 
-/* How long things take, in microseconds; each time between the two. */
+/* How long something takes, in microseconds: between least and most each time. */
 struct neap_sim_delay {
 	int64_t least, most;
 };
@@ -29,10 +29,11 @@ struct neap_sim_delay {
 struct neap_sim_args {
 	uint64_t seed;
 	int64_t now_usec; /* when it begins */
-	/* a controller sees that a pod is gone; a pod gets its first try by the
-	 * scheduler; a bound pod is ready; one that is told to end is gone */
+	/* time until a controller notices that a pod is gone; until the scheduler first
+	 * tries a pod; until a bound pod is ready; until a terminating pod is gone */
 	struct neap_sim_delay react, queue, start, grace;
-	bool packs; /* the scheduler fills nodes up (MostAllocated), else it spreads */
+	/* the scheduler prefers full nodes (MostAllocated), else empty ones */
+	bool packs;
 };
 
 /* 10 to 40 ms, 5 to 25 ms, 2 to 10 s, 1 to 30 s. */
@@ -63,27 +64,27 @@ struct neap_sim_leave;
 
 struct neap_sim_pod {
 	struct neap_object *object;
-	struct neap_sim_workload *workload; /* NULL: nobody makes it again */
+	struct neap_sim_workload *workload; /* NULL: it is not replaced */
 	enum neap_sim_state state;
 	bool is_single; /* stays until it ends, whatever its workload wants */
 	int64_t created_usec, bound_usec;
-	int64_t due_usec;  /* of its next state; NEVER: something else moves it */
-	int64_t ends_usec; /* when it has done its work; NEVER */
-	struct neap_sim_leave *leave; /* whose successor it is */
+	int64_t due_usec;             /* of its next state; NEVER: after another event */
+	int64_t ends_usec;            /* when its work is done; NEVER */
+	struct neap_sim_leave *leave; /* the eviction whose successor it is */
 	size_t at;
 };
 
 enum neap_sim_how { NEAP_SIM_DIRECTLY, NEAP_SIM_BY_JOB };
 
 enum neap_leave_state {
-	NEAP_LEAVE_ASKED,    /* its job has not evicted it yet */
-	NEAP_LEAVE_GONE,     /* evicted; its successor has no node yet */
-	NEAP_LEAVE_PLACED,   /* the successor has one */
-	NEAP_LEAVE_UNWANTED, /* its workload wants no successor */
-	NEAP_LEAVE_REFUSED   /* it was not evicted after all */
+	NEAP_LEAVE_ASKED,    /* the job has not evicted the pod yet */
+	NEAP_LEAVE_GONE,     /* evicted; the successor has no node yet */
+	NEAP_LEAVE_PLACED,   /* the successor has a node */
+	NEAP_LEAVE_UNWANTED, /* the workload needs no successor */
+	NEAP_LEAVE_REFUSED   /* the pod was not evicted */
 };
 
-/* An eviction and what became of it. */
+/* An eviction and its result. */
 struct neap_sim_leave {
 	char pod[NEAP_POD_KEY];
 	const char *from, *told, *landed; /* nodes; "" */
@@ -94,11 +95,11 @@ struct neap_sim_leave {
 	/* 0: not yet: asked for, evicted, successor made, successor placed */
 	int64_t asked_usec, left_usec, made_usec, placed_usec;
 	struct neap_sim_workload *workload;
-	/* The eviction that the pod itself came by; NULL: it came otherwise. */
+	/* The eviction whose successor this pod was; NULL: none. */
 	const struct neap_sim_leave *before;
-	/* What would have been without it, as the successor is placed: percent of the
-	 * fullest of cpu and memory that is requested on the node that it left, as it is
-	 * and with the pod still there; and the pods that found room there since. */
+	/* The effect of the eviction when the successor is placed: requested percent of
+	 * the fuller of cpu and memory on the old node, as it is and with the pod still
+	 * there; and the pods that found room there since. */
 	int with_percent, without_percent;
 	uint32_t let_in;
 };
@@ -132,7 +133,7 @@ struct neap_sim {
 	bool has_moved;                   /* waiting pods are tried again */
 	uint64_t random, last_uid;
 	int64_t last_version;
-	int rc; /* the first failure; nothing goes on then */
+	int rc; /* the first failure; the simulation stops then */
 	struct neap_error err;
 	struct neap_arena texts;
 };
@@ -140,10 +141,10 @@ struct neap_sim {
 int neap_sim_new(const struct neap_sim_args *args, struct neap_sim **ret,
 		 struct neap_error *err);
 void neap_sim_free(struct neap_sim *sim);
-/* Below a limit; 0 to 1. */
+/* Random numbers: below a limit; 0 to 1. */
 uint64_t neap_sim_roll(struct neap_sim *sim, uint64_t below);
 double neap_sim_chance(struct neap_sim *sim);
-/* A uid that nothing else has. */
+/* Makes a uid that nothing else has. */
 void neap_sim_uid(struct neap_sim *sim, char ret[NEAP_OBJECT_UID]);
 
 /* --- what there is --- */
@@ -153,47 +154,49 @@ void neap_sim_uid(struct neap_sim *sim, char ret[NEAP_OBJECT_UID]);
  * than a DaemonSet makes a workload that wants as many pods as came. */
 int neap_sim_add(struct neap_sim *sim, const char *resource, const json_t *tree,
 		 struct neap_error *err);
-/* The node goes, and with it its pods, at once. */
+/* Removes the node and its pods at once. */
 void neap_sim_lose_node(struct neap_sim *sim, const char *name);
-/* A new workload; template: of its pods: labels, annotations, spec. Borrowed by the
- * caller. */
+/* Adds a workload; template: labels, annotations and spec of its pods. The result is
+ * borrowed. */
 struct neap_sim_workload *neap_sim_new_workload(struct neap_sim *sim, const char *kind,
 						const char *ns, const char *name,
 						const json_t *template, int64_t replicas);
-/* It wants as many from now on; surplus pods leave, the newest first. */
+/* Changes the wanted replicas; surplus pods leave, the newest first. */
 void neap_sim_scale(struct neap_sim *sim, struct neap_sim_workload *workload,
 		    int64_t replicas);
-/* A pod by itself; it ends after so long (NEVER: it does not). Takes the tree. */
+/* Adds a pod without a workload, which ends after life_usec (NEVER: does not). Takes the
+ * tree. */
 struct neap_sim_pod *neap_sim_new_pod_take(struct neap_sim *sim, json_t *tree,
 					   int64_t life_usec);
 struct neap_sim_pod *neap_sim_find_pod(const struct neap_sim *sim, const char *ns,
 				       const char *name);
-/* The pod goes after its grace, for whatever reason. */
+/* Deletes the pod, which is gone after its grace period. */
 void neap_sim_delete_pod(struct neap_sim *sim, struct neap_sim_pod *pod);
 
 /* --- time --- */
 
-/* Lets happen what happens until then. The first failure since the start, if there was
- * one. */
+/* Advances the clock to until_usec. Returns the first failure since the start, if there
+ * was one. */
 int neap_sim_advance(struct neap_sim *sim, int64_t until_usec, struct neap_error *err);
-/* Kubelets report what pods use now. */
+/* Makes the kubelets report what pods use now. */
 int neap_sim_report(struct neap_sim *sim, struct neap_error *err);
-/* Counts budgets, and puts the world in order for a round. */
+/* Counts budgets, and settles the world for a round. */
 int neap_sim_settle(struct neap_sim *sim, struct neap_error *err);
 
 /* --- evictions --- */
 
-/* A decision of a round: the pod leaves now, or by a job that reserves first. told: the
- * node where its successor is to land, "". A refusal is told in the record. */
+/* Evicts a pod by decision of a round: now, or by a job that reserves first. told: the
+ * node on which the successor should land, "". A refusal is in the record. */
 struct neap_sim_leave *neap_sim_evict(struct neap_sim *sim, const char *ns,
 				      const char *name, const char *strategy,
 				      const char *why, const char *told,
 				      enum neap_sim_how how);
-/* Writes the record of an eviction for people, with what would have been without it. */
+/* Writes the record of an eviction for people, with the effect of the eviction. */
 void neap_sim_tell(const struct neap_sim_leave *leave, struct neap_buf *out);
 
-/* Population standard deviation, over nodes that are there and not cordoned, of the share
- * of a resource that is requested (or, with by_use, used by the last report). */
+/* Returns the population standard deviation, over existing nodes that are not cordoned,
+ * of the requested share of a resource (with by_use: the share in use by the last
+ * report). */
 double neap_sim_spread(struct neap_sim *sim, uint32_t resource, bool by_use);
 
 #endif

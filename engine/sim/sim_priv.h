@@ -38,20 +38,20 @@ int64_t sim_wait(struct neap_sim *sim, const struct neap_sim_delay *delay);
 void sim_time(int64_t usec, char ret[32]);
 
 /* sim_pod.c */
-/* Tells everybody of the pod's new object. Takes the tree. */
+/* Gives the pod's new object to cluster, world and migration. Takes the tree. */
 void sim_publish_take(struct neap_sim *sim, struct neap_sim_pod *pod, json_t *tree);
 struct neap_sim_pod *sim_add_pod_take(struct neap_sim *sim, json_t *tree,
 				      struct neap_sim_workload *workload);
 void sim_remove_pod(struct neap_sim *sim, struct neap_sim_pod *pod);
 void sim_bind(struct neap_sim *sim, struct neap_sim_pod *pod, const char *node,
 	      json_t *notes);
-/* What is due for pods. */
+/* Does what is due for pods. */
 void sim_move_pods(struct neap_sim *sim);
 
 /* sim_workload.c */
 void sim_look_at_workloads(struct neap_sim *sim);
 void sim_free_workload(struct neap_sim_workload *workload);
-/* One of its pods leaves or is gone. */
+/* Makes its controller look, because one of its pods leaves or is gone. */
 void sim_wake(struct neap_sim *sim, struct neap_sim_workload *workload);
 struct neap_sim_workload *sim_own(struct neap_sim *sim, const json_t *pod);
 
@@ -59,13 +59,13 @@ struct neap_sim_workload *sim_own(struct neap_sim *sim, const json_t *pod);
 int sim_add_budget(struct neap_sim *sim, const json_t *tree, struct neap_error *err);
 void sim_free_budget(struct neap_sim_budget *budget);
 void sim_count_budgets(struct neap_sim *sim);
-/* Whether the budgets let the pod go now. */
+/* Returns whether the budgets allow the eviction now. */
 bool sim_may_evict(struct neap_sim *sim, const struct neap_sim_pod *pod);
 
 /* sim_schedule.c */
 void sim_publish_reservation(struct neap_sim *sim,
 			     struct neap_sim_reservation *reservation);
-/* A pod was bound that uses a Reservation of that uid. */
+/* Records that a bound pod uses the Reservation of that uid. */
 void sim_use_reservation(struct neap_sim *sim, const char *uid);
 void sim_schedule(struct neap_sim *sim);
 
@@ -77,10 +77,10 @@ void sim_free_job(struct neap_sim_job *job);
 void sim_free_reservation(struct neap_sim_reservation *reservation);
 
 /* sim_leave.c */
-/* Evicts for a record; the API server's answer. */
+/* Evicts a pod for a record; returns the API server's answer. */
 bool sim_let_go(struct neap_sim *sim, struct neap_sim_leave *leave,
 		struct neap_sim_pod *pod);
-/* The successor of the oldest eviction that has none yet. */
+/* Records the pod as successor of the oldest eviction without one. */
 void sim_note_made(struct neap_sim *sim, struct neap_sim_pod *pod);
 void sim_note_placed(struct neap_sim *sim, struct neap_sim_pod *pod, const char *node);
 void sim_note_unwanted(struct neap_sim *sim, const struct neap_sim_workload *workload);

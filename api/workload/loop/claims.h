@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The dependents of an owner, of one resource: its pods, say. Those that its selector
- * matches and nobody controls are adopted; those that it controls and does not select any
- * more are released. They are found in pieces, one per turn of the feed. */
+ * The dependents of an owner, of one resource, such as its pods. A dependent that its
+ * selector matches and nobody controls is adopted; one that it controls and no longer
+ * selects is released. They are found in pieces, one per turn of the feed. */
 #ifndef NEAP_API_WORKLOAD_LOOP_CLAIMS_H
 #define NEAP_API_WORKLOAD_LOOP_CLAIMS_H
 
@@ -11,7 +11,7 @@
 #include "api/workload/loop/owners.h"
 #include "api/workload/loop/rounds.h"
 
-/* Writes of one look about dependents. */
+/* The most writes to dependents in one look. */
 #define NEAP_CLAIMS_PIECE 100
 
 struct neap_claims;
@@ -23,14 +23,15 @@ struct neap_claims_config {
 	struct neap_owners *owners;
 	const char *resource; /* of the dependents */
 	const char *owner_resource, *api_version, *kind;
-	/* Of neap_facts_new; and the uid of the controller in such facts, "": none. */
+	/* Arguments of neap_facts_new; and a function that returns the uid of the
+	 * controller in such facts, "": none. */
 	size_t facts_size;
 	neap_facts_read *read;
 	const char *(*controller)(const void *facts);
 	/* Whether an owner may have a dependent of this name. NULL: it may. */
 	bool (*accepts)(const struct neap_owner *owner, const struct neap_object *object);
-	int what; /* of the asks, see neap_round_ask */
-	/* Steps of a turn for each step of reading the text of one. */
+	int what; /* of the requested writes, see neap_round_ask */
+	/* Steps charged to the turn for each step of reading the text of a dependent. */
 	int64_t read_steps;
 };
 
@@ -42,22 +43,23 @@ struct neap_claimed {
 enum neap_claims_result {
 	NEAP_CLAIMS_DONE,
 	NEAP_CLAIMS_GOES_ON, /* in the next turn */
-	NEAP_CLAIMS_ASKED,   /* dependents change hands: the look ends here */
-	NEAP_CLAIMS_SHORT,   /* of memory */
+	/* adoptions or releases were requested: the look ends here */
+	NEAP_CLAIMS_ASKED,
+	NEAP_CLAIMS_SHORT, /* memory ran out */
 };
 
 /* config is copied, what it points to borrowed. NULL without memory. */
 struct neap_claims *neap_claims_new(const struct neap_claims_config *config);
 void neap_claims_free(struct neap_claims *claims);
-/* Call it for each event of the resource: makes the owners due that it concerns. */
+/* Makes due the owners that the event concerns; call it for each event of the
+ * resource. */
 void neap_claims_hear(struct neap_claims *claims, const struct neap_client_event *event);
 /* Finds the dependents of the owner and claims them. is_deleting: the owner is, and
  * neither adopts nor releases. */
 enum neap_claims_result neap_claims_go(struct neap_claims *claims,
 				       const struct neap_owner *owner, const json_t *tree,
 				       bool is_deleting);
-/* Those that are the owner's, in the order of their names. Borrowed until the look
- * ends. */
+/* The dependents of the owner, sorted by name. Borrowed until the look ends. */
 const struct neap_claimed *neap_claims_list(const struct neap_claims *claims,
 					    size_t *ret_count);
 /* Forgets the findings at the end of a look. */
