@@ -257,7 +257,7 @@ static void test_packaged(void **state)
 	has(OK, "cgroup.groups", "neap.slice (systemd; neap's own lies in it)");
 	has(OK, "cgroup.groups", "neapd.service (systemd)");
 	has(OK, "cgroup.groups", "dev-hugepages.mount (systemd)");
-	lacks("cgroup.groups", "nobody known");
+	lacks("cgroup.groups", "unknown owner");
 }
 
 /* As cilium mounts it for itself. */

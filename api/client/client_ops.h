@@ -46,8 +46,8 @@ struct neap_client {
 	const struct neap_client_ops *ops;
 	int64_t (*now)(void);            /* Unix microseconds, for events */
 	struct neap_client_notes *notes; /* NULL until the first event */
-	/* Calls neap_client_notes_due in so long, in place of an earlier wish. NULL: an
-	 * event without an answer is not sent again. */
+	/* Calls neap_client_notes_due after that time, replacing an earlier request.
+	 * NULL: an event without an answer is not sent again. */
 	void (*wake_after)(struct neap_client *client, int64_t usec);
 };
 
@@ -59,7 +59,7 @@ struct neap_client_watch {
 /* DeleteOptions of neap_client_delete and neap_client_evict, for implementations that
  * send JSON. A new reference; NULL without memory. */
 json_t *neap_client_delete_options(const char *uid, int64_t grace_s);
-/* Sends events again that had no answer, where their time has come. */
+/* Sends events without an answer again when they are due. */
 void neap_client_notes_due(struct neap_client *client);
 /* Frees what the functions of api/client store in it. */
 void neap_client_done(struct neap_client *client);

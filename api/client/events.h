@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events that neapd itself creates; "kubectl describe" shows them at its end. The same
- * event about the same object raises the count of the first one, as in client-go. Events
- * of one source and type about one object are limited, as there: 25 at once, then one in
- * 5 minutes. An event without an answer of another server is sent again, as there: 12
- * times in all, 10 s apart; at most 1000 are under way there, and more are dropped. */
+ * Events that neapd itself creates; "kubectl describe" shows them at its end. As in
+ * client-go, the same event about the same object raises the count of the first one, and
+ * events of one source and type about one object are limited: 25 at once, then one in 5
+ * minutes. With another server, an event without an answer is sent again, 12 times in
+ * all, 10 s apart; at most 1000 are pending, and more are dropped. */
 #ifndef NEAP_API_CLIENT_EVENTS_H
 #define NEAP_API_CLIENT_EVENTS_H
 

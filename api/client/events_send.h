@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How events get to the server: those without an answer are sent again, as client-go
- * does. For events.c alone. */
+ * Sends events to the server, again if there is no answer, as client-go does. Used only
+ * by events.c. */
 #ifndef NEAP_API_CLIENT_EVENTS_SEND_H
 #define NEAP_API_CLIENT_EVENTS_SEND_H
 
@@ -11,11 +11,11 @@ struct event_outbox;
 
 /* NULL without memory. client is borrowed. */
 struct event_outbox *event_outbox_new(struct neap_client *client);
-/* Events under way are forgotten. NULL is fine. */
+/* Pending events are dropped. NULL is fine. */
 void event_outbox_end(struct event_outbox *outbox);
-/* Sends event, or, when it is counted on, the changes of it; an event that is gone is
- * made again. Takes both; event NULL: no memory, and nothing is sent. changes NULL: it
- * is new. */
+/* Sends a new event (changes NULL), or the changes of one that is counted up; if the
+ * event is gone, it is created again. Takes both; event NULL: no memory, and nothing is
+ * sent. */
 void event_outbox_send_take(struct event_outbox *outbox, const char *ns, const char *name,
 			    json_t *event, json_t *changes);
 /* Sends again what is due. */

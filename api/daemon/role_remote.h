@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The objects of a real kube-apiserver (--kubeconfig) in a running neapd: who connects
- * to it, the credentials and their rotation, the clients of the loops, and the Lease that
- * says which of several neapds works. */
+ * The objects of a real kube-apiserver (--kubeconfig) in a running neapd: the connection,
+ * the credentials and their rotation, the clients of the loops, and the Lease that
+ * decides which of several neapds works. */
 #ifndef NEAP_API_DAEMON_ROLE_REMOTE_H
 #define NEAP_API_DAEMON_ROLE_REMOTE_H
 

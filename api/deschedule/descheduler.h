@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The descheduler's loop: rounds by interval and by event, what becomes of their
- * decisions, simulations. Without a configuration it does nothing. A configuration comes
- * from a file, which wins, or from ConfigMap koordinator-system/koord-descheduler-config.
+ * The descheduler's loop: rounds by interval and by event, the execution of their
+ * decisions, simulations. Without a configuration it does nothing. The configuration
+ * comes from a file, which wins, or from ConfigMap
+ * koordinator-system/koord-descheduler-config.
  *
- * A round is played on a thread of its own over the held snapshot; then the loop evicts
- * through api/client, or asks for PodMigrationJobs. On the loop's thread alone. */
+ * A round runs on a thread of its own over the held snapshot; then the loop evicts
+ * through api/client, or requests PodMigrationJobs. All functions are for the loop's
+ * thread. */
 #ifndef NEAP_API_DESCHEDULE_DESCHEDULER_H
 #define NEAP_API_DESCHEDULE_DESCHEDULER_H
 
@@ -24,11 +26,11 @@ struct neap_tasks;
 #define NEAP_DESCHEDULE_MAP_NS   "koordinator-system"
 #define NEAP_DESCHEDULE_MAP_NAME "koord-descheduler-config"
 
-/* A PodMigrationJob that is wanted; borrowed. */
+/* A requested PodMigrationJob; borrowed. */
 struct neap_deschedule_wish {
 	const char *ns, *name, *uid; /* of the pod */
 	const char *strategy, *why;
-	const char *landing; /* where its successor is to land; "": not known */
+	const char *landing; /* where its successor should land; "": not known */
 	const struct neap_migrate_args *args;
 };
 
@@ -39,25 +41,25 @@ struct neap_descheduler_config {
 	struct neap_strategies *strategies;
 	const struct neap_log *log;
 	int64_t (*now)(void); /* Unix microseconds; NULL: the clock */
-	/* Between two rounds where the configuration has no interval, as a
+	/* Time between two rounds for a configuration without an interval, such as a
 	 * DeschedulerPolicy; 0: one round. */
 	int64_t interval_usec;
 	bool dry_run; /* whatever the configuration says */
-	/* Ceilings that no configuration lifts; -1: none. */
+	/* Limits that no configuration can raise; -1: none. */
 	int64_t per_node, per_namespace, total;
-	/* Further schedulers whose pods a Reservation can be made for, NULL-terminated;
-	 * NULL: none. What makes the jobs must have the same. */
+	/* Further schedulers for whose pods a Reservation can be made, NULL-terminated;
+	 * NULL: none. The migration controller must have the same. */
 	const char *const *schedulers;
-	/* Makes a job. Calls told once, with NULL or why there is none. NULL: nobody
-	 * migrates, and pods of MigrationController stay. */
+	/* Creates a job. Calls told once, with NULL or why there is none. NULL: there is
+	 * no migration, and pods of MigrationController stay. */
 	void (*migrate)(void *arg, const struct neap_deschedule_wish *wish,
 			void (*told)(void *told_arg, const char *trouble),
 			void *told_arg);
-	/* Called with the arguments of the first profile that migrates, and NULL when
-	 * there is none any more: jobs that users make go by them, too. NULL: not
-	 * called. */
+	/* Called with the arguments of the first profile that migrates, and with NULL
+	 * when there is none any more: they also apply to jobs that users create. NULL:
+	 * not called. */
 	void (*configured)(void *arg, const struct neap_migrate_args *args);
-	/* A copy of the object limiters that jobs go by, for a round; NULL: without. */
+	/* Returns a copy of the migration's object limiters for a round; NULL: none. */
 	struct neap_limiter *(*limiter)(void *arg);
 	void *migrate_arg;
 };
@@ -65,11 +67,11 @@ struct neap_descheduler_config {
 /* config is copied, what it points to borrowed. */
 int neap_descheduler_new(const struct neap_descheduler_config *config,
 			 struct neap_descheduler **ret, struct neap_error *err);
-/* Waits for a round that runs; what it decided is not done. Accepts NULL. */
+/* Waits for a running round, and drops its decisions. Accepts NULL. */
 void neap_descheduler_free(struct neap_descheduler *descheduler);
 
-/* The configuration of the file, which wins over the ConfigMap; counted. NULL: there is
- * none. */
+/* Sets the configuration of the file, which wins over the ConfigMap; reference counted.
+ * NULL: none. */
 void neap_descheduler_set_file(struct neap_descheduler *descheduler,
 			       struct neap_deschedule_config *file, const char *name);
 /* The file cannot be used. One that was set goes on; without one the descheduler waits,
@@ -79,35 +81,37 @@ void neap_descheduler_set_file_trouble(struct neap_descheduler *descheduler,
 /* A version of a policy went live or out of service: the next round uses it. */
 void neap_descheduler_policies_changed(struct neap_descheduler *descheduler);
 
-/* --- what people ask --- */
+/* --- requests of users --- */
 
-/* No rounds until resume; a round that runs goes on. by: for the status; "" ends it. */
+/* Stops rounds until resume; a running round goes on. by: who, for the status; ""
+ * resumes. */
 void neap_descheduler_pause(struct neap_descheduler *descheduler, const char *by);
 void neap_descheduler_resume(struct neap_descheduler *descheduler);
-/* A round as soon as possible, also while it is paused or outside its window.
+/* Starts a round as soon as possible, also while paused or outside the window.
  * -NEAP_ECONFLICT: there is no configuration. */
 int neap_descheduler_run(struct neap_descheduler *descheduler, const char *by,
 			 struct neap_error *err);
-/* The state; a new reference, NULL without memory. with_round: with the last record. */
+/* Returns the state; a new reference, NULL without memory. with_round: with the last
+ * record. */
 json_t *neap_descheduler_status(const struct neap_descheduler *descheduler,
 				bool with_round);
 
 struct neap_simulation {
 	const char *plugin; /* only this one; NULL: all */
-	/* A policy that is not in service: runs in the place of that plugin, or of its
-	 * own. NULL: none. */
+	/* Text of a policy that is not in service; it runs instead of plugin, or of the
+	 * one of its own name. NULL: none. */
 	const char *policy;
 	size_t policy_len;
 	/* A configuration to use instead; NULL: the one in force. */
 	const char *config;
 	size_t config_len;
-	/* So many rounds are played, one after another, on a copy of the cluster
-	 * (play_rounds.h); 0: one is asked for against the cluster as it is. */
+	/* Number of rounds that run in a row on a copy of the cluster (play_rounds.h); 0:
+	 * one round on the cluster as it is. */
 	int64_t rounds;
 };
 
-/* Plays a round that changes nothing; everything is copied. done gets the record (taken
- * over) or err, once: at once, or from the loop. */
+/* Runs a round that changes nothing; everything is copied. done is called once, at once
+ * or from the loop, with the record (taken over) or err. */
 void neap_descheduler_simulate(
 	struct neap_descheduler *descheduler, const struct neap_simulation *simulation,
 	void (*done)(void *arg, json_t *record, const struct neap_error *err), void *arg);

@@ -18,7 +18,7 @@ struct neap_migrate_cluster;
 struct neap_moved;
 struct neap_strategies;
 
-/* Items of a list in a record; what is beyond is counted. */
+/* Limit of the items of a list in a record; further ones are only counted. */
 #define NEAP_PLAY_LIST_MAX 2000
 
 /* A plugin of a profile, ready to run. */
@@ -29,7 +29,7 @@ struct neap_play_plugin {
 	char label[80];             /* of the policy */
 	bool dry_run;
 	char broken[NEAP_ERROR_MSG]; /* why it cannot run; "" */
-	/* What came of it. */
+	/* The results. */
 	bool has_run;
 	enum neap_tick_verdict verdict;
 	struct neap_error err;
@@ -45,8 +45,8 @@ struct neap_play_profile {
 	bool has_evictor, has_migrate;
 };
 
-/* What the plugins of a configuration have between rounds: their policies with the
- * arguments set, and what these remember. */
+/* What the plugins of a configuration keep between rounds: their policies, with arguments
+ * set, and the memo of these. */
 struct neap_play_set {
 	struct neap_deschedule_config *config; /* counted */
 	struct neap_play_profile profiles[NEAP_DESCHEDULE_PROFILES_MAX];
@@ -60,12 +60,12 @@ int neap_play_set_new(struct neap_deschedule_config *config,
 		      const struct neap_strategies *strategies, const char *const *served,
 		      bool (*priority_of)(void *arg, const char *name, int64_t *ret),
 		      void *arg, struct neap_play_set **ret, struct neap_error *err);
-/* What the policy of a plugin is opened with: its arguments, but for dryRun, which the
- * round does in its place. A new reference; NULL without memory. */
+/* Returns the arguments for the policy of a plugin, without dryRun, which the round
+ * itself handles. A new reference; NULL without memory. */
 json_t *neap_play_args(const struct neap_play_plugin *plugin);
 void neap_play_set_free(struct neap_play_set *set);
-/* Takes new versions of policies that changed since, new states of those that were
- * stopped, and looks which are out of service. */
+/* Takes new versions of changed policies and new states for killed ones, and notes which
+ * are out of service. */
 void neap_play_set_refresh(struct neap_play_set *set,
 			   const struct neap_strategies *strategies);
 
@@ -81,17 +81,17 @@ struct neap_play_evict {
 	json_t *row; /* of the record; borrowed */
 };
 
-/* A change that a strategy asks for besides evictions. */
+/* A change that a strategy requests besides evictions. */
 struct neap_play_change {
 	enum neap_round_wish_type type;
-	/* Of the pod of a cost; of the node of the others, where ns and uid are "". */
+	/* The pod, for a cost; else the node, with ns and uid "". */
 	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID];
 	int32_t cost;
 	json_t *row; /* of the record; borrowed */
 };
 
 struct neap_play {
-	/* What it is given; borrowed. */
+	/* The inputs; borrowed. */
 	struct neap_play_set *set;
 	struct neap_world *world;
 	struct neap_cluster *cluster;
@@ -114,9 +114,9 @@ struct neap_play {
 	struct neap_error err; /* code 0, or why there was no round */
 };
 
-/* On any thread that has the snapshot. */
+/* May run on any thread that holds the snapshot. */
 void neap_play_run(struct neap_play *play);
-/* Frees what came of it. */
+/* Frees the results. */
 void neap_play_done(struct neap_play *play);
 
 #endif

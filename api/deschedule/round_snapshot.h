@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The cluster as descheduling rounds see it, kept by watches: a world, and a cluster of
- * its own with the Reservations, in which the decision core places pods tentatively.
- * While a round runs on its thread, the snapshot is held: events wait, nothing is
- * copied. */
+ * The cluster as descheduling rounds see it, kept up to date by watches: a world, and a
+ * separate cluster with the Reservations, in which the decision core places pods
+ * tentatively. While a round runs on its thread, the snapshot is held: events wait,
+ * nothing is copied. */
 #ifndef NEAP_API_DESCHEDULE_ROUND_SNAPSHOT_H
 #define NEAP_API_DESCHEDULE_ROUND_SNAPSHOT_H
 
@@ -22,13 +22,15 @@ struct neap_snapshot_config {
 	struct neap_tasks *tasks;
 	struct neap_client *client;
 	const struct neap_log *log;
-	/* Told of each event after it was taken, and of objects that are read at first:
-	 * before is NULL then. May be NULL. */
+	/* Called for each event after it was applied, and for objects of the initial
+	 * reading, where before is NULL. May be NULL. */
 	void (*heard)(void *arg, const char *resource,
 		      const struct neap_client_event *event);
-	/* Reads everything from nothing: what was heard before is void. May be NULL. */
+	/* Called before everything is read again: earlier events are void. May be
+	 * NULL. */
 	void (*anew)(void *arg);
-	/* Everything is read, or all events so far are taken. May be NULL. */
+	/* Called when everything is read, and when all events so far are applied. May be
+	 * NULL. */
 	void (*settled)(void *arg);
 	void *arg;
 };
@@ -38,7 +40,7 @@ int neap_snapshot_new(const struct neap_snapshot_config *config,
 		      struct neap_snapshot **ret, struct neap_error *err);
 /* It must not be held. */
 void neap_snapshot_free(struct neap_snapshot *snapshot);
-/* Whether everything was read. */
+/* Returns whether everything was read. */
 bool neap_snapshot_is_read(const struct neap_snapshot *snapshot);
 
 /* Holds the snapshot: until neap_snapshot_release it does not change and may be used by
@@ -46,11 +48,11 @@ bool neap_snapshot_is_read(const struct neap_snapshot *snapshot);
  * yet, or held. */
 int neap_snapshot_hold(struct neap_snapshot *snapshot, struct neap_error *err);
 void neap_snapshot_release(struct neap_snapshot *snapshot);
-/* What is held was changed, and is not worth anything: everything is read again once it
- * is released. */
+/* Declares the held data invalid, because it was changed: everything is read again after
+ * the release. */
 void neap_snapshot_read_again(struct neap_snapshot *snapshot);
 
-/* What is held. */
+/* The held data. */
 struct neap_world *neap_snapshot_world(const struct neap_snapshot *snapshot);
 struct neap_cluster *neap_snapshot_cluster(const struct neap_snapshot *snapshot);
 struct neap_decide *neap_snapshot_decide(const struct neap_snapshot *snapshot);

@@ -17,7 +17,7 @@
 #define ARBITRATION_NS   "/"
 #define ARBITRATION_NAME "arbitration"
 
-/* Of the job: a merge patch of the pod that takes back what was set on it. */
+/* Annotation of the job: a merge patch of the pod that undoes what was set on it. */
 #define KEY_TAKE_BACK "migration.neap.sh/take-back"
 
 #define MIGRATE_UUID 37 /* with the NUL */
@@ -33,7 +33,7 @@ enum migrate_ask_for {
 	MIGRATE_SCAVENGE
 };
 
-/* What came of an act, until the status says so. */
+/* The result of an act, until it is in the status. */
 enum migrate_outcome {
 	MIGRATE_NOTHING,
 	MIGRATE_NOT_CREATED,
@@ -42,24 +42,25 @@ enum migrate_outcome {
 	MIGRATE_NOT_EVICTED
 };
 
-/* What is remembered of a job. All of it may be forgotten. */
+/* State kept in memory for a job. All of it may be lost. */
 struct migrate_memory {
-	bool may_begin;    /* arbitration let it through; the mark is not written yet */
+	/* arbitration accepted it; the annotation is not written yet */
+	bool may_begin;
 	bool is_forbidden; /* arbitration refused it for good */
 	bool is_asked, is_refused;
 	bool is_taken_back; /* what was set on the pod of a job that ends */
 	enum migrate_outcome outcome;
 	char why[256]; /* of the outcome */
 	json_t *pod;   /* as it was when it was evicted */
-	/* What the job was noted of, and is done next. */
+	/* The way that was recorded in the job, and is taken next. */
 	bool has_way;
 	struct neap_migrate_way way;
 	int64_t retry_usec, pause_usec; /* of a refused eviction */
 	/* Events of the write on its way. */
 	struct neap_migrate_event events[NEAP_MIGRATE_EVENTS];
 	size_t event_count;
-	/* The stage that the job is in (enum migrate_stage, or their count), and since
-	 * when; 0: not looked at yet. */
+	/* The job's stage (enum migrate_stage, or their count), and since when; 0: before
+	 * the first look. */
 	int stage;
 	int64_t stage_usec;
 	char *reservation, *pod_key, *new_pod_key; /* what wakes it; NULL */
@@ -69,7 +70,7 @@ struct migrate_memory {
 struct neap_migrate {
 	struct neap_migrate_config config;
 	struct neap_migrate_args args;
-	json_t *given; /* what they were made of; NULL: the defaults */
+	json_t *given; /* the JSON of args; NULL: the defaults */
 	struct neap_migrate_cluster cluster;
 	struct neap_feed *feed;
 	struct neap_rounds *rounds;
@@ -93,47 +94,47 @@ void migrate_uuid(char to[MIGRATE_UUID]);
 struct migrate_memory *migrate_memory_get(struct neap_migrate *migrate, const char *name);
 void migrate_memory_drop(struct neap_migrate *migrate, const char *name);
 void migrate_memory_clear(struct neap_migrate *migrate);
-/* What wakes the job: changes of these objects. "" and NULL: none. */
+/* Sets the objects whose changes make the job due. "" and NULL: none. */
 void migrate_memory_watch(struct neap_migrate *migrate, struct migrate_memory *memory,
 			  const char *reservation, const char *pod_key,
 			  const char *new_pod_key);
 
-/* --- round.c --- */
+/* --- arbitration.c --- */
 
 int64_t migrate_round(struct neap_migrate *migrate);
 
-/* --- look.c --- */
+/* --- job_look.c --- */
 
 int64_t migrate_look(struct neap_migrate *migrate, const char *name);
 void migrate_told(void *arg, const struct neap_round_told *told);
 
 /* --- take_back.c --- */
 
-/* Adds to the patch of the job what takes the way back, unless it says so already. False
+/* Adds what undoes the way to the patch of the job, unless the job has it already. False
  * without memory. */
 bool migrate_way_note(const json_t *job, const struct neap_migrate_way *way,
 		      json_t **patch);
-/* Of a job that has ended or is being deleted, within a look: asks for the next thing,
- * until nothing is left. -1: without memory. */
+/* Cleans up after a job that has ended or is being deleted, one write per look. -1:
+ * without memory. */
 int64_t migrate_take_back(struct neap_migrate *migrate, struct migrate_memory *memory,
 			  const json_t *job, const json_t *pod);
-/* The pod's answer. */
+/* Handles the answer of the write to the pod. */
 void migrate_taken_back(struct migrate_memory *memory,
 			const struct neap_client_failure *failure);
 
 /* --- leave.c --- */
 
-/* The way that the pod leaves; has to be ended. */
+/* Determines the way that the pod leaves; end it with migrate_way_done. */
 void migrate_way_init(struct neap_migrate *migrate, const struct neap_migrate_view *view,
 		      struct neap_migrate_way *ret);
 void migrate_way_done(struct neap_migrate_way *way);
-/* Has the pod evicted, within a look; the answer is MIGRATE_EVICT's. */
+/* Evicts the pod, within a look; the answer comes as MIGRATE_EVICT. */
 void migrate_leave(struct neap_migrate *migrate, struct migrate_memory *memory,
 		   const struct neap_migrate_view *view,
 		   const struct neap_migrate_way *way);
-/* Whether the object limiter holds the pod back. */
+/* Returns whether the object limiter delays the pod. */
 bool migrate_is_limited(struct neap_migrate *migrate, const json_t *pod);
-/* The pod was not evicted after all: the token that was taken comes back. */
+/* Returns the token, because the pod was not evicted. */
 void migrate_uncount(struct neap_migrate *migrate, const json_t *pod);
 
 #endif

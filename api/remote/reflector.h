@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Keeps one resource of a mirror (api/store/mirror.h) as a server has it: finds the
- * version that it serves, lists, watches, and begins anew where that is needed, as
+ * Keeps one resource of a mirror (api/store/mirror.h) up to date with a server: finds the
+ * version that the server serves, lists, watches, and starts over when necessary, as
  * client-go's reflectors do. */
 #ifndef NEAP_API_REMOTE_REFLECTOR_H
 #define NEAP_API_REMOTE_REFLECTOR_H
@@ -21,9 +21,9 @@ struct neap_reflector_config {
 	const char *ns;       /* NULL: all */
 	const char *selector; /* "spec.nodeName=a"; NULL: all */
 	bool has_watch_list;  /* the server is new enough to stream its lists */
-	/* The mirror has something new for its watches. */
+	/* Called when the mirror has something new for its watches. */
 	void (*changed)(void *arg);
-	/* The resource is filled for the first time; or is not served. */
+	/* Called when the resource is filled for the first time, or is not served. */
 	void (*synced)(void *arg);
 	void *arg;
 	const struct neap_log *log;
@@ -31,12 +31,12 @@ struct neap_reflector_config {
 
 struct neap_reflector_counts {
 	uint64_t lists, watches, events, skipped;
-	/* Why watches ended and lists began: a 410, another failure. */
+	/* Lists that started because a watch ended: with 410, with another failure. */
 	uint64_t expired, failed;
-	int64_t heard_usec; /* of the monotonic clock: the last frame; 0: never */
+	int64_t heard_usec; /* monotonic time of the last frame; 0: never */
 };
 
-/* Everything in config is borrowed but the texts. It starts at once. */
+/* Everything in config is borrowed except the texts. Starts at once. */
 int neap_reflector_new(const struct neap_reflector_config *config,
 		       struct neap_reflector **ret, struct neap_error *err);
 void neap_reflector_free(struct neap_reflector *reflector);
@@ -44,13 +44,14 @@ void neap_reflector_free(struct neap_reflector *reflector);
 const struct neap_remote_kind *
 neap_reflector_kind(const struct neap_reflector *reflector);
 bool neap_reflector_is_synced(const struct neap_reflector *reflector);
-/* NULL: the server does not serve the kind, or did not say yet. */
+/* Returns NULL when the server does not serve the kind, or has not answered yet. */
 const char *neap_reflector_version(const struct neap_reflector *reflector);
-/* The newest version that it has heard of; "": none. */
+/* Returns the newest version received; "": none. */
 const char *neap_reflector_last(const struct neap_reflector *reflector);
-/* Whether the server once knew less than before: nothing is to be decided by it. */
+/* Returns whether the server has returned an older state than before: then decide nothing
+ * by it. */
 bool neap_reflector_is_behind(const struct neap_reflector *reflector);
-/* Of the bodies that pods/NAME/eviction takes, of a reflector of pods. */
+/* Returns the API version of the body of pods/NAME/eviction, for a reflector of pods. */
 const char *neap_reflector_eviction(const struct neap_reflector *reflector);
 struct neap_reflector_counts
 neap_reflector_counts(const struct neap_reflector *reflector);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared by reflector.c (what is asked when) and reflector_take.c (what becomes of an
- * answer's objects). */
+ * Shared by reflector.c (requests) and reflector_take.c (objects of the answers). */
 #ifndef NEAP_API_REMOTE_REFLECTOR_PRIV_H
 #define NEAP_API_REMOTE_REFLECTOR_PRIV_H
 
@@ -21,9 +20,9 @@ enum reflector_step {
 	REFLECTOR_WATCH,
 };
 
-/* How the next list is asked for. */
+/* How the next list is requested. */
 enum reflector_from {
-	FROM_CACHE,      /* what the server has at hand */
+	FROM_CACHE,      /* what the server has in its cache */
 	FROM_LAST,       /* at least as new as what was seen */
 	FROM_CONSISTENT, /* the newest, from etcd */
 };
@@ -58,16 +57,16 @@ struct neap_reflector {
 	struct neap_reflector_counts counts;
 };
 
-/* An object of a list, or of an event (taken). 0; NEAP_ENOMEM: everything must be read
- * again. An object that neap cannot keep is left out, and said. */
+/* Takes an object of a list or event into the mirror (taken). NEAP_ENOMEM: everything
+ * must be read again. An object that neap cannot keep is left out and logged. */
 int reflector_show_take(struct neap_reflector *reflector, json_t *object,
 			struct neap_error *err);
 int reflector_hide_take(struct neap_reflector *reflector, json_t *object,
 			struct neap_error *err);
-/* A frame of a watch. False: it ends the watch; failure, is_expired say why. */
+/* Handles a frame of a watch. False: it ends the watch; failure, is_expired say why. */
 bool reflector_take_frame(void *arg, const char *text, size_t len);
 bool reflector_take_item(void *arg, const char *text, size_t len);
-/* The list is complete: what it did not name is gone. */
+/* Ends a list: objects that it did not contain are gone. */
 int reflector_end_list(struct neap_reflector *reflector, struct neap_error *err);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The client of the loops (api/client) in a cluster: reads come from a mirror of the
- * server that reflectors keep, writes are requests, and what was answered lies over the
- * mirror until it is heard of, so that a loop reads what it wrote. */
+ * The client of the loops (api/client) in a cluster. Reads come from a mirror of the
+ * server that reflectors keep up to date; writes are requests. The answer of a write is
+ * laid over the mirror until the reflector receives it, so that a loop reads what it
+ * wrote. */
 #ifndef NEAP_API_REMOTE_REMOTE_H
 #define NEAP_API_REMOTE_REMOTE_H
 
@@ -26,21 +27,22 @@ struct neap_remote_config {
 	size_t resource_count;
 	const char *manager;  /* fieldManager of its writes: "neap-scheduler" */
 	int64_t (*now)(void); /* Unix microseconds; NULL: the clock */
-	/* Called once from the loop: every resource is filled, or not served. */
+	/* Called once from the loop, when every resource is filled or not served. */
 	void (*filled)(void *arg);
-	/* Number of this process's time as leader; 0: it does not lead, and may not
-	 * write. Asked when a write is made and right before it is sent, as one of an
-	 * earlier time must not be. NULL: it may always. */
+	/* Returns a number for this period of leadership; 0: this process does not lead,
+	 * and must not write. Called when a write is requested and right before it is
+	 * sent, because a write of an earlier period must not be sent. NULL: it may
+	 * always write. */
 	uint64_t (*reign)(void *arg);
 	void *arg;
 	const struct neap_log *log;
 };
 
-/* Asks the server for its version first, and begins to read. config is borrowed but for
- * the list of resources. */
+/* Asks the server for its version first, then starts to read. config is borrowed except
+ * for the list of resources. */
 int neap_remote_new(const struct neap_remote_config *config, struct neap_remote **ret,
 		    struct neap_error *err);
-/* Writes under way are answered: NEAP_CLIENT_UNAVAILABLE, outcome unknown. Watches must
+/* Pending writes are answered with NEAP_CLIENT_UNAVAILABLE, outcome unknown. Watches must
  * have ended. NULL is fine. */
 void neap_remote_free(struct neap_remote *remote);
 

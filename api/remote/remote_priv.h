@@ -30,10 +30,10 @@ struct neap_remote {
 	struct remote_writes writes; /* without an answer */
 };
 
-/* NULL: the resource is not read. */
+/* Returns NULL when the resource is not read. */
 struct neap_reflector *remote_reflector(const struct neap_remote *remote,
 					const char *resource);
-/* The mirror has changed: its watches are called, soon. */
+/* Schedules the calls of the mirror's watches, because it has changed. */
 void remote_call(struct neap_remote *remote);
 
 /* --- remote_reason.c --- */
@@ -53,7 +53,7 @@ void remote_evict(struct neap_client *client, const struct neap_client_ask *ask,
 		  const char *uid, int64_t grace_s);
 void remote_bind(struct neap_client *client, const struct neap_client_ask *ask,
 		 const struct neap_client_binding *binding);
-/* Answers all writes under way: nobody waits any more. */
+/* Answers all pending writes with a failure. */
 void remote_writes_end(struct neap_remote *remote);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kubelet as a server to connect to, from options: no kubeconfig names it, and no
- * proxy leads there. */
+ * The connection target for a kubelet, from options instead of a kubeconfig; without a
+ * proxy. */
 #ifndef NEAP_API_REMOTE_KUBELET_KUBELET_TARGET_H
 #define NEAP_API_REMOTE_KUBELET_KUBELET_TARGET_H
 

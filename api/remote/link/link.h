@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The way to one server, for a loop in a jail without network and without root's files:
- * the processes that connect and read credentials (hw/dialer), the credentials with
- * their rotation, and the transport that uses both.
+ * The connection to one server, for a loop in a jail without network and without root's
+ * files: the processes that connect and read credentials (hw/dialer), the credentials
+ * with their rotation, and the transport that uses both.
  *
- * Credentials are read again from time to time, and what cannot be used replaces
- * nothing: a certificate and its key are taken together, when they belong together. A
- * rotation writes two files, and a read may come between. */
+ * Credentials are read again from time to time; unusable ones replace nothing. A
+ * certificate and its key are replaced together, and only if they match, because a
+ * rotation writes two files and a read may come between. */
 #ifndef NEAP_API_REMOTE_LINK_LINK_H
 #define NEAP_API_REMOTE_LINK_LINK_H
 
@@ -22,7 +22,7 @@ struct neap_link;
 
 struct neap_link_config {
 	const char *name; /* of the server, in log lines: "api server"; a literal */
-	/* Who connects and reads. */
+	/* For the processes that connect and read. */
 	uid_t uid;
 	gid_t gid;
 	enum neap_jail_mode jail;
@@ -31,25 +31,24 @@ struct neap_link_config {
 };
 
 struct neap_link_events {
-	/* Once: everything that proves both sides was read, and the server can be asked.
-	 * On a failure neapd goes on without the server. */
+	/* Called once, when all credentials were read and requests can be sent. On a
+	 * failure neapd goes on without the server. */
 	int (*ready)(void *arg, struct neap_error *err);
-	/* Who connects has ended. No other one can be started, as root is gone. */
+	/* The dialer has ended. No other one can be started, because root is gone. */
 	void (*lost)(void *arg);
 };
 
-/* Forks who connects and reads; as root, if this process has it. Takes target, even on
- * failure. */
+/* Forks the processes that connect and read; call it as root, if possible. Takes target,
+ * even on failure. */
 int neap_link_open(const struct neap_link_config *config,
 		   struct neap_remote_target *target, struct neap_link **ret,
 		   struct neap_error *err);
-/* Begins to read, as the loop's user. ready may be called before it returns; then its
+/* Starts to read, as the loop's user. ready may be called before this returns; then its
  * failure is returned. events is borrowed. */
 int neap_link_start(struct neap_link *link, struct event_base *base,
 		    const struct neap_link_events *events, void *arg,
 		    struct neap_error *err);
-/* Reads all files again now, as for SIGHUP. Does nothing before the start; NULL is
- * fine. */
+/* Reads all files again now (SIGHUP). Does nothing before the start; NULL is fine. */
 void neap_link_reread(struct neap_link *link);
 /* Transfers are cancelled. NULL is fine. */
 void neap_link_free(struct neap_link *link);
