@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * neapctl, the client of neapd: its table of commands, help, and the way from words to a
- * command. */
+ * neapctl, the client of neapd: its table of commands, help, and finding the command for
+ * the words. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * neapd: the daemon. The only place where the roles meet: each has a file of its own
- * (api/daemon/role_*.c), and this one starts them in the order in which they need each
- * other, gives root up in between, and ends them. */
+ * (api/daemon/role_*.c). This file starts them in the order of their dependencies, gives
+ * up root in between, and ends them. */
 #include <event2/event.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The descheduler of a running neapd. Its file is looked at every few seconds, as people
- * edit files and mounts of ConfigMaps change by themselves. */
+ * The descheduler of a running neapd. Its file is checked every few seconds, because
+ * users edit files and mounts of ConfigMaps change by themselves. */
 #include "api/daemon/roles.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What people ask of the descheduler: its state, and simulations. */
+ * Requests of users to the descheduler: its state, and simulations. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

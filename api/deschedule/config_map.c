@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A configuration inside a ConfigMap, as people apply it; and errors of indentation,
- * which YAML parsers describe in words that help nobody. */
+ * A configuration inside a ConfigMap, as users apply it; and helpful messages for errors
+ * of indentation, which YAML parsers describe badly. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

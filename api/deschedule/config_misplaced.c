@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Keys that users write at a wrong level, which the reference drops without a word: a
- * user then believes in a protection that is not there. And what becomes of the parts of
- * a v1alpha1 policy. */
+ * Keys that users write at a wrong level. The reference drops them silently, and a user
+ * then relies on a protection that does not exist. Also the conversion of the parts of a
+ * v1alpha1 policy. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * When rounds are, and what happens around one. */
+ * When rounds take place, and what is done before and after one. */
 #include "api/deschedule/descheduler.h"
 
 #include <event2/event.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What becomes of a round's decisions: an eviction through the eviction subresource, with
- * an event on the pod, or a wish for a PodMigrationJob; nodes that are cordoned, and
- * costs of deletion. The answers go into the record. */
+ * Executes a round's decisions: evictions through the eviction subresource, with an event
+ * on the pod, or requests for PodMigrationJobs; cordons of nodes, and deletion costs. The
+ * answers go into the record. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

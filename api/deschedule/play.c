@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The order of a round: for each profile the plugins of deschedule, then for each profile
- * those of balance. One that fails does not stop the others. */
+ * The order of a round: first the deschedule plugins of each profile, then the balance
+ * plugins of each profile. A plugin that fails does not stop the others. */
 #include "api/deschedule/play.h"
 
 #include <stdio.h>

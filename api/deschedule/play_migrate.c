@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * MigrationController in a round: its filter, and the jobs that the round asks for. */
+ * MigrationController in a round: its filter, and the jobs that the round requests. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The record of a round, as the control API tells it. */
+ * The record of a round, as the control API shows it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

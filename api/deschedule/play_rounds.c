@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is copied: nodes, namespaces, pods that are not finished, disruption budgets,
- * reports of use. What pods use is taken from the reports and stays the same share of
- * their requests. Reservations, jobs and volumes that exist are left out. */
+ * Copied are nodes, namespaces, pods that are not finished, disruption budgets, and
+ * reports of use. A pod's use is taken from the reports and stays the same share of its
+ * requests. Existing Reservations, jobs and volumes are left out. */
 #include "api/deschedule/play_rounds.h"
 
 #include <stdio.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Each resource is read once, a piece per slice, then updated by events. When events were
- * missed all of it is read again from nothing. Without memory likewise, a second
- * later. */
+ * missed, everything is read again. So it is without memory, a second later. */
 #include "api/deschedule/round_snapshot.h"
 
 #include <stdlib.h>

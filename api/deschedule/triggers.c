@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rounds by event: what the strategies of the profiles declare is compared with each
- * change. Many events make one round, and a trigger that fires without end is damped:
- * the pause between two such rounds doubles. */
+ * Rounds by event: each change is compared with the triggers that the strategies of the
+ * profiles declare. Many events make one round, and a trigger that fires endlessly is
+ * damped: the pause between two such rounds doubles. */
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>

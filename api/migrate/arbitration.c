@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A round of arbitration: what it finds is noted with the jobs, whose looks write it. */
+ * A round of arbitration: its verdicts are stored in the memory of the jobs, whose next
+ * looks write them. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Jobs that a descheduling round makes. A job counts from the moment that it is asked
- * for, so that the next pod of the round is judged with it. */
+ * Jobs that a descheduling round creates. A job counts from the moment of the request, so
+ * that the check of the round's next pod includes it. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>

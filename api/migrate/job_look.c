@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A look at one job. Each look asks for one thing, or for a few that do not depend on
- * each other; when all is durable the job is looked at again. */
+ * A look at one job. Each look requests one write, or a few that do not depend on each
+ * other; when all are durable, the next look follows. */
 #include <stdlib.h>
 #include <string.h>
 

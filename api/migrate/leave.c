@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a pod leaves: by an eviction, by its deletion, or by a patch for somebody else. */
+ * How a pod leaves: by an eviction, by its deletion, or by a patch for another
+ * evictor. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is set on a pod for another evictor, and is taken back when the job ends first.
- * How stands in the job before the pod is touched, with a finalizer, so that a deleted
- * job stays until its pod is as it was. */
+ * Undoes what was set on a pod for another evictor, when the job ends before the pod
+ * leaves. The undo patch is written to the job before the pod is touched, with a
+ * finalizer, so that a deleted job stays until its pod is restored. */
 #include <stdlib.h>
 #include <string.h>
 

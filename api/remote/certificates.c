@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Certificates and keys in PEM: whether they can be used at all is found out at the
- * start, not at the first connection. */
+ * Certificates and keys in PEM: unusable ones are found at the start, not at the first
+ * connection. */
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Depth is counted, and texts are passed over; what lies between the braces is judged by
- * whoever parses the value. In a list, items are the values at depth 2 of the member
- * "items". */
+ * Counts the depth and skips texts; the parser of the value checks what is between the
+ * braces. In a list, items are the values at depth 2 of the member "items". */
 #include "api/remote/frames.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which files there are, and which cluster and user of them count. Where several files
- * set the same name, the first one wins. */
+ * Finds the files, and selects the cluster and user. When several files set the same
+ * name, the first one wins. */
 #include "api/remote/kubeconfig.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a cluster and a user of a kubeconfig say. Only those that the context names are
- * read; fields that are not known are ignored. */
+ * Reads the selected cluster and user of a kubeconfig. Only those that the context names
+ * are read; unknown fields are ignored. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

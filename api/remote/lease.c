@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The steps of client-go's leader election. Times within the Lease are never compared
- * with a clock here: what counts is when a change of it was seen. A renewal counts from
- * when it was asked for, so that this process gives up before anyone else may begin. */
+ * The steps of client-go's leader election. Times in the Lease are never compared with a
+ * local clock: what counts is when this process saw the Lease change. A renewal counts
+ * from its request, so that this process gives up before another one may begin. */
 #include "api/remote/lease.h"
 
 #include <event2/event.h>

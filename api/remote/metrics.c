@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the client of a server tells, under client-go's names where client-go has them, so
- * that dashboards of other programs show it. */
+ * Metrics of the client, under client-go's names where client-go has them, so that
+ * dashboards of other programs show them. */
 #include "api/remote/metrics.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is asked of the server when. The order of steps, the waits and the reasons to
- * begin anew are client-go's. */
+ * The requests of a reflector. The order of steps, the waits and the reasons to start
+ * over are client-go's. */
 #include "api/remote/reflector.h"
 
 #include <event2/event.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Objects on their way into the mirror. One never goes back to an older state, whatever
- * answer comes late; and what this process wrote stays the newest until it is heard
- * of. */
+ * Adds received objects to the mirror. An object never goes back to an older state, even
+ * after a late answer; and what this process wrote stays newest until it is received. */
 #include <string.h>
 
 #include "api/remote/reflector_priv.h"

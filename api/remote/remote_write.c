@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writes as requests. A write knows the resource and the name that it is about; its
- * answer is an object, which lies over the mirror until the watch brings it, or a
- * Status. */
+ * Writes as requests. A write knows its resource and name. Its answer is a Status, or an
+ * object, which is laid over the mirror until the watch delivers it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which transfer runs when: a queue for each rank, the client-side limit, waits before a
- * repetition, and connections that come from somebody else. What libcurl is told stands
- * in transport_curl.c. */
+ * When each transfer runs: a queue per rank, the client-side limit, waits before a
+ * repetition, and connections made by another process. transport_curl.c sets up
+ * libcurl. */
 #include "api/remote/transport.h"
 
 #include <event2/event.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * libcurl's multi interface on the event loop. Keys come from memory, so that the loop
- * needs no files; connections may come from outside, as the loop's jail opens none. */
+ * needs no files; connections may come from outside, because the loop's jail allows
+ * none. */
 #include <ctype.h>
 #include <event2/event.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who holds CPUs of a node. */
+ * Which pods hold which CPUs of a node. */
 #include <stdlib.h>
 
 #include "engine/base/mem.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods that do on one node what should be done on several. */
+ * Duplicates: pods with the same owners and images on one node that should be spread
+ * over several. */
 #include <stdlib.h>
 #include <string.h>
 

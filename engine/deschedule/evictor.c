@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rules in the order of the reference: the first that keeps a pod is told. */
+ * The rules in the order of the reference; the first one that keeps a pod is reported. */
 #include "engine/deschedule/evictor.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asks the rules in their order: evictor, further rules, budgets, limits, place, way out.
- * The first refusal is the answer. What the rules said of a pod is remembered, so that a
- * strategy may look at all pods first and ask for some of them later. */
+ * Checks in this order: evictor, further rules, budgets, limits, place, eviction. The
+ * first refusal is the answer. Answers of the rules are kept per pod, so that a strategy
+ * may check all pods first and ask for some of them later. */
 #include "engine/deschedule/round.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Keeps the objects by name, and puts nodes and pods in order before a round. */
+ * Keeps the objects by name, and sorts nodes and pods before a round. */
 #include "engine/deschedule/world.h"
 
 #include <stdlib.h>

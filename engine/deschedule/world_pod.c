@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a round needs of a pod besides what the scheduler does: owners, state of its
+ * Facts of a pod that a round needs in addition to the scheduler's: owners, state of its
  * containers, conditions, classes, annotations. */
 #include <stdlib.h>
 #include <string.h>

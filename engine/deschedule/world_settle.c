@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Puts the world in order before a round: nodes by name, their pods by namespace and
- * name, sums of requests, measured usage at each pod. */
+ * Prepares the world for a round: sorts nodes by name and their pods by namespace and
+ * name, and computes sums of requests and each pod's measured usage. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A step goes through the stages of a job from the first one on, and leaves at the first
- * that is not over. What each stage found is in the conditions of the status. */
+ * A step goes through the stages of a job from the first one, and stops at the first that
+ * is not complete. The results of the stages are in the conditions of the status. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a job says of itself. */
+ * Reads facts from a job. */
 #include <string.h>
 
 #include "engine/json/json.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The node of the Reservation, before the pod is evicted. */
+ * Checks the Reservation's node before the pod is evicted. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The Reservation that is made for a job: room for the pod's successor, anywhere but
- * where the pod is. */
+ * The Reservation that is created for a job: room for the pod's successor, on any node
+ * except the pod's. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One map by text. A line end parts its words, as no name has one. */
+ * One map by text. Its keys separate words by a line end, which no name contains. */
 #include "engine/migrate/migrate_counts.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The clock, and what there is. */
+ * The clock, and the objects of the simulation. */
 #include "engine/sim/sim.h"
 
 #include <inttypes.h>

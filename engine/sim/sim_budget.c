@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Disruption budgets, as their controller counts them and the Eviction API asks them. */
+ * Disruption budgets, as their controller counts them and the Eviction API checks
+ * them. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Evictions, and the records of what became of them. */
+ * Evictions, and the records of their results. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Pods, and the kubelets that start, ready and end them. */
+ * Pods, and the kubelets that start and end them and make them ready. */
 #include <stdlib.h>
 #include <string.h>
 

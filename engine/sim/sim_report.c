@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What kubelets report: the use of pods follows the hour of the day. */
+ * The reports of kubelets: the use of pods follows the hour of the day. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The scheduler: pods and Reservations that wait get nodes by the decision core, in the
- * order of a queue: by priority, then age. One that fits nowhere is tried again when
- * something changed. */
+ * The scheduler: the decision core places waiting pods and Reservations, by priority,
+ * then age. One that fits nowhere is tried again after a change. */
 #include <stdlib.h>
 #include <string.h>
 

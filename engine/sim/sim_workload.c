@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Controllers: workloads get the pods that they want. */
+ * Controllers: they create and delete pods so that workloads have the wanted number. */
 #include <stdlib.h>
 #include <string.h>
 

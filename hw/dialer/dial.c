@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The process that connects. All dials go on side by side: a look-up has a thread, a
+ * The process that connects. All dials run concurrently: a look-up has a thread, a
  * connect is non-blocking. The addresses of a name are tried in turn, and each gets its
- * share of the time that is left; the one that answered last comes first the next
+ * share of the remaining time; the one that answered last is tried first the next
  * time. */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The loop's side. Nothing blocks except the start. A request is one small packet, and
- * the sockets have room for all that may be under way. */
+ * the sockets have room for all pending ones. */
 #include "hw/dialer/dialer.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What both processes do first, and how they send. */
+ * The first steps of both processes, and sending. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Look-ups of names, each in a thread of its own: getaddrinfo(3) blocks, for half a
- * minute and more when no DNS server answers. There are few threads, and a look-up that
- * nobody waits for any more still holds its own until it ends. */
+ * Look-ups of names, each in a thread of its own: getaddrinfo(3) blocks for half a minute
+ * and more when no DNS server answers. There are few threads, and an abandoned look-up
+ * still occupies its thread until it ends. */
 #include <errno.h>
 #include <nss.h>
 #include <pthread.h>

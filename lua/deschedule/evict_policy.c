@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kind evict: allow(ctx, pod) and before(ctx, pod), asked for one candidate after the
+ * Kind evict: allow(ctx, pod) and before(ctx, pod), called for one candidate after the
  * other, after the evictor's own rules. */
 #include <string.h>
 

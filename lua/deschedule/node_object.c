@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What scripts can ask of a node. */
+ * The methods and fields of a node for scripts. */
 #include <string.h>
 
 #include <lauxlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What scripts can ask of a pod. */
+ * The methods and fields of a pod for scripts. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What scripts can ask of a round. */
+ * The methods and fields of a round for scripts. */
 #include <string.h>
 
 #include <lauxlib.h>

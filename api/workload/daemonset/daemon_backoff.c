@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kubelet may refuse a pod again and again. So the time between one that failed on a
- * node and the next doubles, from a second to a quarter of an hour. */
+ * A kubelet may refuse a pod again and again. So the time between a failed pod on a node
+ * and its successor doubles, from a second to a quarter of an hour. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One pod for each node where it belongs. The scheduler places it: its affinity names the
- * node. */
+ * Creates one pod for each node where it belongs. The scheduler places it: its affinity
+ * names the node. */
 #include <string.h>
 
 #include "api/workload/daemonset/daemonsets_priv.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Without maxSurge old pods go, as many as may be missing, and the nodes get new ones.
- * With it new pods come beside the old ones, which go when those are available. */
+ * Without maxSurge, old pods are deleted, as many as may be unavailable, and the nodes
+ * get new ones. With it, new pods are created beside the old ones, which are deleted when
+ * the new ones are available. */
 #include "api/workload/daemonset/daemonsets_priv.h"
 
 /* The pods of a node that nobody deletes. */

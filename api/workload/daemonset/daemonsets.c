@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * DaemonSets: each look judges where the pods of one belong, finds those that are there,
- * and asks for the difference. */
+ * DaemonSets: each look determines the nodes where the pods of one belong, finds the
+ * existing pods, and requests the difference. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The data is what Go makes of a template: members in the order of their names, and
- * metadata.creationTimestamp null. So a kube-controller-manager that takes over knows the
- * revisions, and kubectl tells whether the template is that of a revision already. */
+ * The data is written as Go writes a template: members sorted by name, and
+ * metadata.creationTimestamp null. So a kube-controller-manager that takes over
+ * recognises the revisions, and kubectl can tell whether the template already equals a
+ * revision. */
 #include "api/workload/revision/revisions.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is next for a StatefulSet: pods that are missing, then those that are too many,
- * then an update. An ordered set does one thing at a time, and waits until all pods
- * before it are ready; a parallel one makes and deletes its pods at once. Updates go from
- * the highest number down in both. */
+ * The next actions for a StatefulSet: creating missing pods, then deleting surplus ones,
+ * then an update. An ordered set does one at a time, and waits until all pods before it
+ * are ready; a parallel one creates and deletes its pods at once. Updates go from the
+ * highest number down in both. */
 #include <string.h>
 
 #include "api/workload/statefulset/statefulsets_priv.h"

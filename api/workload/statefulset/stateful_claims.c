@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The claims of its pods, made of volumeClaimTemplates. They outlive the pods, unless
- * persistentVolumeClaimRetentionPolicy says otherwise: then the garbage collector takes
- * them with their owner, the StatefulSet or a pod that goes for good. */
+ * The claims of a StatefulSet's pods, made from volumeClaimTemplates. They outlive the
+ * pods, unless persistentVolumeClaimRetentionPolicy says otherwise: then the garbage
+ * collector deletes them with their owner, the StatefulSet or a pod that is scaled
+ * down. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * StatefulSets: each look finds the pods and revisions of one, asks for what is next, and
- * tells by the status how it is. */
+ * StatefulSets: each look finds the pods and revisions of one, requests the next actions,
+ * and writes the status. */
 #include <stdlib.h>
 #include <string.h>
 
