@@ -63,7 +63,7 @@ static const struct row {
 	 NULL,
 	 "kubelet --root-dir /opt/node/data",
 	 {{NEAP_FINDING_OK, "others.kubelet-config", ""},
-	  {NEAP_FINDING_NOTE, "others.cpu-manager", "gave CPUs 1 to single pods"},
+	  {NEAP_FINDING_NOTE, "others.cpu-manager", "assigned CPUs 1 to single pods"},
 	  {NEAP_FINDING_OK, "others.runtime",
 	   "containerd runs (pid 811), with a socket of its own"}}},
 	{"nothing is claimed of another file of that name",
