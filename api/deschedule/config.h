@@ -22,7 +22,7 @@
 #define NEAP_DESCHEDULE_PLUGINS_MAX  32 /* of one profile */
 #define NEAP_DESCHEDULE_LINES_MAX    64
 
-/* Extension points, in the order in which a round comes to them. */
+/* Extension points, in the order of a round. */
 enum neap_plugin_point {
 	NEAP_AT_DESCHEDULE,
 	NEAP_AT_BALANCE,
@@ -38,7 +38,7 @@ enum neap_plugin_point {
 struct neap_deschedule_plugin {
 	const char *name;
 	json_t *args; /* an object, without apiVersion and kind */
-	bool dry_run; /* this strategy only says what it would do */
+	bool dry_run; /* this strategy only reports what it would do */
 };
 
 struct neap_deschedule_profile {
@@ -53,8 +53,8 @@ struct neap_deschedule_profile {
 
 enum neap_deschedule_form { NEAP_DESCHEDULE_KOORDINATOR, NEAP_DESCHEDULE_UPSTREAM };
 
-/* A time of the day between whose ends rounds may act; begin may be later than end, which
- * then is of the next day. */
+/* The time of day in which rounds may act; if begin is later than end, it ends on the
+ * next day. */
 struct neap_deschedule_window {
 	bool is_set;
 	int begin_s, end_s; /* seconds of the day */
@@ -84,13 +84,13 @@ struct neap_deschedule_config {
 	struct neap_arena arena;
 };
 
-/* What was found, in the order of the text: "FILE:12: profiles[0].plugins: ...". */
+/* Faults and warnings, in the order of the text: "FILE:12: profiles[0].plugins: ...". */
 struct neap_deschedule_lines {
 	char *line[NEAP_DESCHEDULE_LINES_MAX];
 	bool is_fault[NEAP_DESCHEDULE_LINES_MAX]; /* else a warning */
 	size_t count, faults;                     /* faults may exceed count */
-	/* How many of the faults are of policies that are not there or were uploaded: one
-	 * that comes may put them right, and none of them is of the text's form. */
+	/* The number of faults that concern missing or uploaded policies: another version
+	 * of a policy may correct them without a change of the text. */
 	size_t of_policies;
 };
 
@@ -98,14 +98,14 @@ void neap_deschedule_lines_done(struct neap_deschedule_lines *lines);
 
 /* The plugins that a configuration may name. All functions get arg. */
 struct neap_deschedule_plugins {
-	/* The points a plugin stands at, as NEAP_AT bits; 0: there is none. */
+	/* Returns the points of a plugin, as NEAP_AT bits; 0: there is no such plugin. */
 	unsigned (*points)(void *arg, const char *name);
-	/* Name number index, for "did you mean"; NULL after the last. */
+	/* Returns name number index, for "did you mean"; NULL after the last. */
 	const char *(*name)(void *arg, size_t index);
-	/* Whether that plugin is no part of neap, and may be another one any time; NULL:
-	 * none is. */
+	/* Returns whether that plugin is not part of neap and can change at any time;
+	 * NULL: none is. */
 	bool (*is_uploaded)(void *arg, const char *name);
-	/* Checks arguments, {} where none are given. warn may be called any number of
+	/* Checks arguments, {} when there are none. warn may be called any number of
 	 * times. An error's field is the path inside the arguments. */
 	int (*check)(void *arg, const char *name, const json_t *args,
 		     void (*warn)(void *warn_arg, const char *field, const char *text),

@@ -41,17 +41,17 @@ void deschedule_wrong(struct config_reader *reader, const char *path,
 void deschedule_members(struct config_reader *reader, const json_t *json,
 			const char *path, const char *const *names,
 			const char *(*misplaced)(const char *name), bool is_lax);
-/* Whether json is an object; else a fault, unless it is NULL or null. */
+/* Returns whether json is an object; if not, adds a fault, unless it is NULL or null. */
 bool deschedule_is_object(struct config_reader *reader, const json_t *json,
 			  const char *path);
 /* The same for a list of at most max items. */
 bool deschedule_is_list(struct config_reader *reader, const json_t *json,
 			const char *path, size_t max);
-/* The most similar of count names; NULL: none is. */
+/* Returns the most similar of count names; NULL: none is similar. */
 const char *deschedule_nearest(const char *name, const char *const *names, size_t count);
 const char *deschedule_keep(struct config_reader *reader, const char *text);
 
-/* Readers of one member; what is wrong becomes a fault, and *ret stays. */
+/* Readers of one member; a wrong value becomes a fault, and *ret stays. */
 void deschedule_int(struct config_reader *reader, const json_t *json, const char *path,
 		    const char *name, int64_t *ret);
 void deschedule_bool(struct config_reader *reader, const json_t *json, const char *path,
@@ -66,12 +66,12 @@ const char *deschedule_join(char *buf, size_t size, const char *path, const char
 
 /* --- config_map.c --- */
 
-/* Goes on with the configuration that is in a ConfigMap: sets reader's text to *ret_text,
+/* Continues with the configuration inside a ConfigMap: sets reader's text to *ret_text,
  * which the caller frees. False after a fault. */
 bool deschedule_open_map(struct config_reader *reader, const json_t *map,
 			 char **ret_text);
-/* What indentation of a line that YAML refused would be right, "" where that is not the
- * reason. above: added to lines that it names. */
+/* Writes a hint about the right indentation of a line that YAML refused, "" when that is
+ * not the reason. above: added to the line numbers in it. */
 void deschedule_indentation(const char *text, size_t len, size_t line, size_t above,
 			    char *buf, size_t size);
 
@@ -80,7 +80,7 @@ void deschedule_indentation(const char *text, size_t len, size_t line, size_t ab
 const char *deschedule_misplaced_top(const char *name);
 const char *deschedule_misplaced_profile(const char *name);
 const char *deschedule_misplaced_points(const char *name);
-/* What becomes of the parts of a v1alpha1 text, a fault each. */
+/* Adds a fault for each part of a v1alpha1 text that says what replaces it. */
 void deschedule_tell_old(struct config_reader *reader, const json_t *json);
 
 /* --- config_profiles.c --- */
@@ -97,20 +97,20 @@ struct profile_reader {
 	bool has_args[NEAP_DESCHEDULE_PLUGINS_MAX];
 };
 
-/* The points of a plugin, as struct neap_deschedule_plugins has them. */
+/* Returns the points of a plugin (struct neap_deschedule_plugins). */
 unsigned deschedule_points(const struct config_reader *reader, const char *name);
-/* Whether what is wrong with that plugin may be right when a policy comes. */
+/* Returns whether another policy could correct what is wrong with that plugin. */
 bool deschedule_is_of_policy(const struct config_reader *reader, const char *name);
-/* The fault of a name that no plugin has. */
+/* Adds the fault of a name that no plugin has. */
 void deschedule_tell_unknown(struct config_reader *reader, const char *path,
 			     const char *name);
-/* The plugin's index in the profile; -1: there is none. */
+/* Returns the plugin's index in the profile; -1: there is none. */
 int deschedule_find_plugin(const struct neap_deschedule_profile *profile,
 			   const char *name);
-/* Its index, added where it is missing; -1: there are too many, which is a fault. path is
- * for messages. */
+/* Returns its index, adding it if missing; -1: there are too many, which is a fault. path
+ * is for messages. */
 int deschedule_add_plugin(struct profile_reader *of, const char *name, const char *path);
-/* Whether plugin number index stands at the point. */
+/* Returns whether plugin number index is enabled at the point. */
 bool deschedule_is_at(const struct neap_deschedule_profile *profile, int point,
 		      int index);
 void deschedule_read_profiles(struct config_reader *reader, const json_t *json);
@@ -119,7 +119,7 @@ void deschedule_read_profiles(struct config_reader *reader, const json_t *json);
 
 /* Reads pluginConfig of a profile. */
 void deschedule_read_args(struct profile_reader *of, const json_t *json);
-/* Asks the plugins about their arguments; the points must be known. */
+/* Lets the plugins check their arguments; the points must be known. */
 void deschedule_check_args(struct profile_reader *of);
 
 #endif

@@ -16,13 +16,13 @@ struct neap_snapshot;
 struct neap_thread;
 struct neap_zone;
 
-/* Events within this time make one round. */
+/* Time within which all events make one round. */
 #define EVENTS_USEC INT64_C(2000000)
-/* The least time between two rounds by event: it doubles while events keep coming, and
- * falls back after as long a time without. */
+/* Minimum time between two rounds by event: it doubles while events keep coming, and
+ * returns to the first value after the same time without events. */
 #define EVENT_GAP_USEC     INT64_C(5000000)
 #define EVENT_GAP_MAX_USEC INT64_C(600000000)
-/* How often it is looked whether a pod is pending for too long. */
+/* Interval of the check whether a pod is pending for too long. */
 #define PENDING_USEC INT64_C(5000000)
 #define AGAIN_USEC   INT64_C(1000000)
 
@@ -85,27 +85,28 @@ struct neap_descheduler {
 int64_t deschedule_now(const struct neap_descheduler *descheduler);
 int64_t deschedule_interval(const struct neap_descheduler *descheduler,
 			    const struct neap_deschedule_config *config);
-/* Looks what is to be done now, and when the next time. */
+/* Does what is due now, and sets the timer for the next time. */
 void deschedule_look(struct neap_descheduler *descheduler);
-/* Whether rounds may act at that time; else *ret_usec is when they may again. */
+/* Returns whether rounds may act at that time; if not, *ret_usec is when they may
+ * again. */
 bool deschedule_is_open(const struct neap_descheduler *descheduler, int64_t now_usec,
 			int64_t *ret_usec);
 
-/* --- choose.c: which configuration --- */
+/* --- choose.c: the configuration in force --- */
 
 int deschedule_watch_map(struct neap_descheduler *descheduler, struct neap_error *err);
 /* Uses the file, else the ConfigMap. */
 void deschedule_choose(struct neap_descheduler *descheduler);
-/* A ConfigMap that could not be used may be right now. */
+/* Tries again to use a ConfigMap that could not be used. */
 void deschedule_read_map_again(struct neap_descheduler *descheduler);
-/* After a round: what was chosen meanwhile. */
+/* Call it after a round: puts the configuration in force that was chosen meanwhile. */
 void deschedule_take_next(struct neap_descheduler *descheduler);
 bool deschedule_priority_of(void *arg, const char *name, int64_t *ret);
 
-/* --- evictions.c: what becomes of decisions --- */
+/* --- evictions.c: executing decisions --- */
 
 void deschedule_leave(struct neap_descheduler *descheduler, struct neap_play *play);
-/* Answers that come later are nobody's. */
+/* Ignores answers that come later. */
 void deschedule_forget_leaves(struct neap_descheduler *descheduler);
 
 /* --- triggers.c --- */
@@ -113,12 +114,12 @@ void deschedule_forget_leaves(struct neap_descheduler *descheduler);
 int deschedule_triggers_init(struct neap_descheduler *descheduler,
 			     struct neap_error *err);
 void deschedule_triggers_done(struct neap_descheduler *descheduler);
-/* An event of the snapshot. */
+/* Handles an event of the snapshot. */
 void deschedule_hear(void *arg, const char *resource,
 		     const struct neap_client_event *event);
 /* Forgets which pods wait; the snapshot reports all pods again. arg: the descheduler. */
 void deschedule_forget_pending(void *arg);
-/* Whether a round by event is due; else *ret_usec is when, or unchanged. */
+/* Returns whether a round by event is due; if not, *ret_usec is when, or unchanged. */
 bool deschedule_event_is_due(const struct neap_descheduler *descheduler, int64_t now_usec,
 			     int64_t *ret_usec);
 void deschedule_event_begins(struct neap_descheduler *descheduler, int64_t now_usec);

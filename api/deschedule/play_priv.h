@@ -20,12 +20,12 @@ struct play_run {
 	size_t row_count, row_size;
 	size_t wishes_seen;
 	const struct neap_play_profile *profile; /* that runs */
-	/* Why a pod is not to be migrated; NULL: nobody asked yet. */
+	/* Text of each check that refuses a migration; NULL: not made yet. */
 	const char *migration_why[NEAP_CHECK_COUNT];
 	struct neap_map *changed; /* objects with a change: row 1 */
 };
 
-/* A rule of a profile, at work in a round. */
+/* A rule of a profile in a running round. */
 struct play_rule {
 	struct play_run *run;
 	struct neap_play_profile *profile;
@@ -34,36 +34,36 @@ struct play_rule {
 
 /* --- play_migrate.c --- */
 
-/* Whether pods of the profile leave by a PodMigrationJob. */
+/* Returns whether pods of the profile leave by a PodMigrationJob. */
 bool play_migrates(const struct neap_play_profile *profile);
-/* The filter of MigrationController, as neap_migrate_ask puts the question: what does not
- * change in the round, and the rest, where jobs of this round count, too. arg: a
- * struct play_rule. */
+/* The filter of MigrationController, with the checks of neap_migrate_ask: first those
+ * that do not change in the round, then the others, where jobs of this round count too.
+ * arg: a struct play_rule. */
 const char *play_allow_migration(void *arg, struct neap_round *round,
 				 const struct neap_world_pod *pod);
 const char *play_allow_migration_again(void *arg, struct neap_round *round,
 				       const struct neap_world_pod *pod);
-/* A job that counts for the pods behind it, until the round ends. */
+/* Adds a job that counts for later pods until the round ends. */
 int play_add_job(const struct play_run *run, const struct neap_world_pod *pod,
 		 struct neap_error *err);
-/* Drops those since that answer of the round. */
+/* Drops the jobs since that answer of the round. */
 void play_drop_jobs(const struct play_run *run, size_t from);
 
 /* --- play_record.c --- */
 
 int play_record_begin(struct play_run *run);
-/* The row of an answer; NULL: the list is full, or there is no memory. */
+/* Adds the row of an answer and returns it; NULL: the list is full, or memory ran out. */
 json_t *play_record_said(struct play_run *run, const struct neap_play_profile *profile,
 			 const struct neap_play_plugin *plugin,
 			 const struct neap_round_said *said, bool is_dry);
-/* The row of a change; NULL likewise. */
+/* The same for a change. */
 json_t *play_record_wish(struct play_run *run, const struct neap_play_profile *profile,
 			 const struct neap_round_wish *wish, bool is_dry);
-/* Pods that the profile's rules keep and no strategy asked for. */
+/* Adds the pods that the profile's rules keep and no strategy asked for. */
 void play_record_kept(struct play_run *run, const struct neap_play_profile *profile);
-/* The standard deviation of requests over the nodes, in percent. */
+/* Returns the standard deviation of requests over the nodes, in percent. */
 double play_record_measure(const struct neap_world *world, uint32_t resource);
-/* Strategies, and use before and after. */
+/* Adds the strategies, and use before and after. */
 void play_record_end(struct play_run *run);
 
 #endif

@@ -18,12 +18,11 @@ struct neap_registry;
 struct neap_registry_slot;
 struct neap_strategies;
 
-/* dir: the shipped policies, with folders deschedule and evict, which are read here; one
- * that cannot be read is an error. registry: policies in service, borrowed; NULL:
- * none. */
+/* dir: the shipped policies, whose folders deschedule and evict are read here; an
+ * unreadable one is an error. registry: policies in service, borrowed; NULL: none. */
 int neap_strategies_new(const char *dir, struct neap_registry *registry,
 			struct neap_strategies **ret, struct neap_error *err);
-/* Where instances that are opened from now on log; borrowed by them. NULL: nowhere. */
+/* Sets the log of instances that are opened from now on; borrowed by them. NULL: none. */
 void neap_strategies_set_log(struct neap_strategies *strategies,
 			     const struct neap_log *log);
 void neap_strategies_free(struct neap_strategies *strategies);
@@ -31,18 +30,18 @@ void neap_strategies_free(struct neap_strategies *strategies);
 const struct neap_deschedule_plugins *
 neap_strategies_plugins(const struct neap_strategies *strategies);
 
-/* The policy of a plugin as it is now; NULL: there is none, or it is one in C. Borrowed
- * until a policy changes. */
+/* Returns the present policy of a plugin; NULL: there is none, or it is written in C.
+ * Borrowed until a policy changes. */
 const struct neap_policy *neap_strategies_find(const struct neap_strategies *strategies,
 					       const char *plugin);
-/* Its slot in the registry; NULL: it is a shipped one. */
+/* Returns its slot in the registry; NULL: it is a shipped one. */
 struct neap_registry_slot *neap_strategies_slot(const struct neap_strategies *strategies,
 						const char *plugin);
-/* Why a policy in service must not be called, in buf; NULL: it may, or is a shipped
- * one. */
+/* Returns why a policy in service must not be called, in buf; NULL: it may, or it is a
+ * shipped one. */
 const char *neap_strategies_why_out(const struct neap_strategies *strategies,
 				    const char *plugin, char *buf, size_t size);
-/* A new instance with these arguments. */
+/* Creates an instance with these arguments. */
 int neap_strategies_open(const struct neap_strategies *strategies, const char *plugin,
 			 const json_t *args, struct neap_policy **ret,
 			 struct neap_error *err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The controllers: what turns ReplicaSets, Deployments, StatefulSets, DaemonSets and Jobs
- * into pods and keeps their status, what deals with nodes whose heartbeat stops, and what
- * keeps the status of Reservations. Each watches what it works on and writes through
- * api/client; each can be stopped and started at any moment, as everything that it knows
- * stands in the objects. */
+ * The controllers: those that create the pods of ReplicaSets, Deployments, StatefulSets,
+ * DaemonSets and Jobs and keep their status, one for nodes whose heartbeat stops, and one
+ * for the status of Reservations. Each watches its objects and writes through api/client.
+ * Each can be stopped and started at any moment, because all its state is in the
+ * objects. */
 #ifndef NEAP_API_WORKLOAD_WORKLOAD_H
 #define NEAP_API_WORKLOAD_WORKLOAD_H
 
@@ -20,7 +20,7 @@ struct neap_reservations;
 struct neap_tasks;
 
 struct neap_workload_config {
-	struct neap_tasks *tasks; /* the controllers have their turns from it */
+	struct neap_tasks *tasks; /* shares the turns among the controllers */
 	struct neap_client *client;
 	int64_t (*now)(void); /* Unix microseconds; NULL: the clock */
 	const struct neap_log *log;
@@ -39,8 +39,8 @@ int neap_jobs_new(const struct neap_workload_config *config, struct neap_jobs **
 		  struct neap_error *err);
 void neap_jobs_free(struct neap_jobs *jobs);
 
-/* grace_usec: a node whose Lease was not renewed for so long is NotReady (40 s as in
- * Kubernetes). */
+/* grace_usec: time without a renewal of its Lease after which a node is NotReady
+ * (Kubernetes: 40 s). */
 int neap_node_watch_new(const struct neap_workload_config *config, int64_t grace_usec,
 			struct neap_node_watch **ret, struct neap_error *err);
 void neap_node_watch_free(struct neap_node_watch *watch);
@@ -53,8 +53,8 @@ int neap_daemonsets_new(const struct neap_workload_config *config,
 			struct neap_daemonsets **ret, struct neap_error *err);
 void neap_daemonsets_free(struct neap_daemonsets *daemonsets);
 
-/* keep_usec: one that has ended, well or not, is deleted after so long; 0: never. Placing
- * them is the scheduler's. */
+/* keep_usec: time after which an ended Reservation is deleted; 0: never. The scheduler
+ * places Reservations. */
 int neap_reservations_new(const struct neap_workload_config *config, int64_t keep_usec,
 			  struct neap_reservations **ret, struct neap_error *err);
 void neap_reservations_free(struct neap_reservations *reservations);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The rules of DefaultEvictor: which pods may be evicted at all (its Filter), and the
- * last look before one is (its PreEvictionFilter). */
+ * last check before an eviction (its PreEvictionFilter). */
 #ifndef NEAP_ENGINE_DESCHEDULE_EVICTOR_H
 #define NEAP_ENGINE_DESCHEDULE_EVICTOR_H
 
@@ -25,7 +25,7 @@ enum {
 struct neap_evictor {
 	unsigned keep; /* NEAP_KEEP_* */
 	enum neap_stay_policy stay;
-	/* NULL: not asked; neap_evictor_done frees them. */
+	/* NULL: not checked; neap_evictor_done frees them. */
 	struct neap_selector *nodes, *labels, *namespaces;
 	bool has_threshold;
 	int64_t threshold;
@@ -49,7 +49,7 @@ int neap_evictor_read(struct neap_evictor *ret, const json_t *args,
 const char *neap_evictor_why_kept(const struct neap_evictor *evictor,
 				  const struct neap_world *world, int64_t now_usec,
 				  const struct neap_world_pod *pod);
-/* The last look; nodes are those that a pod may go to. */
+/* The last check before the eviction; returns the same. */
 const char *neap_evictor_why_not_now(const struct neap_evictor *evictor,
 				     const struct neap_world *world,
 				     const struct neap_world_pod *pod);

@@ -15,9 +15,9 @@ struct neap_pod_set {
 	uint64_t *bits;
 };
 
-/* Whether a required anti-affinity term of the pod selects another pod (of another
- * name) that is in the set, is live and does not leave in this round, on the same node
- * or on one of the round's nodes with the same value of the term's key. */
+/* Returns whether a required anti-affinity term of the pod selects another pod (of
+ * another name) that is in the set, is live and does not leave in this round, on the same
+ * node or on one of the round's nodes with the same value of the term's key. */
 bool neap_round_is_repelled(struct neap_round *round, const struct neap_world_pod *pod,
 			    const struct neap_pod_set *set);
 
@@ -30,7 +30,7 @@ struct neap_spread_domain {
 	size_t count;
 };
 
-/* A constraint of a namespace, and how its pods are spread. */
+/* A spread constraint of a namespace, and the distribution of its pods. */
 struct neap_spread_found {
 	const char *ns;
 	const struct neap_spread *constraint; /* of owner, with its other limits */
@@ -49,12 +49,13 @@ int neap_round_find_spreads(struct neap_round *round, struct neap_world_pod **po
 			    size_t count, bool with_required, bool with_soft,
 			    struct neap_spread_found **ret, size_t *ret_count,
 			    struct neap_error *err);
-/* Whether a node counts for a constraint by its policies on affinity and taints. */
+/* Returns whether a node counts for a constraint by its policies on affinity and
+ * taints. */
 bool neap_spread_takes(const struct neap_spread_found *spread,
 		       const struct neap_world_node *node);
 
-/* Whether the pod fits a node, other than its own, that counts for the constraint and is
- * in a domain with fewer pods than the average. */
+/* Returns whether the pod fits a node, other than its own, that counts for the constraint
+ * and is in a domain with fewer pods than the average. */
 bool neap_spread_fits_below(const struct neap_round *round,
 			    const struct neap_spread_found *spread,
 			    const struct neap_world_pod *pod);
@@ -75,8 +76,9 @@ int neap_round_find_duplicates(struct neap_round *round,
 			       struct neap_world_pod *const *pods, size_t count,
 			       struct neap_duplicates **ret, size_t *ret_count,
 			       struct neap_error *err);
-/* Nodes of the round that at least one of the pods could run on by its tolerations,
- * selector and affinity, of pods that could run on more than one. */
+/* Counts the nodes of the round on which at least one of the pods could run by its
+ * tolerations, selector and affinity; pods that could run on one node only do not
+ * count. */
 size_t neap_round_count_feasible(const struct neap_round *round,
 				 struct neap_world_pod *const *pods, size_t count);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The cluster as a descheduling round sees it: nodes with their pods, namespaces,
- * disruption budgets, claims, measured usage. Each object is decoded once when it comes,
- * so that a round parses no JSON. Made for 5,000 nodes and 100,000 pods: about 2 KB for
- * each pod, of which a cluster (engine/cluster) can share three quarters.
+ * disruption budgets, claims, measured usage. Each object is decoded once when it
+ * arrives, so that a round parses no JSON. Made for 5,000 nodes and 100,000 pods: about 2
+ * KB for each pod, of which a cluster (engine/cluster) can share three quarters.
  *
- * Between two rounds the owner tells what changed; neap_world_settle then puts nodes and
- * pods in order (only nodes that changed are sorted), and until the next change
- * everything below is constant. Single-threaded. */
+ * Between two rounds the owner adds and removes objects. neap_world_settle then sorts
+ * nodes and pods (only on changed nodes), and until the next change everything below is
+ * constant. Single-threaded. */
 #ifndef NEAP_ENGINE_DESCHEDULE_WORLD_H
 #define NEAP_ENGINE_DESCHEDULE_WORLD_H
 
@@ -15,7 +15,7 @@
 #include "engine/object/pod_class.h"
 #include "engine/pod/pod.h"
 
-/* Limit on owners, conditions and containers of one pod that are looked at. */
+/* Limit on owners, conditions and containers of one pod; further ones are ignored. */
 #define NEAP_WORLD_ITEMS_MAX 512
 
 struct neap_world_owner {
@@ -94,8 +94,7 @@ struct neap_world_node {
 	char *name;
 	uint32_t index; /* in neap_world.nodes */
 	bool is_cordoned, is_ready;
-	/* What the node reserves (engine/numa/node_reserve.h) is taken off the first
-	 * two. */
+	/* The first two without what the node reserves (engine/numa/node_reserve.h). */
 	struct neap_amounts allocatable, capacity;
 	struct neap_amounts raw; /* before amplification; else allocatable */
 	struct neap_world_taint *taints;
@@ -106,7 +105,7 @@ struct neap_world_node {
 	struct neap_amounts requested; /* of live pods, each one of "pods" */
 	uint32_t live_count;
 	struct neap_world_metric *metric; /* NodeMetric; NULL: none */
-	/* By it: system and pods together; the pods of class prod that are on the
+	/* From metric: use of system and pods together; of the pods of class prod on the
 	 * node. */
 	struct neap_amounts used, prod_used;
 	const struct neap_amounts *measured; /* by the metrics API; NULL: not told */
@@ -132,9 +131,10 @@ struct neap_world_claim {
 
 struct neap_world_budget {
 	struct neap_object *object;
-	struct neap_selector *selector; /* NULL: takes none */
+	struct neap_selector *selector; /* NULL: selects none */
 	int64_t allowed;                /* status.disruptionsAllowed; 0 without it */
-	/* Pods that are not ready may go: always, or as enough others are healthy. */
+	/* Pods that are not ready may be evicted: always, or because enough others are
+	 * healthy. */
 	bool lets_unready;
 	uint32_t number;                /* below neap_world.budget_end */
 	struct neap_world_budget *next; /* of the namespace */
@@ -152,18 +152,17 @@ struct neap_world {
 	struct neap_world_own *own;
 };
 
-/* resources: numbers shared with a cluster, borrowed; NULL: of its own. */
+/* resources: table of names shared with a cluster, borrowed; NULL: a table of its own. */
 int neap_world_new(struct neap_resources *resources, struct neap_world **ret,
 		   struct neap_error *err);
 void neap_world_free(struct neap_world *world);
 
-/* Adds or replaces. Unreadable parts count as missing; -NEAP_ENOMEM, -NEAP_ETOOLARGE (a
- * node with too many resources). */
+/* Adds or replaces an object. Unreadable parts count as missing; -NEAP_ENOMEM,
+ * -NEAP_ETOOLARGE (a node with too many resources). */
 int neap_world_set_node(struct neap_world *world, struct neap_object *object,
 			struct neap_error *err);
 void neap_world_remove_node(struct neap_world *world, const char *name);
-/* shared: what a cluster with the same resources read of the object; NULL: it is
- * read here. */
+/* shared: the pod as read by a cluster with the same resources; NULL: it is read here. */
 int neap_world_set_pod(struct neap_world *world, struct neap_object *object,
 		       struct neap_pod *shared, struct neap_error *err);
 void neap_world_remove_pod(struct neap_world *world, const char *ns, const char *name);
@@ -181,11 +180,12 @@ void neap_world_remove_claim(struct neap_world *world, const char *ns, const cha
 int neap_world_set_metric(struct neap_world *world, struct neap_object *object,
 			  struct neap_error *err);
 void neap_world_remove_metric(struct neap_world *world, const char *name);
-/* NodeMetrics or PodMetrics of metrics.k8s.io, by its kind; kept until the next of its
- * name, or the end of the node or pod. */
+/* Adds NodeMetrics or PodMetrics of metrics.k8s.io, by its kind; kept until the next one
+ * of that name, or until the node or pod is removed. */
 int neap_world_set_measured(struct neap_world *world, const json_t *json,
 			    struct neap_error *err);
-/* A figure of a node from elsewhere (Prometheus), 0 to 1; negative takes it away. */
+/* Sets a figure of a node from another source (Prometheus), 0 to 1; negative removes
+ * it. */
 int neap_world_set_sample(struct neap_world *world, const char *name, double sample,
 			  struct neap_error *err);
 
@@ -194,7 +194,7 @@ int neap_world_set_sample(struct neap_world *world, const char *name, double sam
 int neap_world_add(struct neap_world *world, const char *resource, const json_t *json,
 		   struct neap_error *err);
 
-/* Makes nodes and pods what the head of this file says. */
+/* Sorts nodes and pods, and recounts what changed; see the head of this file. */
 int neap_world_settle(struct neap_world *world, struct neap_error *err);
 
 /* Borrowed; NULL: there is none. The node may lack an object. */
@@ -209,10 +209,10 @@ const struct neap_world_claim *neap_world_find_claim(const struct neap_world *wo
 /* The first budget of a namespace. */
 struct neap_world_budget *neap_world_find_budgets(const struct neap_world *world,
 						  const char *ns);
-/* Whether the eviction API asks a budget about the pod at all. */
+/* Returns whether the eviction API checks budgets for the pod at all. */
 bool neap_world_asks_budgets(const struct neap_world_pod *pod);
 bool neap_world_is_pod_ready(const struct neap_world_pod *pod);
-/* Whether a budget selects the pod. */
+/* Returns whether the budget selects the pod. */
 bool neap_world_budget_takes(const struct neap_world_budget *budget,
 			     const struct neap_world_pod *pod);
 

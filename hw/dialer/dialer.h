@@ -51,7 +51,7 @@ struct neap_dialer_config {
 	size_t server_count;
 	const char *const *files; /* absolute paths; opened by name for each read */
 	size_t file_count;
-	uid_t uid; /* whom to become when started as root; 0: nobody else */
+	uid_t uid; /* the user to become when started as root; 0: stay */
 	gid_t gid;
 	enum neap_jail_mode jail; /* of the system call filters */
 	int64_t timeout_usec;     /* of a dial; 0: NEAP_DIALER_USEC */
@@ -61,12 +61,12 @@ struct neap_dialer_config {
 struct neap_dialer;
 
 /* Forks both; without servers there is no neap-dialer, without files no neap-reader. Call
- * it as root, before any thread exists. Returns when they are ready, or why they are not.
- * The configuration may go afterwards. */
+ * it as root, before any thread exists. Returns when they are ready, or the reason why
+ * not. The configuration may be freed afterwards. */
 int neap_dialer_start(const struct neap_dialer_config *config, struct neap_dialer **ret,
 		      struct neap_error *err);
-/* Closes the sockets, which ends both. Requests under way are forgotten: their callbacks
- * are not called. Not from within a callback. */
+/* Closes the sockets, which ends both. Pending requests are dropped: their callbacks are
+ * not called. Not from within a callback. */
 void neap_dialer_free(struct neap_dialer *dialer);
 /* One descriptor for poll, readable when neap_dialer_hear has something to do. */
 int neap_dialer_fd(const struct neap_dialer *dialer);
@@ -76,16 +76,16 @@ int neap_dialer_reader_pid(const struct neap_dialer *dialer);
 /* The lower of both Landlock versions in force, 0 for none. */
 int neap_dialer_landlock(const struct neap_dialer *dialer);
 
-/* Asks for a connection to servers[server]. The callback connected answers it once, with
- * this id, from within neap_dialer_hear. NEAP_EINVAL: no such server;
- * NEAP_EUNAVAILABLE: too many under way, or the dialer ended. */
+/* Requests a connection to servers[server]. The callback connected is called once with
+ * this id, from within neap_dialer_hear. NEAP_EINVAL: no such server; NEAP_EUNAVAILABLE:
+ * too many are pending, or the dialer ended. */
 int neap_dialer_connect(struct neap_dialer *dialer, unsigned server, uint64_t id,
 			struct neap_error *err);
-/* Likewise for the whole content of files[file], answered by the callback read. */
+/* Requests the whole content of files[file]; the callback read is called likewise. */
 int neap_dialer_read(struct neap_dialer *dialer, unsigned file, uint64_t id,
 		     struct neap_error *err);
 
-/* Callbacks may ask for more. */
+/* Callbacks may make further requests. */
 struct neap_dialer_heard {
 	/* fd: connected, non-blocking, close-on-exec, TCP_NODELAY, keep-alive after 30 s,
 	 * TCP_USER_TIMEOUT of 45 s; the callee owns it. Or -1, and why says what failed,
@@ -98,7 +98,7 @@ struct neap_dialer_heard {
 	void (*ended)(void *arg);
 };
 
-/* Takes what both have sent, without waiting. */
+/* Processes what both have sent, without waiting. */
 void neap_dialer_hear(struct neap_dialer *dialer, const struct neap_dialer_heard *heard,
 		      void *arg);
 

@@ -19,8 +19,8 @@
 
 enum neap_dialer_op { NEAP_DIALER_CONNECT, NEAP_DIALER_READ, NEAP_DIALER_HELLO };
 
-/* A request is this alone. An answer may carry text: the reason of a failure, or a piece
- * of a file. */
+/* A request consists of this header. An answer may also have text: the reason of a
+ * failure, or a piece of a file. */
 struct neap_dialer_packet {
 	uint32_t magic;
 	uint32_t op;
@@ -63,20 +63,20 @@ struct neap_dialer_jail {
 	size_t port_count;
 };
 
-/* Leaves the daemon's session, signals and descriptors behind. */
+/* Leaves the daemon's session, and drops its signal handlers and descriptors. */
 int neap_dialer_begin(const struct neap_dialer_config *config, const char *name, int sock,
 		      struct neap_error *err);
-/* The folder of a file, as it is named (real is false) or behind all symbolic links; ""
- * where it does not exist. */
+/* Returns the folder of a file, as named (real is false) or with all symbolic links
+ * resolved; "" when it does not exist. */
 void neap_dialer_folder(const char *file, bool real, char *ret, size_t size);
-/* Gives up all that is not needed. Returns the version of Landlock in force. */
+/* Drops all privileges that are not needed. Returns the version of Landlock in force. */
 int neap_dialer_confine(const struct neap_dialer_config *config,
 			const struct neap_dialer_jail *jail, const struct neap_log *log,
 			struct neap_error *err);
-/* The first packet: ready (code is the version of Landlock), or why not. */
+/* Sends the first packet: ready (code is the version of Landlock), or why not. */
 void neap_dialer_hello(int sock, int code, const struct neap_error *err);
-/* Sends one packet without waiting, with fd (-1: none). 1, 0 when there is no room now,
- * -1 when the loop is gone. */
+/* Sends one packet without waiting, with fd (-1: none). Returns 1; 0 when there is no
+ * room now; -1 when the loop is gone. */
 int neap_dialer_send(int sock, const struct neap_dialer_packet *head, const char *text,
 		     int fd);
 
@@ -91,19 +91,19 @@ struct neap_dialer_addresses {
 
 struct neap_lookups;
 
-/* At most a few threads at a time. */
+/* Look-ups run in a few threads at most. NULL without memory. */
 struct neap_lookups *neap_lookups_new(void);
-/* Readable when one has ended. */
+/* Returns a descriptor that is readable when a look-up has ended. */
 int neap_lookups_fd(const struct neap_lookups *lookups);
-/* Whether another one may be started now. */
+/* Returns whether another one may be started now. */
 bool neap_lookups_has_room(const struct neap_lookups *lookups);
 /* host must stay. False without memory or threads. */
 bool neap_lookups_start(struct neap_lookups *lookups, const char *host, uint16_t port,
 			uint64_t id);
-/* False when none has ended. */
+/* Returns the result of an ended look-up; false when there is none. */
 bool neap_lookups_next(struct neap_lookups *lookups, uint64_t *ret_id,
 		       struct neap_dialer_addresses *ret);
-/* An address instead of a name: needs no thread. False for a name. */
+/* Converts an address, which needs no thread. False for a name. */
 bool neap_lookup_is_address(const char *host, uint16_t port,
 			    struct neap_dialer_addresses *ret);
 

@@ -11,7 +11,7 @@
 struct daemon_node {
 	struct neap_object *object;
 	json_t *taints;  /* NULL: none */
-	uint64_t pass;   /* which the verdict is of; 0: none */
+	uint64_t pass;   /* the pass that made the verdict; 0: none */
 	bool should_run; /* a pod should be there */
 	bool may_stay;   /* ... or may, if it is */
 	/* Its pods in this look, an index into those of the DaemonSet. */
@@ -24,8 +24,7 @@ struct daemon_nodes *daemon_nodes_new(void); /* NULL without memory */
 void daemon_nodes_free(struct daemon_nodes *nodes);
 /* Forgets all. */
 void daemon_nodes_clear(struct daemon_nodes *nodes);
-/* Takes an event in. 1: it may change where pods belong; 0: it does not; -1: no
- * memory. */
+/* Handles an event. 1: it may change where pods belong; 0: it does not; -1: no memory. */
 int daemon_nodes_hear(struct daemon_nodes *nodes, struct neap_feed *feed,
 		      const struct neap_client_event *event);
 

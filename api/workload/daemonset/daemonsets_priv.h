@@ -15,7 +15,7 @@
 #define DS_API     "apps/v1"
 #define DS_KIND    "DaemonSet"
 
-/* What is asked for. */
+/* What a requested write is for. */
 enum { ASK_OTHER, ASK_CREATE, ASK_DELETE };
 
 struct daemon_pod_facts {
@@ -62,16 +62,17 @@ struct daemon {
 
 /* --- daemon_revisions.c --- */
 
-/* Finds the revision of the template, and asks for it. False: the look ends. */
+/* Finds the revision of the template, or requests its creation. False: the look ends. */
 bool daemon_revisions_find(struct daemon *look);
-/* Asks for the deletion of those beyond revisionHistoryLimit that no pod is of. */
+/* Requests the deletion of revisions beyond revisionHistoryLimit that no pod has. */
 void daemon_revisions_tidy(struct daemon *look);
 
 /* --- daemon_manage.c --- */
 
-/* Asks for pods on nodes that lack one, and for the end of those that should not be. */
+/* Requests pods on nodes that lack one, and the deletion of those that should not be
+ * there. */
 void daemon_manage(struct daemon *look);
-/* Asks for a pod on the node; for the end of one. */
+/* Requests the creation of a pod on the node; the deletion of a pod. */
 void daemon_create(struct daemon *look, const char *node);
 void daemon_delete(struct daemon *look, const struct daemon_pod *pod);
 bool daemon_is_new(const struct daemon *look, const struct daemon_pod *pod);
@@ -79,9 +80,9 @@ bool daemon_is_available(struct daemon *look, const struct daemon_pod *pod);
 
 /* --- daemon_backoff.c --- */
 
-/* When a failed pod on that node may go; 0: now. */
+/* Returns the time until a failed pod on that node may be deleted; 0: now. */
 int64_t daemon_backoff_left(const struct daemon *look, const char *node);
-/* One goes. */
+/* Records that a failed pod on that node is deleted. */
 void daemon_backoff_next(struct daemon *look, const char *node);
 void daemon_backoffs_free(struct neap_map *backoffs);
 
@@ -92,7 +93,7 @@ void daemon_update(struct daemon *look);
 
 /* --- daemon_status.c --- */
 
-/* Asks for the status to be as it is. */
+/* Requests the status, if it is not up to date. */
 void daemon_status(struct daemon *look);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rounds of writes. A controller looks at a key and asks for what is missing. It must not
- * look again before all of that is durable: reads do not show it earlier, so it would ask
- * twice. So each key has a round: nobody looks at the key while it has asks on their way,
- * and it is due when the last answer comes. The rounds also wait for asks that a former
- * life of the controller left on their way. */
+ * Rounds of writes. A controller looks at a key and requests the missing writes. It must
+ * not look again before all of them are durable: reads do not show them earlier, so it
+ * would request them twice. So each key has a round: there is no look at the key while it
+ * has unanswered requests (asks), and it is due when the last answer arrives. The rounds
+ * also wait for asks of an earlier instance of the controller. */
 #ifndef NEAP_API_WORKLOAD_LOOP_ROUNDS_H
 #define NEAP_API_WORKLOAD_LOOP_ROUNDS_H
 
@@ -14,7 +14,7 @@
 
 struct neap_rounds;
 
-/* What an ask is for; values are the controller's. Texts are borrowed, and copied. */
+/* The purpose of an ask; values are the controller's. Texts are borrowed, and copied. */
 struct neap_round_ask {
 	int what;
 	const char *resource, *ns;
@@ -43,19 +43,19 @@ struct neap_rounds_config {
 
 int neap_rounds_new(const struct neap_rounds_config *config, struct neap_rounds **ret,
 		    struct neap_error *err);
-/* Call it before the feed is freed. Asks on their way still happen. */
+/* Call it before the feed is freed. Unanswered asks still take effect. */
 void neap_rounds_free(struct neap_rounds *rounds);
 
 /* Call it first in a look at an object that exists. False: not now; the look returns
  * *ret_again. */
 bool neap_rounds_begin(struct neap_rounds *rounds, const char *ns, const char *name,
 		       int64_t *ret_again);
-/* Call it last in a look. again: what the look would return; returns what it has to
- * return. */
+/* Call it last in a look. again: the result of the look alone; returns the result that
+ * the look must return. */
 int64_t neap_rounds_end(struct neap_rounds *rounds, int64_t again);
-/* A whole look at a key: nothing if it has asks on their way; else look, with the object
- * and its text as a tree. Without the object its owner is dropped. Returns what the look
- * of the feed has to return. */
+/* Does a complete look at a key: nothing if it has unanswered asks; else calls look, with
+ * the object and its text as a tree. If the object is gone, its owner is dropped. Returns
+ * the result for the feed. */
 typedef int64_t neap_rounds_look(void *arg, const struct neap_object *object,
 				 const json_t *tree);
 int64_t neap_rounds_look_at(struct neap_rounds *rounds, struct neap_owners *owners,
@@ -64,10 +64,10 @@ int64_t neap_rounds_look_at(struct neap_rounds *rounds, struct neap_owners *owne
  * False without memory. */
 bool neap_rounds_ask(struct neap_rounds *rounds, const struct neap_round_ask *ask,
 		     struct neap_client_ask *ret);
-/* How many asks of this look were refused at once, except for those about objects that do
- * not exist any more; *ret_why: the message of the last. */
+/* Returns the number of asks of this look that were refused at once, except those about
+ * objects that do not exist any more; *ret_why: the message of the last. */
 size_t neap_rounds_refused(const struct neap_rounds *rounds, const char **ret_why);
-/* How many asks of this look are on their way. */
+/* Returns the number of unanswered asks of this look. */
 size_t neap_rounds_asked(const struct neap_rounds *rounds);
 
 #endif

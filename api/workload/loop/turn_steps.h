@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The work of a loop in one turn, counted in steps of about 50 ns. A loop does a piece of
- * everything first, and then asks whether there are steps left; what is left over is for
- * its next turn. */
+ * everything first, and then checks whether there are steps left; the rest is for its
+ * next turn. */
 #ifndef NEAP_API_WORKLOAD_LOOP_TURN_STEPS_H
 #define NEAP_API_WORKLOAD_LOOP_TURN_STEPS_H
 
@@ -10,12 +10,12 @@
 
 struct neap_tasks;
 
-/* Steps per turn: 10 ms. Fewer where other loops have used up the turn, or where the
- * clock says that they take longer. */
+/* Steps per turn: 10 ms. Fewer when other loops have used up the turn, or when the clock
+ * shows that steps take longer. */
 #define NEAP_STEPS      200000
 #define NEAP_STEPS_USEC 10000
-/* A write for each step of reading the text: it is copied, checked and written, too; and
- * for any. */
+/* Steps of a write: per step of reading its text, because it is also copied, checked and
+ * written; and for any write. */
 #define NEAP_STEPS_WRITE     4
 #define NEAP_STEPS_WRITE_ANY 500
 

@@ -11,10 +11,11 @@
 
 #define NEAP_REVISIONS     "controllerrevisions.apps"
 #define NEAP_REVISION_HASH "controller-revision-hash" /* label of pods */
-/* A name's part that tells the revisions of an owner apart. */
+/* Bytes of the hash in a revision's name, which distinguishes the revisions of an
+ * owner. */
 #define NEAP_REVISION_HASH_MAX 16
 
-/* Steps of a turn for each step of reading a text that becomes a digest. */
+/* Steps charged to the turn for each step of reading a text of which a digest is made. */
 #define NEAP_REVISION_READ 4
 
 struct neap_revision_facts {
@@ -24,7 +25,7 @@ struct neap_revision_facts {
 	char controller[NEAP_OBJECT_UID];
 };
 
-/* Of neap_claims_config. */
+/* Functions for neap_claims_config. */
 bool neap_revision_facts_read(const struct neap_object *object, const json_t *tree,
 			      void *ret);
 const char *neap_revision_controller(const void *facts);
@@ -35,15 +36,15 @@ struct neap_revision {
 	const struct neap_revision_facts *facts;
 };
 
-/* The owner's revisions, oldest first. An array that the caller frees; NULL without
- * memory. */
+/* Returns the owner's revisions, oldest first, in an array that the caller frees; NULL
+ * without memory. */
 struct neap_revision *neap_revisions_sorted(const struct neap_claims *claims,
 					    size_t *ret_count);
-/* Whether the revision is of the template with that digest. */
+/* Returns whether the revision has the template with that digest. */
 bool neap_revision_is_of(const struct neap_revision *revision,
 			 const uint8_t digest[NEAP_SHA256_BYTES]);
 
-/* The same of an object that is not claimed. False without memory, too. */
+/* The same for an object that is not claimed. Also false without memory. */
 bool neap_revision_has(const struct neap_object *revision,
 		       const uint8_t digest[NEAP_SHA256_BYTES]);
 
@@ -54,22 +55,23 @@ struct neap_revision_digest {
 	uint8_t digest[NEAP_SHA256_BYTES];
 };
 
-/* Brings it up to date for owner, with its tree, and takes the steps. False without
- * memory. */
+/* Updates known for owner, of which tree is the JSON, and charges the steps. False
+ * without memory. */
 bool neap_revision_digest(struct neap_revision_digest *known, struct neap_feed *feed,
 			  const struct neap_object *owner, const json_t *tree);
 
-/* The data of the revision of a template; a new reference, NULL without memory. */
+/* Returns the data of the revision of a template; a new reference, NULL without
+ * memory. */
 json_t *neap_revision_data(const json_t *pod_template);
-/* The template of a revision, without the directive of the patch; a new reference, NULL
- * without memory or a template. */
+/* Returns the template of a revision, without the directive of the patch; a new
+ * reference, NULL without memory or a template. */
 json_t *neap_revision_template(const struct neap_object *revision);
-/* The same hash that the StatefulSet controller of Kubernetes gives the data. False
+/* Computes the hash that the StatefulSet controller of Kubernetes gives the data. False
  * without memory. */
 bool neap_revision_hash(const json_t *data, int64_t collisions,
 			char ret[NEAP_REVISION_HASH_MAX]);
-/* A ControllerRevision of owner with the labels of its template, and the hash as one
- * more. Takes data; a new reference, NULL without memory. */
+/* Returns a ControllerRevision of owner with the labels of its template, plus the hash.
+ * Takes data; a new reference, NULL without memory. */
 json_t *neap_revision_new_take(const json_t *owner, const char *kind, const char *name,
 			       const char *hash_label, const char *hash, int64_t number,
 			       json_t *data);

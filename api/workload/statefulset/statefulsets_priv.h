@@ -17,7 +17,7 @@
 #define POD_NAME_LABEL  "statefulset.kubernetes.io/pod-name"
 #define POD_INDEX_LABEL "apps.kubernetes.io/pod-index"
 
-/* What is asked for. */
+/* What a requested write is for. */
 enum { ASK_OTHER, ASK_CREATE, ASK_DELETE, ASK_UPDATE, ASK_CLAIM };
 
 struct neap_statefulsets {
@@ -60,47 +60,49 @@ struct stateful {
 
 /* --- stateful_pods.c --- */
 
-/* The number at the end of "SET-NUMBER"; -1: it is not such a name. */
+/* Returns the number at the end of "SET-NUMBER"; -1: it is not such a name. */
 int64_t stateful_ordinal(const char *set, const char *pod);
 /* Writes the name of the pod of that number into buf and returns it. */
 const char *stateful_pod_name(const struct stateful *look, int64_t ordinal,
 			      char buf[NEAP_OBJECT_NAME]);
-/* The pod of that number, of the template that belongs there; NULL without memory. */
+/* Makes the pod of that number from the template that belongs there; NULL without
+ * memory. */
 json_t *stateful_pod_new(const struct stateful *look, int64_t ordinal);
-/* Has it the state that the next pods wait for? */
+/* Returns whether the pod has the state for which the next pods wait. */
 bool stateful_is_ready(const struct stateful_pod *pod);
 bool stateful_is_healthy(const struct stateful_pod *pod);
 bool stateful_is_available(struct stateful *look, const struct stateful_pod *pod);
-/* Whether the pod is of that revision. */
+/* Returns whether the pod has that revision. */
 bool stateful_is_of(const struct stateful_pod *pod, const char *revision);
 
 /* --- stateful_claims.c --- */
 
-/* Asks for the claims that a pod lacks. True: they are all there. */
+/* Requests the claims that a pod lacks. True: all exist. */
 bool stateful_claims_exist(struct stateful *look, int64_t ordinal);
-/* Whether a claim still is of a former pod of that number, and goes with it. */
+/* Returns whether a claim belongs to an earlier pod of that number, and is deleted with
+ * it. */
 bool stateful_claims_are_stale(const struct stateful *look, int64_t ordinal);
-/* Asks for the owners that the claims of a pod should have. is_condemned: it goes for
- * good. True: they have them. */
+/* Requests the owners that the claims of a pod should have. is_condemned: the pod is
+ * scaled down. True: the claims have them. */
 bool stateful_claims_keep(struct stateful *look, const struct stateful_pod *pod,
 			  bool is_condemned);
 
 /* --- stateful_revisions.c --- */
 
-/* Finds the revisions of the set, and asks for the one of its template. False: the look
+/* Finds the revisions of the set, and requests the one of its template. False: the look
  * ends. */
 bool stateful_revisions_find(struct stateful *look);
-/* Asks for the deletion of those beyond revisionHistoryLimit that no pod is of. */
+/* Requests the deletion of revisions beyond revisionHistoryLimit that no pod has. */
 void stateful_revisions_tidy(struct stateful *look);
 
 /* --- stateful_act.c --- */
 
-/* Asks for what is next. */
+/* Requests the next actions. */
 void stateful_act(struct stateful *look);
 
 /* --- stateful_status.c --- */
 
-/* Asks for the status to be as the pods are. */
+/* Requests the status, computed from the pods, if it is not up to date. */
 void stateful_status(struct stateful *look);
 
 #endif
