@@ -43,20 +43,19 @@ int neap_daemon_api_start(const struct neap_daemon_api_config *config,
 /* The kinds that are served; NULL without api. */
 const struct neap_kube_registry *
 neap_daemon_api_registry(const struct neap_daemon_api *api);
-/* What serves the objects, and where they are kept; borrowed until it stops. NULL without
- * api. */
+/* The server of the objects, and (below) their store; borrowed until it stops. NULL
+ * without api. */
 struct neap_kube *neap_daemon_api_kube(const struct neap_daemon_api *api);
-/* What the loops see the cluster through. */
+/* The client of the loops. */
 struct neap_client *neap_daemon_api_client(const struct neap_daemon_api *api);
 struct neap_store *neap_daemon_api_store(const struct neap_daemon_api *api);
-/* Ends watches and everything that works by itself; before the server is freed. api may
- * be NULL. */
+/* Ends watches and loops; call it before the server is freed. api may be NULL. */
 void neap_daemon_api_stop(struct neap_daemon_api *api);
-/* After the server: nobody is answered any more, but what was accepted is durable when it
- * returns. */
+/* Call it after the server is freed: there are no more answers, but all accepted writes
+ * are durable when it returns. */
 void neap_daemon_api_free(struct neap_daemon_api *api);
-/* `neapd --new-store`: sets the store of a folder aside, whose neapd must have ended. The
- * exit status. */
+/* `neapd --new-store`: sets the store of a folder aside, whose neapd must have ended.
+ * Returns the exit status. */
 int neap_daemon_api_new_store(const char *data_dir);
 
 /* --- scheduler and controllers: what works on the objects by itself --- */

@@ -29,33 +29,34 @@ struct neap_role_remote {
 };
 
 struct neap_role_remote_events {
-	/* The scheduler may work: its client is filled, and this neapd leads. It may work
-	 * no more. Called in turns. */
+	/* begin: the scheduler may work, because its client is filled and this neapd
+	 * leads. end: it must stop. Called alternately. */
 	void (*begin)(void *arg);
 	void (*end)(void *arg);
-	/* The client of the role node is filled. Once. */
+	/* Called once, when the client of the role node is filled. */
 	void (*node_filled)(void *arg);
 	/* The dialer has ended, and neapd cannot start another one. neapd must end; its
 	 * supervisor then starts it again. */
 	void (*lost)(void *arg);
 };
 
-/* Finds the server and forks who connects to it; as root, if neapd has it. Does nothing
- * without --kubeconfig. process is borrowed. */
+/* Finds the server and forks the processes that connect to it; call it as root, if
+ * possible. Does nothing without --kubeconfig. process is borrowed. */
 int neap_role_remote_open(struct neap_role_remote *role,
 			  const struct neap_process *process, struct neap_error *err);
-/* Begins to read; as the loop's user. events is borrowed. */
+/* Starts to read, as the loop's user. events is borrowed. */
 int neap_role_remote_start(struct neap_role_remote *role,
 			   const struct neap_role_remote_events *events, void *arg,
 			   struct neap_error *err);
-/* Whether all that its roles need was read. */
+/* Returns whether everything that its roles need was read. */
 bool neap_role_remote_is_filled(const struct neap_role_remote *role);
-/* Whether the scheduler works; else *ret_why says why not. */
+/* Returns whether the scheduler works; if not, *ret_why says why. */
 bool neap_role_remote_is_working(const struct neap_role_remote *role,
 				 const char **ret_why);
-/* Its figures, for /metrics. Nothing before it has started. */
+/* Adds its metrics, for /metrics; none before the start. */
 void neap_role_remote_add_metrics(void *arg, struct neap_buf *out);
-/* Loops have ended. Gives the Lease up, for a second at most, and lets go. */
+/* Call it after the loops have ended. Releases the Lease, which may take a second, and
+ * frees everything. */
 void neap_role_remote_free(struct neap_role_remote *role);
 
 #endif

@@ -16,9 +16,9 @@ struct neap_frames {
 	/* Gets each value; false ends the stream. The text is not NUL-terminated. */
 	bool (*take)(void *arg, const char *text, size_t len);
 	void *arg;
-	struct neap_buf value; /* as far as it has come */
-	struct neap_buf rest;  /* of a list: what is no item */
-	/* Where in the text the next byte is. */
+	struct neap_buf value; /* the part received so far */
+	struct neap_buf rest;  /* of a list: everything except the items */
+	/* Parser state: where the next byte belongs. */
 	unsigned depth;
 	bool is_text, is_escaped, in_items;
 	size_t key_len;
@@ -28,7 +28,7 @@ struct neap_frames {
 void neap_frames_init(struct neap_frames *frames, bool is_list,
 		      bool (*take)(void *arg, const char *text, size_t len), void *arg);
 void neap_frames_done(struct neap_frames *frames);
-/* The next bytes. 0; 1: take wants no more; NEAP_EINVAL: this is no JSON object;
+/* Feeds the next bytes. 0; 1: take ended the stream; NEAP_EINVAL: not a JSON object;
  * NEAP_ETOOLARGE: a value is longer than NEAP_FRAMES_MAX; NEAP_ENOMEM. */
 int neap_frames_feed(struct neap_frames *frames, const char *bytes, size_t len,
 		     struct neap_error *err);

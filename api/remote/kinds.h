@@ -14,15 +14,15 @@ struct neap_transport_answer;
 struct neap_remote_kind {
 	const char *resource; /* "poddisruptionbudgets.policy" */
 	const char *kind;
-	/* Versions that neap reads, the best first; NULL-terminated. The others are the
-	 * same to neap but for their name. */
+	/* Versions that neap reads, the preferred one first; NULL-terminated. For neap
+	 * they differ only in their name. */
 	const char *const *versions;
 	bool is_namespaced;
-	/* Selectable fields that neap asks for, as in neap_object_new_seen_take. */
+	/* Selectable fields that neap uses, as in neap_object_new_seen_take. */
 	const char *const *fields;
 };
 
-/* NULL: neap has no use for it on another server. */
+/* Returns NULL when neap does not use the resource on another server. */
 const struct neap_remote_kind *neap_remote_kind_find(const char *resource);
 /* "policy"; "" for the core group. */
 const char *neap_remote_kind_group(const struct neap_remote_kind *kind);
@@ -39,16 +39,17 @@ int neap_remote_version_compare(const char *a, const char *b);
 int neap_remote_object_take(json_t *tree, const struct neap_remote_kind *kind,
 			    int64_t version, struct neap_object **ret,
 			    struct neap_error *err);
-/* What to do where a right is missing; behind the words of the server. */
+/* Advice when a right is missing, after the server's message. */
 #define NEAP_REMOTE_RIGHTS " (doc/deploy/rbac.yaml has the rights that neapd needs)"
 
-/* What to do where the server knows less than it did. */
+/* Advice when the server returns an older state than before. */
 #define NEAP_REMOTE_OLDER                                                                \
 	"the server answers with an older state than before; if it was restored from a " \
 	"backup, restart neapd"
 
-/* Why an answer is no success, in one line: what failed without one; the message of a
- * Status, and what to do where a right is missing; or the HTTP status. Returns buf. */
+/* Writes why an answer is not a success, in one line: what failed when there was no
+ * answer; the message of a Status, with advice when a right is missing; or the HTTP
+ * status. Returns buf. */
 const char *neap_remote_why(const struct neap_transport_answer *answer, char *buf,
 			    size_t size);
 /* Parses an answer. NEAP_EINVAL with what is wrong, NEAP_ENOMEM. */

@@ -27,7 +27,7 @@ struct neap_remote_target {
 	char *token, *token_file;
 	char *username, *password;
 	char *proxy_url; /* http, https or socks5; NULL: connect directly */
-	/* Where connections lead: of the proxy, else of the server. Without brackets. */
+	/* Where to connect: to the proxy, else to the server. Without brackets. */
 	char *dial_host;
 	uint16_t dial_port;
 	char *ns; /* namespace of the context, or of the pod */
@@ -60,10 +60,11 @@ char **neap_remote_target_headers(const struct neap_remote_target *target);
 /* NULL is fine. */
 void neap_remote_target_headers_free(char **headers);
 
-/* Whether there is at least one certificate, and nothing broken among them. NULL when
- * all is well, else what is wrong. */
+/* Checks that there is at least one certificate, and none is broken. Returns NULL, or
+ * what is wrong. */
 const char *neap_remote_certs_check(const char *pem, size_t len);
-/* Whether both parse, and the key is that of the first certificate. */
+/* Checks that both parse, and that the key belongs to the first certificate. Returns the
+ * same. */
 const char *neap_remote_pair_check(const char *cert, size_t cert_len, const char *key,
 				   size_t key_len);
 

@@ -13,7 +13,8 @@
 struct event;
 struct neap_map;
 
-/* Of an answer that is given in one piece: an object, a Status, a list of kinds. */
+/* Limit of an answer that is passed on in one piece: an object, a Status, a list of
+ * kinds. */
 #define TRANSFER_BODY_MAX ((size_t)8 * 1024 * 1024)
 
 /* Counts since the start. */

@@ -25,13 +25,13 @@ void neap_turns_run(struct event_base *base, struct neap_turns *turns);
 /* Counts one turn. */
 void neap_turns_note(struct neap_turns *turns, int64_t usec);
 
-/* What all loops that work in pieces share in a turn: each gets what it wants while there
- * is so much left, and then a tenth of that, so that all of them go on. */
+/* Time that all loops working in pieces share in a turn. Each gets what it wants while
+ * that much is left, and afterwards a tenth of it, so that none stops. */
 #define NEAP_TURN_SHARED_USEC 30000
 #define NEAP_TURN_LEAST_PART  10
 
-/* Microseconds that a callback may work in this turn; it wants usec. Others may have used
- * up the turn before it. */
+/* Returns how many microseconds a callback may work in this turn; it wants usec. Others
+ * may have used up the turn before. */
 int64_t neap_turn_share(struct event_base *base, int64_t usec);
 
 #endif

@@ -15,9 +15,9 @@
 
 enum neap_deschedule_point { NEAP_POINT_DESCHEDULE, NEAP_POINT_BALANCE };
 
-/* The event after which a round is wanted at once. */
+/* The event that starts a round. */
 enum neap_round_event {
-	/* key: its type, value: the status it turned to; "" any */
+	/* key: its type, value: the new status; "" any */
 	NEAP_EVENT_NODE_CONDITION,
 	NEAP_EVENT_NODE_TAINT,    /* key; "" any */
 	NEAP_EVENT_NODE_LABEL,    /* key; "" any */
@@ -43,17 +43,17 @@ const char *neap_policy_plugin(const struct neap_policy *policy);
 const struct neap_round_trigger *
 neap_policy_round_triggers(const struct neap_policy *policy, size_t *ret_count);
 
-/* Calls run(ctx, round). What it asked is in round->said, under the name strategy, also
- * when it then failed: what was granted stays granted. WISHES: it ended; others as in
- * neap_policy_tick. Never HOLD, SKIPPED or PUT_OFF. */
+/* Calls run(ctx, round). Its questions are in round->said, under the name strategy, also
+ * when it failed later: granted evictions stay granted. WISHES: it ended normally; others
+ * as in neap_policy_tick. Never HOLD, SKIPPED or PUT_OFF. */
 enum neap_tick_verdict neap_policy_run_round(struct neap_policy *policy,
 					     struct neap_round *round,
 					     const char *strategy,
 					     struct neap_error *err);
 /* --- kind evict --- */
 
-/* Calls allow(ctx, pod), or with is_last before(ctx, pod) where the policy has it.
- * WISHES: *ret_why is NULL, or why the pod stays, kept with the round; others as
+/* Calls allow(ctx, pod), or with is_last before(ctx, pod), if the policy has it. WISHES:
+ * *ret_why is NULL, or the reason why the pod stays, kept with the round; others as
  * above. May be called while a strategy runs on this thread. */
 enum neap_tick_verdict neap_policy_ask_evict(struct neap_policy *policy,
 					     struct neap_round *round,

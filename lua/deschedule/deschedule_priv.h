@@ -14,7 +14,7 @@
 #include "lua/call/policy_priv.h"
 #include "lua/deschedule/deschedule.h"
 
-/* Of one list of nodes or pods: more than any cluster has. */
+/* Limit of a list of nodes or pods: more than any cluster has. */
 #define NEAP_CURSORS_MAX 1000000
 
 /* Upvalues of all methods. */
@@ -38,7 +38,7 @@ struct neap_seat {
 	struct neap_deschedule_own *own;
 };
 
-/* Nodes or pods that a script put together, read once: round:set(list). */
+/* A script's list of nodes or pods, read once: round:set(list). */
 struct neap_set {
 	uint32_t call;
 	bool has_pods;
@@ -61,19 +61,20 @@ struct neap_deschedule_own {
 	struct neap_anomalies *anomalies; /* NULL until it is needed */
 };
 
-/* Drops what is remembered between rounds besides ctx.memo. */
+/* Drops the state kept between rounds besides ctx.memo. */
 void neap_deschedule_forget(struct neap_deschedule_own *own);
 
 /* cursor.c; all may raise. */
-/* Makes the seat and the types, once for a state: NEAP_REF_SEAT, NEAP_REF_ROUND (what
- * scripts get as round) and NEAP_REF_MAKE (a function from a light userdata to a pod). */
+/* Creates the seat and the types, once per state: NEAP_REF_SEAT, NEAP_REF_ROUND (the
+ * scripts' round) and NEAP_REF_MAKE (a function from a light userdata to a pod). */
 void neap_seat_open(lua_State *L, struct neap_policy *policy);
-/* Begins a call: cursors of the last one end. strategy: NULL for kind evict. */
+/* Begins a call: cursors of earlier calls become invalid. strategy: NULL for kind
+ * evict. */
 void neap_seat_begin(lua_State *L, struct neap_policy *policy, struct neap_round *round,
 		     const char *strategy);
 /* Ends it. Does not raise. */
 void neap_seat_end(struct neap_policy *policy);
-/* For functions with the upvalues above. The round of this call; raises without one. */
+/* For functions with the upvalues above: returns the seat; raises when no call runs. */
 struct neap_seat *neap_seat_get(lua_State *L);
 const struct neap_world_pod *neap_check_pod(lua_State *L, int arg);
 const struct neap_world_node *neap_check_node(lua_State *L, int arg);
@@ -82,23 +83,24 @@ void neap_push_pod(lua_State *L, const struct neap_world_pod *pod);
 void neap_push_node(lua_State *L, const struct neap_world_node *node);
 /* Pushes a new list of cursors. */
 void neap_push_pods(lua_State *L, struct neap_world_pod *const *pods, size_t count);
-/* The nodes of a set at arg; those of a list are read into a new userdata, which is
- * pushed. */
+/* Returns the nodes of the set at arg, or of a list, which is read into a new userdata
+ * that is pushed. */
 struct neap_world_node **neap_check_nodes(lua_State *L, int arg, size_t *ret_count);
-/* What the cursor of a spread at index names. */
+/* Returns the spread that the cursor at index names. */
 const struct neap_spread_found *neap_check_spread(lua_State *L, int index);
 void neap_push_spread(lua_State *L, const struct neap_spread_found *found);
-/* The set of pods at arg. */
+/* Returns the set of pods at arg. */
 const struct neap_set *neap_check_pod_set(lua_State *L, int arg);
 struct neap_world_pod **neap_check_pods(lua_State *L, int arg, size_t *ret_count);
-/* For __index of what: the number of the field whose name is at 2; -1: it is a method,
- * which is pushed. Raises for other names. */
+/* For __index of what: returns the number of the field whose name is at 2; -1: it is a
+ * method, which is pushed. Raises for other names. */
 int neap_cursor_field(lua_State *L, const char *what);
-/* The number of the resource whose name is at arg; UINT32_MAX: nobody has it. */
+/* Returns the number of the resource whose name is at arg; UINT32_MAX: no node or pod has
+ * it. */
 uint32_t neap_check_resource(lua_State *L, int arg);
 
 /* Adds methods to the table of names at the top: name -> function with the upvalues. seat
- * and the metatables stand at index, index + 1, ... */
+ * and the metatables are at index, index + 1, ... */
 void neap_add_methods(lua_State *L, int index, const luaL_Reg *methods);
 void neap_pod_names(lua_State *L, int index);
 void neap_node_names(lua_State *L, int index);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kinds migration and evictor: which jobs go first, and how a pod leaves. Plain data goes
- * in and comes out. On the loop's thread. */
+ * Kinds migration and evictor: the order of jobs, and how a pod leaves. Arguments and
+ * results are plain data. On the loop's thread. */
 #ifndef NEAP_LUA_MIGRATE_MIGRATE_POLICY_H
 #define NEAP_LUA_MIGRATE_MIGRATE_POLICY_H
 
@@ -22,15 +22,15 @@ enum neap_tick_verdict neap_policy_order(struct neap_policy *policy, const json_
 enum neap_leave_how {
 	NEAP_LEAVE_EVICTION,
 	NEAP_LEAVE_DELETION,
-	NEAP_LEAVE_PATCH, /* somebody else acts on it */
-	NEAP_LEAVE_STAYS, /* not now; it is asked again */
+	NEAP_LEAVE_PATCH, /* another evictor acts on it */
+	NEAP_LEAVE_STAYS, /* not now; it is called again later */
 	NEAP_LEAVE_COUNT
 };
 
 struct neap_leave {
 	enum neap_leave_how how;
-	/* PATCH: merge patches of labels and annotations of the pod, and what takes them
-	 * back. To be freed. */
+	/* PATCH: a merge patch of labels and annotations of the pod, and one that undoes
+	 * it. Owned by the caller. */
 	json_t *patch, *take_back;
 	char why[256]; /* STAYS: for people */
 };

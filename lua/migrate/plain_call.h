@@ -8,9 +8,9 @@
 
 #define NEAP_PLAIN_ARGS 2
 
-/* Calls the policy's function, called name, with ctx and args (NULL ends them): a list of
- * its results, at most 2, where a missing one is null. 0, or -code: NEAP_EINVAL also for
- * a result that is no plain data, with *ret_is_wrong. */
+/* Calls the policy's function name with ctx and args (NULL-terminated). *ret: a list of
+ * its results, at most 2; a missing one is null. 0, or -code: NEAP_EINVAL also for a
+ * result that is not plain data, with *ret_is_wrong. */
 int neap_plain_call(struct neap_policy *policy, const char *name,
 		    const json_t *const args[NEAP_PLAIN_ARGS], int64_t now_unix,
 		    json_t **ret, bool *ret_is_wrong, struct neap_error *err);

@@ -24,13 +24,14 @@
 
 #define REPLICA_FAILURE "ReplicaFailure" /* a condition of both kinds */
 
-/* What is asked for: a change of a ReplicaSet, or anything else. */
+/* The purpose of a requested write: a change of a ReplicaSet, or anything else. */
 enum { ASK_OTHER, ASK_SET };
 
-/* Writes of one look. The rest follows when these are there: others wait for the loop. */
+/* The most writes of one look. The rest follows when these are durable, because others
+ * wait for the loop. */
 #define ROLLOUT_PIECE 100
-/* Steps of a turn for each step of reading a text: what is read of a ReplicaSet also
- * becomes a digest. */
+/* Steps charged for each step of reading the text of a ReplicaSet, because a digest is
+ * made of it too. */
 #define ROLLOUT_READ 4
 
 struct neap_deployments {
@@ -52,7 +53,7 @@ struct neap_deployments {
 
 /* One of its ReplicaSets, in the state after this look's requests. */
 struct member {
-	/* NULL, both: it has just been asked for. */
+	/* both NULL: its creation was just requested */
 	const struct neap_object *object;
 	struct neap_set_facts *facts;
 	const char *name, *uid;
