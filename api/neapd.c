@@ -179,7 +179,7 @@ static void answer_early(struct neap_daemon *daemon)
 	(void)event_base_loop(daemon->process.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 }
 
-/* A full disk keeps nobody from governing: the next start notes it. */
+/* A full disk does not prevent a start: the next start writes the format. */
 static void format_note(const struct neap_process *process)
 {
 	struct neap_error err;
@@ -191,8 +191,8 @@ static void format_note(const struct neap_process *process)
 			      err.msg);
 }
 
-/* One file for machines of different roles is no fault, but nobody is to wonder why
- * nothing happens. */
+/* One file may serve machines of different roles, so this is not an error; but an
+ * operator must see that the option has no effect. */
 static void idle_options_tell(const struct neap_process *process)
 {
 	const unsigned both = NEAP_ROLE_MANAGER | NEAP_ROLE_CONTROLLERS;
@@ -239,7 +239,7 @@ static int open_as_root(struct neap_daemon *daemon, struct neap_error *err)
 		return neap_error_wrap(err, "--extender-listen");
 	if (geteuid() == 0)
 		neap_account_favour(&process->log);
-	/* Sources may lie where nobody else can look. */
+	/* The sources may be where no other user can read. */
 	if (neap_role_policies_read(&daemon->policies, config, err) < 0)
 		return -(int)err->code;
 	return (config->roles & NEAP_ROLE_API) != 0

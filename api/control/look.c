@@ -203,7 +203,7 @@ static void get_pod(void *arg, struct neap_http_request *request)
 	neap_http_answer_error(request, &err);
 }
 
-/* --- one Reservation, by the pod that stands for it --- */
+/* --- one Reservation, through its placeholder pod --- */
 
 static void get_reservation(void *arg, struct neap_http_request *request)
 {

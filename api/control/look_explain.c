@@ -25,7 +25,7 @@ static const char *name_of(const struct maker *maker, uint32_t row)
 	return neap_cluster_settle(maker->view->cluster)->nodes[row]->name;
 }
 
-/* --- the pod, or what stands for a Reservation --- */
+/* --- the pod, or the placeholder of a Reservation --- */
 
 static void add_condition(json_t *row, const struct neap_object *object,
 			  const char *wanted)

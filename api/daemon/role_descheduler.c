@@ -44,7 +44,7 @@ static char *read_file(const struct neap_role_descheduler *role, struct neap_err
 	return copy;
 }
 
-/* Reads role->text; what is wrong is told once, and noted. */
+/* Reads role->text. Faults are logged once. */
 static int parse(struct neap_role_descheduler *role, struct neap_error *err)
 {
 	struct neap_deschedule_config *wanted = NULL;

@@ -74,7 +74,7 @@ bool deschedule_is_open(const struct neap_descheduler *descheduler, int64_t now_
 	if (!window->is_set)
 		return true;
 	if (!descheduler->zone)
-		return false; /* nobody knows what time it is there */
+		return false; /* the local time is not known */
 	neap_zone_read_clock(descheduler->zone, now_usec / 1000000, &clock);
 	second = clock.hour * 3600 + clock.minute * 60 + clock.second;
 	is_inside = window->begin_s < window->end_s

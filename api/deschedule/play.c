@@ -28,7 +28,7 @@ struct rules {
 	size_t count;
 };
 
-/* A rule that fails keeps the pod: nobody said that it may leave. */
+/* A rule that fails keeps the pod: there was no answer that it may leave. */
 static const char *ask_policy(struct play_rule *rule, struct neap_round *round,
 			      const struct neap_world_pod *pod, bool is_last)
 {
@@ -148,7 +148,7 @@ static void note_evict(struct play_run *run, const struct neap_play_profile *pro
 
 	if (!neap_grow(&play->evicts, play->evict_count, &play->evict_size,
 		       sizeof(*play->evicts)))
-		return; /* it is told as evicted by nobody, and the next round finds it */
+		return; /* it stays, and the next round finds it again */
 	evict = &play->evicts[play->evict_count++];
 	*evict = (struct neap_play_evict){
 		.profile = profile->of, .strategy = plugin->name, .row = row};

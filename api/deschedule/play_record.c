@@ -144,7 +144,7 @@ static const char *result_of(enum neap_tick_verdict verdict)
 	}
 }
 
-/* Rules are only told of when they failed. */
+/* Rules are listed only when they failed. */
 static bool is_told(const struct neap_play_plugin *plugin)
 {
 	return plugin->has_run &&

@@ -148,9 +148,9 @@ static bool cut_out(json_t *json, const char *path)
 	return json_object_del(json, name) == 0;
 }
 
-/* The policy names one fault at a time: the value at fault is taken away for the next
- * look, so that all wrong values are told at once. A fault in what then is missing is
- * not a new one. */
+/* The policy reports one fault at a time. The wrong value is removed for the next check,
+ * so that all wrong values are reported together. A fault about a value that is missing
+ * then is not a new one. */
 static void check_args(struct profile_reader *of, size_t index)
 {
 	const struct neap_deschedule_plugin *plugin = &of->profile->plugins[index];

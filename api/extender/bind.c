@@ -18,7 +18,7 @@ struct ask {
 	struct ask *next, *prev;
 	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME], uid[NEAP_OBJECT_UID],
 		node[NEAP_OBJECT_NAME];
-	/* NULL: nobody, or who was there is answered, or went. */
+	/* NULL: a free place, or its request was answered or is gone. */
 	struct neap_http_request *askers[ASKERS_MAX];
 };
 

@@ -381,7 +381,7 @@ static int try_nodes(const struct question *question, struct neap_buf *out,
 	return 0;
 }
 
-/* The answer has no room for an error either: nobody goes for a pod that cannot be
+/* The answer has no room for an error: no pod is evicted for a pod that cannot be
  * judged. */
 static void fail_preempt(const struct neap_extender *extender,
 			 const struct neap_error *err, struct neap_buf *out)

@@ -80,7 +80,7 @@ static void watch_its_objects(struct look *look)
 			     neap_migrate_reservation_name(look->job), pod, new_pod);
 }
 
-/* Its own pod is there, and nobody has had it deleted. */
+/* Its own pod exists, and is not being deleted. */
 static bool is_alive(const struct look *look)
 {
 	return look->pod &&

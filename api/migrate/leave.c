@@ -175,7 +175,7 @@ void migrate_leave(struct neap_migrate *migrate, struct migrate_memory *memory,
 	neap_bucket_set(&migrate->bucket, migrate->args.qps, (double)migrate->args.burst,
 			now);
 	if (!neap_bucket_has(&migrate->bucket, now)) {
-		/* A token comes soon; that is no failure to tell of. */
+		/* A token comes soon; that is not a failure to report. */
 		memory->retry_usec = now + (int64_t)(1e6 / migrate->args.qps);
 		return;
 	}

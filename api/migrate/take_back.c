@@ -37,7 +37,8 @@ static json_t *finalizers_new(const json_t *job, bool is_wanted, bool *ret_had)
 	return neap_json_made(is_good, list);
 }
 
-/* Whoever else changed the finalizers meanwhile makes it fail, and be made again. */
+/* The write fails when another writer changed the finalizers meanwhile, and is
+ * repeated. */
 static bool set_finalizers(json_t *patch, const json_t *job, json_t *list)
 {
 	json_t *meta = neap_json_need_take(patch, "metadata", json_object());

@@ -179,7 +179,7 @@ static bool is_too_large(const struct neap_transport_answer *answer)
 	return answer->status == 504 && strstr(answer->body, "oo large resource version");
 }
 
-/* What an answer that is no list means. */
+/* Handles an answer that is not a list. */
 static void list_failed(struct neap_reflector *reflector,
 			const struct neap_transport_answer *answer)
 {

@@ -24,7 +24,7 @@ static const char *const reasons[NEAP_CLIENT_REASON_COUNT] = {
 	[NEAP_CLIENT_TIMEOUT] = "Timeout",
 };
 
-/* For answers that are no Status, of a proxy perhaps. */
+/* For answers that are not a Status, perhaps from a proxy. */
 static enum neap_client_reason reason_of_code(int code)
 {
 	static const struct {

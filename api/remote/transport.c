@@ -426,7 +426,7 @@ static void ping(struct neap_transport *transport)
 	transport->is_pinging = neap_transport_ask_take(transport, &ask, NULL, &err) == 0;
 }
 
-/* A connection that nobody wanted in the end is closed by the server some time. */
+/* An unused connection is closed by the server at some time. */
 static void drop_spare(struct neap_transport *transport, int64_t now)
 {
 	if (transport->spare_fd < 0 || now - transport->spare_usec < SPARE_USEC)

@@ -470,7 +470,7 @@ static bool rename_server(struct neap_transport *transport, CURLU *url, const ch
 	return is_fine && transport->host != NULL;
 }
 
-/* Names are looked up by whoever connects: libcurl gets an address that nobody uses. */
+/* The process that connects looks names up: libcurl gets a dummy address. */
 static bool resolve(struct neap_transport *transport, const char *host, const char *port)
 {
 	if (host[0] == '[') /* an address of IPv6 needs none */

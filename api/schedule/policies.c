@@ -205,7 +205,7 @@ static bool filter(void *arg, const uint32_t *rows, size_t count, bool is_trial,
 
 	memset(ret, 0, count * sizeof(*ret));
 	if (!make_room(policies, count))
-		return !is_trial; /* short of memory: nobody has a say */
+		return !is_trial; /* short of memory: no policy is called */
 	memcpy(policies->rows, rows, count * sizeof(*rows));
 	for (size_t i = 0; i < count; i++)
 		policies->places[i] = (uint32_t)i;

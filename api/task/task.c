@@ -83,8 +83,8 @@ static void take_out(struct neap_task *task)
 		TAILQ_REMOVE(&task->tasks->due, peer, entry);
 }
 
-/* True: it continues. weight: this slice stands for so many; 0: its time is not
- * measured. */
+/* True: it continues. weight: number of slices that this one counts for; 0: its time is
+ * not measured. */
 static bool run_one(struct neap_tasks *tasks, struct neap_task *task, int64_t weight)
 {
 	int64_t from = weight ? neap_clock_steady() : 0;

@@ -92,7 +92,7 @@ static int trim(struct neap_cluster *cluster, struct neap_cluster_node *node,
 	if (!annotation(node, notes, NEAP_KEY_NODE_RESERVATION, trouble, &json))
 		return neap_error_nomem(err);
 	ret = neap_node_reserve_read(json, cluster->resources, &reserve, &why);
-	/* Such a list keeps nothing, which nobody meant who wrote it. */
+	/* Such a list reserves nothing, which its writer surely did not mean. */
 	if (ret == 0 && *reserve.cpu_text != '\0' && !reserve.has_cpus)
 		tell(node, NEAP_KEY_NODE_RESERVATION
 		     ": reservedCPUs is no list of CPUs as \"0-3,8\": none is kept");

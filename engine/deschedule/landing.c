@@ -444,7 +444,7 @@ static int try(struct trial *trial, char ret_node[NEAP_ROUND_NODE],
 	return rc;
 }
 
-/* What nobody makes again, or has no node that it could leave, needs no place. */
+/* A pod that is not replaced, or has no node that it could leave, needs no place. */
 static bool needs_place(const struct neap_landing *landing,
 			const struct neap_world_pod *pod)
 {

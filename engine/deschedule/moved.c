@@ -87,8 +87,8 @@ const char *neap_moved_rule(void *arg, struct neap_round *round,
 	const char *uid = controller_of(pod);
 	const struct entry *entry = uid ? neap_map_find(moved->owners, uid) : NULL;
 
-	/* What leaves in this round has no successors yet. Creation is told in whole
-	 * seconds. */
+	/* Pods that leave in this round have no successors yet. Creation times are in
+	 * whole seconds. */
 	if (!entry || entry->first_usec >= round->args.now_usec ||
 	    round->args.now_usec - entry->last_usec >= kept_usec(moved->rest_usec) ||
 	    pod->pod->created_usec < entry->first_usec / SECOND * SECOND ||

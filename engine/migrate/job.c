@@ -125,7 +125,7 @@ static bool find_reservation(struct job_pass *pass)
 	return true;
 }
 
-/* Whether the scheduler has said for too long that there is no room. */
+/* Whether the scheduler has reported for too long that there is no room. */
 static bool is_hopeless(const struct job_pass *pass)
 {
 	const json_t *condition =
@@ -279,7 +279,7 @@ static bool may_have_evicted(const struct job_pass *pass)
 		*pass->job.pod_uid);
 }
 
-/* Nobody is evicted for a room that nobody gets to. */
+/* No pod is evicted for a Reservation that its successor cannot use. */
 static bool wait_for_node(struct job_pass *pass)
 {
 	return is_leaving(pass) || may_have_evicted(pass) || job_node_is_good(pass);
@@ -311,7 +311,8 @@ static bool evict(struct job_pass *pass)
 		job_wait(pass);
 		return false;
 	}
-	/* Somebody else deletes it: nobody is evicted, and its end is not the job's. */
+	/* Somebody else deletes the pod: it is not evicted, and its end does not end the
+	 * job. */
 	if (neap_json_at(view->pod, "metadata.deletionTimestamp") &&
 	    !may_have_evicted(pass)) {
 		job_wait(pass);

@@ -92,7 +92,7 @@ enum neap_migrate_policy neap_migrate_policy_of(const struct neap_migrate_view *
 			if (strcmp(label, neap_migrate_policies[p]) == 0)
 				return (enum neap_migrate_policy)p;
 		if (*label)
-			break; /* one that nobody knows is as none */
+			break; /* an unknown one counts as none */
 	}
 	return view->args->policy;
 }

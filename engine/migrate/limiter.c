@@ -8,7 +8,7 @@
 #include "engine/base/mem.h"
 
 #define SECOND_USEC 1e6
-/* Sums of parts of a token come to a whole one but for this. */
+/* Tolerance for adding up parts of a token. */
 #define ROUNDING 1e-9
 
 struct object_bucket {

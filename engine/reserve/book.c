@@ -178,7 +178,7 @@ static bool link_owner(struct neap_reserve_book *book, struct entry *entry,
 	return owner->label || add_link(book, entry, "*");
 }
 
-/* One that nobody can use is not to be found. */
+/* An unusable Reservation is not listed. */
 static bool link_all(struct neap_reserve_book *book, struct entry *entry)
 {
 	const struct neap_reserve *reserve = entry->reserve;

@@ -275,7 +275,7 @@ size_t neap_schema_rules(const struct neap_schema *schema,
  * What is wrong with an object, in the words of Kubernetes: "Invalid value: "x": must be
  * ...". */
 
-/* Bytes of a value in a message, so that the reason behind it has room. */
+/* Bytes of a value in a message, so that the reason after it has room. */
 #define VALUE_MAX 256
 /* Go writes a float with an exponent from here on. */
 #define EXPONENT_FROM 1e21

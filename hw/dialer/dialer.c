@@ -343,7 +343,7 @@ static int packet_next(struct neap_dialer *dialer, int which,
 		return 0;
 	if (n < 0)
 		return -1;
-	/* Of one that should have come and did not, the answer is told. */
+	/* If a descriptor is missing, the answer that needs it reports that. */
 	if (got.fd_count > 0)
 		fd = got.fds[--got.fd_count];
 	neap_packet_done(&got);

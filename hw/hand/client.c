@@ -285,7 +285,7 @@ static int packet_receive(struct neap_hand *hand, struct neap_error *err)
 		return hand_gone(err);
 	if (n < 0)
 		return neap_error_sys(err, "receive from the hand");
-	/* Of one that should have come and did not, the answer is told. */
+	/* If a descriptor is missing, the answer that needs it reports that. */
 	if (packet.fd_count > 0)
 		hand->in_fd = packet.fds[--packet.fd_count];
 	neap_packet_done(&packet);

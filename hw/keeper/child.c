@@ -35,7 +35,7 @@ static _Noreturn void fail(int fd, enum neap_keeper_stage stage, int errnum)
 	_exit(127);
 }
 
-/* It ends with its shim: nobody could tell any more how it ended. */
+/* It ends with its shim, because nobody could report how it ended after that. */
 static void tie(int shim_pid)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);

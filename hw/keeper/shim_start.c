@@ -129,8 +129,8 @@ static int folder_fill(struct neap_shim *shim, int dir_fd, bool *ret_is_made,
 	if (shim->folder_fd < 0)
 		return shim->folder_fd;
 	*ret_is_made = true;
-	/* Before the disk is waited for: a daemon that finds the folder and nobody to
-	 * speak to takes it for lost. */
+	/* Before waiting for the disk: a daemon that finds the folder without a listener
+	 * takes the command for lost. */
 	rc = listener_make(shim, err);
 	return rc < 0 ? rc : neap_keeper_record_prepare(shim->folder_fd, err);
 }

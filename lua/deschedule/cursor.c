@@ -263,7 +263,7 @@ static void name_type(lua_State *L, int meta, const char *name)
 	lua_setfield(L, meta, "__metatable");
 }
 
-/* Fills the metatable that stands at meta. */
+/* Fills the metatable at index meta. */
 static void finish(lua_State *L, int index, int meta, const char *name,
 		   void (*names)(lua_State *L, int index), lua_CFunction find)
 {

@@ -241,7 +241,7 @@ static bool read_flag(lua_State *L, const char *name)
 	return is;
 }
 
-/* What it points to stands on the stack. */
+/* Its targets are on the Lua stack. */
 static void read_query(lua_State *L, int arg, struct query *query)
 {
 	static const char *const phases[] = {"live", "all", NULL};

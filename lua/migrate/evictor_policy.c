@@ -9,8 +9,8 @@
 #include "lua/migrate/migrate_policy.h"
 #include "lua/migrate/plain_call.h"
 
-/* What a patch may touch: labels and annotations, as whoever acts on them reads them
- * there. */
+/* The parts that a patch may change: labels and annotations, because other evictors read
+ * them there. */
 static int check_patch(const json_t *patch, const char *name, struct neap_error *err)
 {
 	static const char *const parts[] = {"labels", "annotations"};

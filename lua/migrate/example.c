@@ -69,7 +69,7 @@ static json_t *leave_new(const struct neap_leave *leave)
 	return json_pack("{s:s}", "why", leave->why);
 }
 
-/* In a wanted patch false stands for a value that goes, as in an answer. */
+/* In a wanted patch, false means that the value is removed, as in an answer. */
 static void settle(json_t *want)
 {
 	json_t *patch, *map, *value;

@@ -195,7 +195,7 @@ void neap_registry_renew_take(struct neap_registry_slot *slot, struct neap_polic
 	slot->policy = policy;
 }
 
-/* A script that the machine starved is not punished: it gets a state anew. */
+/* A script that the machine starved is not punished: it gets a new state. */
 static void ask_for_state(const struct neap_registry_slot *slot)
 {
 	const struct neap_registry *registry = slot->registry;

@@ -225,7 +225,8 @@ static json_t *condition_json(const struct condition *condition, const json_t *b
 			 "reason", condition->reason, "message", condition->message);
 }
 
-/* Conditions of others keep their places: a merge patch has the whole list. */
+/* A merge patch contains the whole list, so conditions of other writers keep their
+ * places. */
 static json_t *conditions_json(const struct condition *own, size_t count,
 			       const json_t *status, int64_t now, bool is_beat)
 {

@@ -137,8 +137,8 @@ static size_t count_strangers(const struct neap_guard *of)
 	return count;
 }
 
-/* Finds the connection that has been silent longest, is not identified and is owed no
- * answer, among the newcomer's peer or among all. If there is no other, the newcomer
+/* Finds the connection that has been silent longest, is not identified and waits for no
+ * answer, from the newcomer's peer or from all. If there is no other, the newcomer
  * itself. */
 static struct neap_guard *find_victim(struct neap_guard *newcomer, bool only_peer)
 {

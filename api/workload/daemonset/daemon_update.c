@@ -5,7 +5,7 @@
  * the new ones are available. */
 #include "api/workload/daemonset/daemonsets_priv.h"
 
-/* The pods of a node that nobody deletes. */
+/* The pods of a node that are not being deleted. */
 struct pair {
 	const struct daemon_pod *fresh, *old; /* NULL: none */
 	bool is_odd;                          /* more than one of either */

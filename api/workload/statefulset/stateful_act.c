@@ -9,7 +9,7 @@
 #include "api/workload/statefulset/statefulsets_priv.h"
 #include "engine/json/json.h"
 
-/* Between looks at what nobody tells of. */
+/* Interval of looks at facts that come without an event. */
 #define POLL_USEC 1000000
 
 /* Nothing can be created in a namespace that is being deleted. */

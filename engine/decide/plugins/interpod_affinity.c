@@ -131,7 +131,7 @@ static void ask_required(void *arg, const struct neap_pod *one)
 				slot_of_key(cycle, others->terms[i].topology_key), 1);
 }
 
-/* Whether nobody anywhere is what the pod wants to be near, and it is so itself. */
+/* Whether no pod anywhere matches the pod's affinity, and the pod itself does. */
 static bool is_first(struct neap_cycle *cycle)
 {
 	const struct neap_pod_terms *near = &cycle->pod->near[NEAP_NEAR_REQUIRED];
