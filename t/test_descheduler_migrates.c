@@ -127,6 +127,65 @@ static void test_limiter(void **state)
 	json_decref(status);
 }
 
+/* --- nodeFit of jobs --- */
+
+static void wants_elsewhere(struct descheduler_rig *rig, const char *selector,
+			    enum neap_elsewhere want)
+{
+	json_t *json = *selector ? json_pack("{s:s}", "nodeSelector", selector) : NULL;
+	struct neap_migrate_args args = {0};
+	struct neap_error err = {0};
+
+	if (neap_migrate_args_init(&args, json, &err) < 0)
+		fail_msg("%s", err.msg);
+	while (!kube_is_at_rest(rig->kube)) {
+	}
+	assert_int_equal(
+		neap_descheduler_fits_elsewhere(rig->descheduler, &args, "default", "p0"),
+		want);
+	neap_migrate_args_done(&args);
+	json_decref(json);
+}
+
+/* Of what the snapshot has taken so far, between rounds; while one runs nobody knows. */
+static void test_elsewhere(void **state)
+{
+	struct descheduler_rig *rig = begin(state);
+	struct neap_error err = {0};
+
+	wants_elsewhere(rig, "", NEAP_ELSEWHERE_UNKNOWN); /* begins to read */
+	wants_elsewhere(rig, "", NEAP_ELSEWHERE_FITS);
+	wants_elsewhere(rig, "tier=x", NEAP_ELSEWHERE_NO);
+	descheduler_must(rig, "MERGE /api/v1/nodes/n2",
+			 "{'metadata':{'labels':{'tier':'x'}}}", 200);
+	wants_elsewhere(rig, "tier=x", NEAP_ELSEWHERE_FITS);
+	/* It has four CPUs. */
+	for (int i = 0; i < 4; i++) {
+		char name[8];
+
+		(void)snprintf(name, sizeof(name), "q%d", i);
+		descheduler_pod(rig, name, "n2");
+		wants_elsewhere(rig, "", i < 3 ? NEAP_ELSEWHERE_FITS : NEAP_ELSEWHERE_NO);
+	}
+	descheduler_must(rig, "DELETE " PODS "/q0", NULL, 200);
+	wants_elsewhere(rig, "", NEAP_ELSEWHERE_FITS);
+	descheduler_use(rig, MIGRATION(ANY_OF_WORKLOAD, "", ""));
+	json_decref(descheduler_rounds(rig, 1));
+	wants_elsewhere(rig, "", NEAP_ELSEWHERE_FITS);
+	assert_int_equal(neap_descheduler_run(rig->descheduler, "nobody", &err), 0);
+	assert_int_equal(neap_descheduler_fits_elsewhere(rig->descheduler,
+							 &(struct neap_migrate_args){0},
+							 "default", "p0"),
+			 NEAP_ELSEWHERE_UNKNOWN);
+	json_decref(descheduler_rounds(rig, 2));
+	descheduler_must(rig, "MERGE /api/v1/nodes/n2/status",
+			 "{'status':{'conditions':[{'type':'Ready','status':'False'}]}}",
+			 200);
+	wants_elsewhere(rig, "", NEAP_ELSEWHERE_NO);
+	descheduler_must(rig, "DELETE /api/v1/nodes/n2", NULL, 200);
+	wants_elsewhere(rig, "", NEAP_ELSEWHERE_NO);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +196,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_dry_plugin, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_limiter, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_elsewhere, descheduler_setup,
 						descheduler_teardown),
 	};
 

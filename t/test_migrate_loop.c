@@ -11,16 +11,19 @@
 #include <cmocka.h>
 
 #include "api/migrate/migrate.h"
+#include "api/migrate/migrate_priv.h"
 #include "api/task/task.h"
+#include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 #include "engine/log/log.h"
 #include "t/lib/kube_rig.h"
+#include "t/lib/patience.h"
 
-#define PODS   "/api/v1/namespaces/default/pods"
-#define KOORD  "/apis/scheduling.koordinator.sh/v1alpha1/"
-#define JOBS   KOORD "podmigrationjobs"
-#define SECOND INT64_C(1000000)
+#define PODS     "/api/v1/namespaces/default/pods"
+#define KOORD    "/apis/scheduling.koordinator.sh/v1alpha1/"
+#define JOB_PATH KOORD "podmigrationjobs"
+#define SECOND   INT64_C(1000000)
 
 struct rig {
 	struct kube_rig *kube;
@@ -29,6 +32,9 @@ struct rig {
 	char owner[64];
 	void (*leave)(void *arg, const json_t *of, const json_t *by,
 		      struct neap_migrate_way *way);
+	bool node_fit;
+	enum neap_elsewhere elsewhere;
+	int asked; /* for it */
 };
 
 static const struct neap_log quiet = {.fd = -1, .program = "test"};
@@ -46,15 +52,29 @@ static void must(struct rig *rig, const char *ask, const char *body, int status)
 		fail_msg("%s: %d %s", ask, got, kube_text(rig->kube->body, "message"));
 }
 
+static enum neap_elsewhere
+fits_elsewhere(void *arg, NEAP_UNUSED const struct neap_migrate_args *args,
+	       const char *ns, NEAP_UNUSED const char *name)
+{
+	struct rig *rig = arg;
+
+	assert_string_equal(ns, "default");
+	rig->asked++;
+	return rig->elsewhere;
+}
+
 static void begin(struct rig *rig)
 {
 	const struct neap_migrate_config config = {.tasks = rig->tasks,
 						   .client = rig->kube->client,
 						   .now = now,
 						   .leave = rig->leave,
+						   .fits_elsewhere = fits_elsewhere,
+						   .arg = rig,
 						   .log = &quiet};
 	/* Time stands still, so that no token of the bucket of all comes. */
-	json_t *args = json_pack("{s:i}", "evictBurst", 100);
+	json_t *args =
+		json_pack("{s:i, s:b}", "evictBurst", 100, "nodeFit", rig->node_fit);
 	struct neap_error err = {0};
 
 	if (neap_migrate_new(&config, args, &rig->migrate, &err) < 0)
@@ -90,7 +110,7 @@ static void job(struct rig *rig, const char *name, const char *of, const char *m
 		       "{'metadata':{'name':'%s'},'spec':{'mode':'EvictDirectly',"
 		       "'podRef':{'namespace':'default','name':'%s'}%s}}",
 		       name, of, more);
-	must(rig, "POST " JOBS, body, 201);
+	must(rig, "POST " JOB_PATH, body, 201);
 }
 
 static int setup(void **state)
@@ -158,11 +178,11 @@ static void test_two_at_once(void **state)
 	job(rig, "one", "a", "");
 	job(rig, "two", "b", "");
 	begin(rig);
-	UNTIL(rig, JOBS "/one", "status.phase~", "status.status~");
+	UNTIL(rig, JOB_PATH "/one", "status.phase~", "status.status~");
 	assert_int_equal(pods_left(rig), 3);
 	kube_now += 150 * SECOND;
-	UNTIL(rig, JOBS "/one", "status.phase=Succeeded");
-	UNTIL(rig, JOBS "/two", "status.phase=Succeeded");
+	UNTIL(rig, JOB_PATH "/one", "status.phase=Succeeded");
+	UNTIL(rig, JOB_PATH "/two", "status.phase=Succeeded");
 	assert_int_equal(pods_left(rig), 2);
 }
 
@@ -185,7 +205,7 @@ static void test_refused_is_not_counted(void **state)
 	must(rig, "DELETE /apis/policy/v1/namespaces/default/poddisruptionbudgets/none",
 	     NULL, 200);
 	kube_now += 10 * SECOND;
-	UNTIL(rig, JOBS "/one", "status.phase=Succeeded");
+	UNTIL(rig, JOB_PATH "/one", "status.phase=Succeeded");
 	assert_int_equal(pods_left(rig), 3);
 }
 
@@ -207,7 +227,7 @@ static void make_soft(struct rig *rig)
 	     200);
 	job(rig, "one", "a", "");
 	begin(rig);
-	UNTIL(rig, JOBS "/one", "status.reason=Evicting");
+	UNTIL(rig, JOB_PATH "/one", "status.reason=Evicting");
 	assert_string_not_equal(soft_of(rig, "a"), "");
 }
 
@@ -217,9 +237,9 @@ static void test_deleted_takes_back(void **state)
 	struct rig *rig = *state;
 
 	make_soft(rig);
-	must(rig, "DELETE " JOBS "/one", NULL, 200);
-	kube_until(rig->kube,
-		   &(const struct kube_step){.ask = "GET " JOBS "/one", .status = 404});
+	must(rig, "DELETE " JOB_PATH "/one", NULL, 200);
+	kube_until(rig->kube, &(const struct kube_step){.ask = "GET " JOB_PATH "/one",
+							.status = 404});
 	assert_string_equal(soft_of(rig, "a"), "");
 	assert_int_equal(pods_left(rig), 4);
 }
@@ -229,10 +249,10 @@ static void test_ended_takes_back(void **state)
 	struct rig *rig = *state;
 
 	make_soft(rig);
-	must(rig, "MERGE " JOBS "/one/status", "{'status':{'phase':'Aborted'}}", 200);
-	UNTIL(rig, JOBS "/one", "!metadata.finalizers");
+	must(rig, "MERGE " JOB_PATH "/one/status", "{'status':{'phase':'Aborted'}}", 200);
+	UNTIL(rig, JOB_PATH "/one", "!metadata.finalizers");
 	rest(rig);
-	must(rig, "GET " JOBS "/one", NULL, 200);
+	must(rig, "GET " JOB_PATH "/one", NULL, 200);
 	assert_null(json_object_get(kube_at(rig->kube->body, "metadata.annotations"),
 				    "migration.neap.sh/take-back"));
 	assert_string_equal(soft_of(rig, "a"), "");
@@ -245,7 +265,7 @@ static void test_dry_run(void **state)
 
 	job(rig, "one", "a", ",'deleteOptions':{'dryRun':['All']}");
 	begin(rig);
-	UNTIL(rig, JOBS "/one", "status.phase=Succeeded", "status.status=Complete",
+	UNTIL(rig, JOB_PATH "/one", "status.phase=Succeeded", "status.status=Complete",
 	      "status.reason=DryRun",
 	      "status.message=Pod \"default/a\" would have been evicted from node "
 	      "\"n1\" (dryRun)");
@@ -289,12 +309,89 @@ static void test_another_way(void **state)
 	way_name = "second";
 	way_why_not = "";
 	kube_now += 10 * SECOND;
-	UNTIL(rig, JOBS "/one", "status.reason=Evicting");
+	UNTIL(rig, JOB_PATH "/one", "status.reason=Evicting");
 	assert_non_null(json_object_get(notes_of(rig, "GET " PODS "/a"), "second"));
-	must(rig, "DELETE " JOBS "/one", NULL, 200);
-	kube_until(rig->kube,
-		   &(const struct kube_step){.ask = "GET " JOBS "/one", .status = 404});
+	must(rig, "DELETE " JOB_PATH "/one", NULL, 200);
+	kube_until(rig->kube, &(const struct kube_step){.ask = "GET " JOB_PATH "/one",
+							.status = 404});
 	assert_null(json_object_get(notes_of(rig, "GET " PODS "/a"), "second"));
+}
+
+/* --- arbitration --- */
+
+static void ask_again(struct rig *rig)
+{
+	for (int before = rig->asked, ms = 0; rig->asked <= before; ms += 10) {
+		if (ms > PATIENCE_MS)
+			fail_msg("nobody asks");
+		kube_run(rig->kube, 10);
+	}
+}
+
+/* A pod that fits nowhere else stays; while nobody knows, its job waits. */
+static void test_node_fit(void **state)
+{
+	struct rig *rig = *state;
+
+	rig->node_fit = true;
+	rig->elsewhere = NEAP_ELSEWHERE_UNKNOWN;
+	job(rig, "one", "a", "");
+	begin(rig);
+	ask_again(rig);
+	ask_again(rig);
+	UNTIL(rig, JOB_PATH "/one", "!status.phase", "!metadata.annotations");
+	rig->elsewhere = NEAP_ELSEWHERE_NO;
+	UNTIL(rig, JOB_PATH "/one", "status.phase=Failed",
+	      "status.reason=ForbiddenMigratePod");
+	rig->elsewhere = NEAP_ELSEWHERE_FITS;
+	job(rig, "two", "b", "");
+	UNTIL(rig, JOB_PATH "/two", "status.phase=Succeeded");
+	assert_int_equal(pods_left(rig), 3);
+}
+
+#define MANY 100
+
+/* More pods than one turn can read. */
+static void make_many(struct rig *rig)
+{
+	neap_auto_buf struct neap_buf text = {0};
+	char name[16], ask[128];
+
+	neap_buf_init(&text, NEAP_BUF_FILE);
+	neap_buf_addf(&text, "{'metadata':{'annotations':{'a':'");
+	for (int i = 0; i < 20000; i++)
+		neap_buf_add(&text, "x", 1);
+	neap_buf_addf(&text, "'}}}");
+	for (int i = 0; i < MANY; i++) {
+		(void)snprintf(name, sizeof(name), "p%d", i);
+		pod(rig, name);
+		(void)snprintf(ask, sizeof(ask), "MERGE " PODS "/%s", name);
+		must(rig, ask, text.data, 200);
+		job(rig, name, name, "");
+	}
+}
+
+/* A round of many jobs goes over several turns, and the next one reads no pod again. */
+static void test_many_wait(void **state)
+{
+	struct rig *rig = *state;
+	int64_t steps;
+	int asked;
+
+	rig->node_fit = true;
+	rig->elsewhere = NEAP_ELSEWHERE_UNKNOWN;
+	make_many(rig);
+	begin(rig);
+	while (rig->asked < MANY)
+		ask_again(rig);
+	rest(rig);
+	assert_in_range(neap_feed_most_steps(rig->migrate->feed), 1,
+			NEAP_STEPS + NEAP_STEPS / 10);
+	steps = neap_feed_all_steps(rig->migrate->feed);
+	for (asked = rig->asked; rig->asked < asked + MANY;)
+		ask_again(rig);
+	steps = neap_feed_all_steps(rig->migrate->feed) - steps;
+	assert_in_range(steps / (rig->asked - asked), 1, 2000);
 }
 
 int main(void)
@@ -307,6 +404,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ended_takes_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_dry_run, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_another_way, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_node_fit, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_wait, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

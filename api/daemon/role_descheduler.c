@@ -309,6 +309,16 @@ static void leave(void *arg, const json_t *pod, const json_t *job,
 	(void)neap_strcopy(way->why_not, sizeof(way->why_not), said.why);
 }
 
+static enum neap_elsewhere fits_elsewhere(void *arg, const struct neap_migrate_args *args,
+					  const char *ns, const char *name)
+{
+	const struct neap_role_descheduler *role = arg;
+
+	return role->descheduler ? neap_descheduler_fits_elsewhere(role->descheduler,
+								   args, ns, name)
+				 : NEAP_ELSEWHERE_UNKNOWN;
+}
+
 static void evicted(void *arg, bool is_done, const char *strategy, const char *ns,
 		    const char *node)
 {
@@ -328,6 +338,7 @@ static int migrate_start(struct neap_role_descheduler *role, struct neap_client 
 						   .schedulers = schedulers,
 						   .order = order,
 						   .leave = leave,
+						   .fits_elsewhere = fits_elsewhere,
 						   .evicted = evicted,
 						   .arg = role};
 

@@ -290,9 +290,7 @@ static void settled(void *arg)
 		deschedule_look(descheduler);
 }
 
-/* Whether the cluster is read; begins to read it, as it costs memory only where somebody
- * asks for rounds. */
-static bool has_snapshot(struct neap_descheduler *descheduler)
+bool deschedule_has_snapshot(struct neap_descheduler *descheduler)
 {
 	const struct neap_snapshot_config config = {.tasks = descheduler->config.tasks,
 						    .client = descheduler->config.client,
@@ -317,7 +315,7 @@ static bool start_simulation(struct neap_descheduler *descheduler)
 	struct deschedule_job *job = descheduler->waiting;
 	struct neap_error err = {0};
 
-	if (!has_snapshot(descheduler))
+	if (!deschedule_has_snapshot(descheduler))
 		return false;
 	descheduler->waiting = job->next;
 	job->play.is_dry = true;
@@ -383,7 +381,7 @@ void deschedule_look(struct neap_descheduler *descheduler)
 		return;
 	if (descheduler->waiting)
 		next = now + AGAIN_USEC;
-	if (descheduler->set && has_snapshot(descheduler))
+	if (descheduler->set && deschedule_has_snapshot(descheduler))
 		look_for_round(descheduler, now, &next);
 	else if (descheduler->snapshot || descheduler->set)
 		next = now + AGAIN_USEC;

@@ -13,6 +13,7 @@
 
 #include "api/client/client.h"
 #include "api/deschedule/config.h"
+#include "engine/migrate/migrate_filter.h"
 
 struct event_base;
 struct neap_buf;
@@ -115,6 +116,11 @@ struct neap_simulation {
 void neap_descheduler_simulate(
 	struct neap_descheduler *descheduler, const struct neap_simulation *simulation,
 	void (*done)(void *arg, json_t *record, const struct neap_error *err), void *arg);
+/* For nodeFit of migration, as of struct neap_migrate_config: whether the pod fits
+ * another node. It is not known before the cluster is read, and while a round runs. */
+enum neap_elsewhere neap_descheduler_fits_elsewhere(struct neap_descheduler *descheduler,
+						    const struct neap_migrate_args *args,
+						    const char *ns, const char *name);
 /* Counts an eviction of migration in descheduler_pods_evicted. */
 void neap_descheduler_count_evicted(struct neap_descheduler *descheduler, bool is_done,
 				    const char *strategy, const char *ns,

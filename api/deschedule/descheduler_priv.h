@@ -87,6 +87,9 @@ int64_t deschedule_interval(const struct neap_descheduler *descheduler,
 			    const struct neap_deschedule_config *config);
 /* Does what is due now, and sets the timer for the next time. */
 void deschedule_look(struct neap_descheduler *descheduler);
+/* Returns whether the cluster is read; starts to read it if not, because it costs memory
+ * only where somebody asks for rounds. */
+bool deschedule_has_snapshot(struct neap_descheduler *descheduler);
 /* Returns whether rounds may act at that time; if not, *ret_usec is when they may
  * again. */
 bool deschedule_is_open(const struct neap_descheduler *descheduler, int64_t now_usec,

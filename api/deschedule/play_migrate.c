@@ -23,24 +23,19 @@ bool play_migrates(const struct neap_play_profile *profile)
 
 /* --- the filter --- */
 
-static bool fits_elsewhere(void *arg, const json_t *json)
+static enum neap_elsewhere fits_elsewhere(void *arg, const struct neap_migrate_args *args,
+					  const char *ns, const char *name)
 {
 	const struct play_rule *rule = arg;
 	const struct neap_round *round = rule->run->round;
-	const struct neap_selector *selector = rule->profile->migrate.node_selector;
-	const json_t *meta = json_object_get(json, "metadata");
-	const struct neap_world_pod *pod = neap_world_find_pod(
-		rule->run->play->world, neap_json_text(meta, "namespace"),
-		neap_json_text(meta, "name"));
+	const struct neap_world_pod *pod =
+		neap_world_find_pod(rule->run->play->world, ns, name);
 
-	for (size_t i = 0; pod && i < round->node_count; i++) {
-		struct neap_world_node *node = round->nodes[i];
-
-		if ((!selector || neap_object_is_selected(node->object, selector)) &&
-		    neap_fit_other(rule->run->play->world, pod, &node, 1, NEAP_FIT_PLAIN))
-			return true;
-	}
-	return false;
+	for (size_t i = 0; pod && i < round->node_count; i++)
+		if (neap_fit_elsewhere(rule->run->play->world, pod, round->nodes[i],
+				       args->node_selector))
+			return NEAP_ELSEWHERE_FITS;
+	return NEAP_ELSEWHERE_NO;
 }
 
 static const char *tell_check(struct play_run *run, enum neap_migrate_check check)
@@ -61,12 +56,11 @@ const char *play_allow_migration(void *arg, struct neap_round *round,
 {
 	struct play_rule *rule = arg;
 	json_t *json = neap_object_tree(pod->pod->object);
-	const struct neap_migrate_question ask = {
-		.args = &rule->profile->migrate,
-		.cluster = rule->run->play->migrating,
-		.pod = json,
-		.fits_elsewhere = rule->profile->migrate.node_fit ? fits_elsewhere : NULL,
-		.arg = rule};
+	const struct neap_migrate_question ask = {.args = &rule->profile->migrate,
+						  .cluster = rule->run->play->migrating,
+						  .pod = json,
+						  .fits_elsewhere = fits_elsewhere,
+						  .arg = rule};
 	enum neap_migrate_check check = NEAP_CHECK_NONE;
 
 	(void)round;

@@ -550,6 +550,11 @@ void neap_snapshot_release(struct neap_snapshot *snapshot)
 	neap_task_wake(snapshot->task);
 }
 
+bool neap_snapshot_is_held(const struct neap_snapshot *snapshot)
+{
+	return snapshot->is_held;
+}
+
 void neap_snapshot_read_again(struct neap_snapshot *snapshot)
 {
 	snapshot->is_lost = true;

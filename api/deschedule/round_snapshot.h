@@ -48,11 +48,12 @@ bool neap_snapshot_is_read(const struct neap_snapshot *snapshot);
  * yet, or held. */
 int neap_snapshot_hold(struct neap_snapshot *snapshot, struct neap_error *err);
 void neap_snapshot_release(struct neap_snapshot *snapshot);
+bool neap_snapshot_is_held(const struct neap_snapshot *snapshot);
 /* Declares the held data invalid, because it was changed: everything is read again after
  * the release. */
 void neap_snapshot_read_again(struct neap_snapshot *snapshot);
 
-/* The held data. */
+/* The held data; while it is not held, the loop's thread may use it, too. */
 struct neap_world *neap_snapshot_world(const struct neap_snapshot *snapshot);
 struct neap_cluster *neap_snapshot_cluster(const struct neap_snapshot *snapshot);
 struct neap_decide *neap_snapshot_decide(const struct neap_snapshot *snapshot);

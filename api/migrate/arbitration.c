@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A round of arbitration: its verdicts are stored in the memory of the jobs, whose next
- * looks write them. */
+ * looks write them. A round goes over as many turns of the loop as it needs. Jobs change
+ * meanwhile, so their names are kept, not pointers to them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,13 +10,60 @@
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 
-static json_t *pod_of(struct neap_migrate *migrate, const struct neap_migrate_job *job)
+/* Of sorting a job, and of judging one: look-ups; nodeFit goes through nodes. */
+#define SORT_STEPS     12
+#define JUDGE_STEPS    50
+#define NODE_FIT_STEPS 2000
+
+static bool waits(struct neap_migrate *migrate, const struct neap_migrate_job *job)
+{
+	const struct migrate_memory *memory = neap_map_find(migrate->memory, job->name);
+
+	return neap_migrate_is_waiting(job, migrate->config.now()) &&
+	       !(memory && memory->is_forbidden);
+}
+
+/* --- what has to be known of pods --- */
+
+static int64_t read_pod(struct neap_migrate *migrate, const struct neap_migrate_job *job)
 {
 	struct neap_object *pod = neap_client_find(migrate->config.client, "pods",
 						   job->pod_ns, job->pod_name);
+	json_t *tree;
+	int rc;
 
-	return pod ? neap_object_tree(pod) : NULL;
+	if (!pod)
+		return 0;
+	neap_feed_spend(migrate->feed, neap_steps_of_text(pod));
+	tree = neap_object_tree(pod);
+	rc = tree ? neap_migrate_know(&migrate->cluster, &migrate->args, tree, NULL) : -1;
+	json_decref(tree);
+	return rc < 0 ? -1 : 0;
 }
+
+/* 0: the pods of all jobs that wait are known, but for jobs that came or changed
+ * meanwhile. */
+static int64_t learn(struct neap_migrate *migrate)
+{
+	const struct neap_map *jobs = migrate->cluster.jobs;
+	size_t *at = &migrate->queue.learned;
+
+	while (*at < neap_map_count(jobs)) {
+		const struct neap_migrate_job *job = neap_map_at(jobs, (*at)++, NULL);
+
+		neap_feed_spend(migrate->feed, 1);
+		if (neap_migrate_is_known(&migrate->cluster, job) || !waits(migrate, job))
+			continue;
+		if (read_pod(migrate, job) < 0)
+			return -1;
+		if (!neap_feed_has_steps(migrate->feed))
+			return NEAP_FEED_GOES_ON;
+	}
+	*at = 0;
+	return 0;
+}
+
+/* --- the queue --- */
 
 /* Jobs whose time is over are made due instead. */
 static size_t gather(struct neap_migrate *migrate, struct neap_migrate_waiting *list)
@@ -26,28 +74,62 @@ static size_t gather(struct neap_migrate *migrate, struct neap_migrate_waiting *
 
 	for (size_t i = 0; i < neap_map_count(jobs); i++) {
 		struct neap_migrate_job *job = neap_map_at(jobs, i, NULL);
-		const struct migrate_memory *memory =
-			neap_map_find(migrate->memory, job->name);
 
-		neap_feed_spend(migrate->feed, 1);
 		if (neap_migrate_is_overdue(job, now))
 			neap_feed_due(migrate->feed, "", job->name, 0);
-		else if (neap_migrate_is_waiting(job, now) &&
-			 !(memory && memory->is_forbidden))
-			neap_migrate_wait_take(&migrate->cluster, job,
-					       pod_of(migrate, job), &list[count++]);
+		else if (waits(migrate, job))
+			neap_migrate_wait_init(&migrate->cluster, job, &list[count++]);
 	}
 	return count;
 }
 
+static bool keep_names(struct migrate_queue *queue,
+		       const struct neap_migrate_waiting *list, size_t count)
+{
+	size_t size = 1, at = 0;
+
+	for (size_t i = 0; i < count; i++)
+		size += strlen(list[i].job->name) + 1;
+	*queue = (struct migrate_queue){.names = neap_alloc(size), .left = count};
+	queue->next = queue->names;
+	for (size_t i = 0; queue->names && i < count; i++) {
+		size_t len = strlen(list[i].job->name) + 1;
+
+		memcpy(queue->names + at, list[i].job->name, len);
+		at += len;
+	}
+	return queue->names != NULL;
+}
+
+static int64_t line_up(struct neap_migrate *migrate)
+{
+	size_t count = neap_map_count(migrate->cluster.jobs);
+	struct neap_migrate_waiting *list = neap_alloc_array(count + 1, sizeof(*list));
+	bool is_good = list != NULL;
+
+	count = is_good ? gather(migrate, list) : 0;
+	neap_feed_spend(migrate->feed, (int64_t)count * SORT_STEPS);
+	is_good = is_good && neap_migrate_sort(list, count, NULL) == 0;
+	if (is_good && migrate->config.order)
+		(void)migrate->config.order(migrate->config.arg, list, count);
+	is_good = is_good && keep_names(&migrate->queue, list, count);
+	free(list);
+	return is_good ? 0 : -1;
+}
+
+/* --- judgement --- */
+
 static void note(struct neap_migrate *migrate, const struct neap_migrate_waiting *one)
 {
-	struct migrate_memory *memory = migrate_memory_get(migrate, one->job->name);
+	struct migrate_queue *queue = &migrate->queue;
+	struct migrate_memory *memory;
 
 	if (one->verdict == NEAP_VERDICT_WAITS) {
-		migrate->metrics.waiting[one->check]++;
+		queue->waiting[one->check]++;
+		queue->still_waits = true;
 		return;
 	}
+	memory = migrate_memory_get(migrate, one->job->name);
 	if (!memory)
 		return;
 	memory->may_begin = one->verdict == NEAP_VERDICT_PASSES;
@@ -55,32 +137,49 @@ static void note(struct neap_migrate *migrate, const struct neap_migrate_waiting
 	neap_feed_due(migrate->feed, "", one->job->name, 0);
 }
 
-int64_t migrate_round(struct neap_migrate *migrate)
+static void judge_next(struct neap_migrate *migrate)
 {
-	size_t count = neap_map_count(migrate->cluster.jobs);
-	struct neap_migrate_waiting *list = neap_alloc_array(count + 1, sizeof(*list));
 	struct neap_migrate_question ask = {.args = &migrate->args,
 					    .cluster = &migrate->cluster,
 					    .fits_elsewhere =
 						    migrate->config.fits_elsewhere,
 					    .arg = migrate->config.arg};
-	bool still_waits = false;
+	struct migrate_queue *queue = &migrate->queue;
+	struct neap_migrate_job *job =
+		neap_migrate_find_job(&migrate->cluster, queue->next);
+	struct neap_migrate_waiting one;
 
-	memset(migrate->metrics.waiting, 0, sizeof(migrate->metrics.waiting));
-	if (!list)
-		return -1;
-	count = gather(migrate, list);
-	if (neap_migrate_sort(list, count, NULL) == 0) {
-		if (migrate->config.order)
-			(void)migrate->config.order(migrate->config.arg, list, count);
-		neap_migrate_judge(&ask, list, count);
-		for (size_t i = 0; i < count; i++) {
-			note(migrate, &list[i]);
-			still_waits =
-				still_waits || list[i].verdict == NEAP_VERDICT_WAITS;
-		}
+	queue->next += strlen(queue->next) + 1;
+	queue->left--;
+	neap_feed_spend(migrate->feed,
+			JUDGE_STEPS + (migrate->args.node_fit ? NODE_FIT_STEPS : 0));
+	if (!job || !waits(migrate, job))
+		return;
+	if (!neap_migrate_is_known(&migrate->cluster, job)) {
+		queue->still_waits = true; /* it changed: the next round knows it */
+		return;
 	}
-	neap_migrate_wait_done(list, count);
-	free(list);
-	return still_waits ? migrate->args.interval_usec : 0;
+	neap_migrate_wait_init(&migrate->cluster, job, &one);
+	neap_migrate_judge(&ask, &one, 1);
+	note(migrate, &one);
+}
+
+int64_t migrate_round(struct neap_migrate *migrate)
+{
+	struct migrate_queue *queue = &migrate->queue;
+	int64_t rc = queue->names ? 0 : learn(migrate);
+
+	if (rc == 0 && !queue->names)
+		rc = line_up(migrate);
+	if (rc != 0)
+		return rc;
+	while (queue->left > 0) {
+		judge_next(migrate);
+		if (queue->left > 0 && !neap_feed_has_steps(migrate->feed))
+			return NEAP_FEED_GOES_ON;
+	}
+	memcpy(migrate->metrics.waiting, queue->waiting, sizeof(queue->waiting));
+	free(queue->names);
+	queue->names = NULL;
+	return queue->still_waits ? migrate->args.interval_usec : 0;
 }

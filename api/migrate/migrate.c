@@ -147,6 +147,7 @@ static int set_args(struct neap_migrate *migrate, const json_t *args,
 	}
 	migrate->args.served = migrate->config.schedulers;
 	neap_migrate_args_done(&before);
+	neap_migrate_forget(&migrate->cluster);
 	if (migrate->feed)
 		begin_round(migrate);
 	return 0;
@@ -259,6 +260,7 @@ void neap_migrate_free(struct neap_migrate *migrate)
 	neap_map_free(migrate->reservations);
 	neap_map_free(migrate->pods);
 	neap_limiter_free(migrate->limiter);
+	free(migrate->queue.names);
 	if (migrate->cluster.pods)
 		neap_migrate_cluster_done(&migrate->cluster);
 	neap_migrate_args_done(&migrate->args);

@@ -41,8 +41,11 @@ struct neap_migrate_config {
 	/* Changes *way, which is set from labels and arguments. */
 	void (*leave)(void *arg, const json_t *pod, const json_t *job,
 		      struct neap_migrate_way *way);
-	/* Returns whether the pod fits another ready node; for nodeFit. */
-	bool (*fits_elsewhere)(void *arg, const json_t *pod);
+	/* For nodeFit, as in struct neap_migrate_question; jobs wait while the answer is
+	 * NEAP_ELSEWHERE_UNKNOWN. */
+	enum neap_elsewhere (*fits_elsewhere)(void *arg,
+					      const struct neap_migrate_args *args,
+					      const char *ns, const char *name);
 	/* Reports the result of an eviction; node: the pod's. */
 	void (*evicted)(void *arg, bool is_done, const char *strategy, const char *ns,
 			const char *node);

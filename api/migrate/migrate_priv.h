@@ -67,6 +67,17 @@ struct migrate_memory {
 	char name[];
 };
 
+/* A round of arbitration: the pods of its jobs are read, then the jobs are put in order
+ * and judged. */
+struct migrate_queue {
+	size_t learned; /* of the cluster's jobs: whose pods are read */
+	char *names;    /* one behind the other; NULL: no round is under way */
+	const char *next;
+	size_t left;
+	bool still_waits;
+	uint64_t waiting[NEAP_CHECK_COUNT];
+};
+
 struct neap_migrate {
 	struct neap_migrate_config config;
 	struct neap_migrate_args args;
@@ -81,6 +92,7 @@ struct neap_migrate {
 	struct neap_limiter *limiter;
 	struct neap_bucket bucket; /* of all evictions */
 	struct migrate_metrics metrics;
+	struct migrate_queue queue;
 	char creator[MIGRATE_UUID]; /* of this process */
 };
 
@@ -101,6 +113,7 @@ void migrate_memory_watch(struct neap_migrate *migrate, struct migrate_memory *m
 
 /* --- arbitration.c --- */
 
+/* A look: as much of a round as a turn has steps for. */
 int64_t migrate_round(struct neap_migrate *migrate);
 
 /* --- job_look.c --- */

@@ -123,6 +123,15 @@ bool neap_fit_other(const struct neap_world *world, const struct neap_world_pod 
 	return false;
 }
 
+bool neap_fit_elsewhere(const struct neap_world *world, const struct neap_world_pod *pod,
+			struct neap_world_node *node,
+			const struct neap_selector *selector)
+{
+	return node->is_ready && node->object &&
+	       (!selector || neap_object_is_selected(node->object, selector)) &&
+	       neap_fit_other(world, pod, &node, 1, NEAP_FIT_PLAIN);
+}
+
 static bool is_same_toleration(const struct neap_toleration *a,
 			       const struct neap_toleration *b)
 {

@@ -36,6 +36,11 @@ const char *neap_fit_why(const struct neap_world *world, const struct neap_world
 bool neap_fit_other(const struct neap_world *world, const struct neap_world_pod *pod,
 		    struct neap_world_node *const *nodes, size_t count,
 		    enum neap_fit_form form);
+/* Is the node one that nodeFit of MigrationController wants: not the pod's own, ready,
+ * taken by the selector (NULL takes all), and fit for the pod? */
+bool neap_fit_elsewhere(const struct neap_world *world, const struct neap_world_pod *pod,
+			struct neap_world_node *node,
+			const struct neap_selector *selector);
 /* Does the term, of pod, select another pod of another name? */
 bool neap_fit_term_selects(const struct neap_world *world,
 			   const struct neap_world_pod *pod,

@@ -197,6 +197,11 @@ int neap_world_add(struct neap_world *world, const char *resource, const json_t 
 /* Sorts nodes and pods, and recounts what changed; see the head of this file. */
 int neap_world_settle(struct neap_world *world, struct neap_error *err);
 
+/* Returns a node by index, NULL behind the last; also between two settlings. The sums of
+ * a dirty node are old; neap_world_count_node computes them again. */
+struct neap_world_node *neap_world_node_at(struct neap_world *world, size_t at);
+void neap_world_count_node(struct neap_world *world, struct neap_world_node *node);
+
 /* Borrowed; NULL: there is none. The node may lack an object. */
 struct neap_world_node *neap_world_find_node(const struct neap_world *world,
 					     const char *name);

@@ -61,7 +61,7 @@ static void sum_usage(struct neap_world_node *node)
 		(void)neap_amounts_add(&node->used, neap_map_at(metric->pods, i, NULL));
 }
 
-static void count_node(struct neap_world *world, struct neap_world_node *node)
+void neap_world_count_node(struct neap_world *world, struct neap_world_node *node)
 {
 	const struct neap_world_measure *measure =
 		neap_map_find(world->own->measures[0], node->name);
@@ -100,6 +100,14 @@ static void count_node(struct neap_world *world, struct neap_world_node *node)
 	}
 	(void)neap_amounts_set(&node->requested, NEAP_RESOURCE_PODS, node->live_count);
 	node->is_dirty = false;
+}
+
+struct neap_world_node *neap_world_node_at(struct neap_world *world, size_t at)
+{
+	const struct neap_map *nodes = world->own->nodes;
+
+	resolve(world);
+	return at < neap_map_count(nodes) ? neap_map_at(nodes, at, NULL) : NULL;
 }
 
 static void number_groups(struct neap_world *world)
@@ -185,7 +193,7 @@ int neap_world_settle(struct neap_world *world, struct neap_error *err)
 		struct neap_world_node *node = neap_map_at(own->nodes, i, NULL);
 
 		if (node->is_dirty)
-			count_node(world, node);
+			neap_world_count_node(world, node);
 		node->index = UINT32_MAX;
 		if (node->object)
 			world->nodes[world->node_count++] = node;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 #include "engine/migrate/migrate_counts.h"
@@ -24,27 +25,50 @@ bool neap_migrate_is_overdue(const struct neap_migrate_job *job, int64_t now_use
 	return neap_migrate_is_active(job) && !job->is_paused && is_over(job, now_usec);
 }
 
-void neap_migrate_wait_take(const struct neap_migrate_cluster *cluster,
-			    struct neap_migrate_job *job, json_t *pod,
-			    struct neap_migrate_waiting *ret)
+bool neap_migrate_is_known(const struct neap_migrate_cluster *cluster,
+			   const struct neap_migrate_job *job)
 {
-	const json_t *owner = pod ? neap_migrate_controller(pod) : NULL;
+	const struct neap_migrate_pod *pod = neap_migrate_pod_of(cluster, job);
 
-	*ret = (struct neap_migrate_waiting){.job = job, .pod = pod, .batch = ""};
-	if (!pod)
-		return;
-	neap_pod_order_read(pod, &ret->order);
-	if (neap_json_is_text(owner, "kind", "Job"))
-		ret->batch = neap_json_text(owner, "uid");
-	if (*ret->batch)
-		ret->siblings =
-			neap_migrate_count_owned(cluster, NEAP_JOBS_BEGUN, ret->batch);
+	return !pod || pod->known;
 }
 
-void neap_migrate_wait_done(struct neap_migrate_waiting *list, size_t count)
+int neap_migrate_know(struct neap_migrate_cluster *cluster,
+		      const struct neap_migrate_args *args, const json_t *pod,
+		      struct neap_error *err)
 {
-	for (size_t i = 0; i < count; i++)
-		json_decref(list[i].pod);
+	const struct neap_migrate_question ask = {
+		.args = args, .cluster = cluster, .pod = pod};
+	const json_t *meta = json_object_get(pod, "metadata");
+	struct neap_migrate_pod *facts = neap_migrate_find_pod(
+		cluster, neap_json_text(meta, "namespace"), neap_json_text(meta, "name"));
+
+	if (!facts || facts->known)
+		return 0;
+	facts->known = neap_alloc(sizeof(*facts->known));
+	if (!facts->known)
+		return neap_error_nomem(err);
+	neap_pod_order_read(pod, &facts->known->order);
+	facts->known->check = neap_migrate_check_pod(&ask);
+	return 0;
+}
+
+void neap_migrate_wait_init(const struct neap_migrate_cluster *cluster,
+			    struct neap_migrate_job *job,
+			    struct neap_migrate_waiting *ret)
+{
+	const struct neap_migrate_pod *pod = neap_migrate_pod_of(cluster, job);
+
+	*ret = (struct neap_migrate_waiting){.job = job, .batch = ""};
+	if (!pod || !pod->known)
+		return;
+	ret->pod = pod;
+	ret->order = pod->known->order;
+	if (strcmp(pod->owner_kind, "Job") != 0)
+		return;
+	ret->batch = pod->owner_uid;
+	ret->siblings =
+		neap_migrate_count_owned(cluster, NEAP_JOBS_BEGUN, pod->owner_uid);
 }
 
 /* --- order --- */
@@ -65,21 +89,30 @@ static int compare(const void *left, const void *right)
 }
 
 /* Draws those of one Job together, where the first of them is. to has room for all. */
-static void group(const struct neap_migrate_waiting *from, size_t count, bool *is_taken,
+static bool group(struct neap_migrate_waiting *from, size_t count,
 		  struct neap_migrate_waiting *to)
 {
+	struct neap_map *last = neap_map_new(); /* of a Job so far */
+	bool is_good = last != NULL;
 	size_t len = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		if (is_taken[i])
-			continue;
-		to[len++] = from[i];
-		for (size_t j = i + 1; *from[i].batch && j < count; j++)
-			if (!is_taken[j] && strcmp(from[j].batch, from[i].batch) == 0) {
-				to[len++] = from[j];
-				is_taken[j] = true;
-			}
+	for (size_t i = 0; is_good && i < count; i++) {
+		struct neap_migrate_waiting *before =
+			*from[i].batch ? neap_map_find(last, from[i].batch) : NULL;
+
+		from[i].next = NULL;
+		from[i].is_behind = before != NULL;
+		if (before)
+			before->next = &from[i];
+		is_good = !*from[i].batch || neap_map_set(last, from[i].batch, &from[i]);
 	}
+	for (size_t i = 0; is_good && i < count; i++)
+		for (const struct neap_migrate_waiting *one =
+			     from[i].is_behind ? NULL : &from[i];
+		     one; one = one->next)
+			to[len++] = *one;
+	neap_map_free(last);
+	return is_good;
 }
 
 /* Stable; from and to change their roles. */
@@ -107,21 +140,18 @@ int neap_migrate_sort(struct neap_migrate_waiting *list, size_t count,
 		      struct neap_error *err)
 {
 	struct neap_migrate_waiting *spare = neap_alloc_array(count + 1, sizeof(*spare));
-	bool *is_taken = neap_alloc_array(count + 1, sizeof(*is_taken));
+	bool is_good = spare != NULL;
 
-	if (spare && is_taken) {
+	if (is_good) {
 		qsort(list, count, sizeof(*list), compare);
-		group(list, count, is_taken, spare);
+		is_good = group(list, count, spare);
+	}
+	if (is_good) {
 		memcpy(list, spare, count * sizeof(*list));
 		by_siblings(list, count, spare);
 	}
-	free(is_taken);
-	if (!spare || !is_taken) {
-		free(spare);
-		return neap_error_nomem(err);
-	}
 	free(spare);
-	return 0;
+	return is_good ? 0 : neap_error_nomem(err);
 }
 
 /* --- judgement --- */
@@ -132,7 +162,7 @@ static void judge(struct neap_migrate_question *ask, struct neap_migrate_waiting
 	one->verdict = NEAP_VERDICT_PASSES;
 	if (!one->pod)
 		return; /* it fails by itself, when it is looked at */
-	ask->pod = one->pod;
+	ask->facts = one->pod;
 	one->check = neap_migrate_forbids(ask);
 	if (one->check != NEAP_CHECK_NONE) {
 		one->verdict = NEAP_VERDICT_FAILS;

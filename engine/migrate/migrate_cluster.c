@@ -42,11 +42,22 @@ static void empty(struct neap_map *map, bool frees)
 
 void neap_migrate_cluster_clear(struct neap_migrate_cluster *cluster)
 {
+	neap_migrate_forget(cluster);
 	empty(cluster->owned, false);
 	empty(cluster->pods, true);
 	empty(cluster->workloads, true);
 	empty(cluster->jobs, true);
 	empty(cluster->counts, true);
+}
+
+void neap_migrate_forget(struct neap_migrate_cluster *cluster)
+{
+	for (size_t i = 0; cluster->pods && i < neap_map_count(cluster->pods); i++) {
+		struct neap_migrate_pod *pod = neap_map_at(cluster->pods, i, NULL);
+
+		free(pod->known);
+		pod->known = NULL;
+	}
 }
 
 void neap_migrate_cluster_done(struct neap_migrate_cluster *cluster)
@@ -211,6 +222,7 @@ void neap_migrate_drop_pod(struct neap_migrate_cluster *cluster, const char *ns,
 	if (!pod)
 		return;
 	(void)neap_migrate_counts_pod(cluster, pod, -1);
+	free(pod->known);
 	free(pod);
 }
 

@@ -15,13 +15,15 @@
 #define NEAP_KEY_FORCE      "descheduler.alpha.kubernetes.io/evict"
 
 struct neap_map;
+struct neap_migrate_known;
 
 struct neap_migrate_pod {
 	const char *ns, *name, *uid, *node; /* node "": not assigned */
 	/* Its controller; "": none. */
 	const char *owner_uid, *owner_kind, *owner_name;
-	bool is_serving; /* neither finished nor deleting, and ready */
-	bool is_forced;  /* by NEAP_KEY_FORCE */
+	bool is_serving;                  /* neither finished nor deleting, and ready */
+	bool is_forced;                   /* by NEAP_KEY_FORCE */
+	struct neap_migrate_known *known; /* arbitrate.h; NULL: nobody asked */
 };
 
 /* A workload whose replicas are known. A ReplicaSet of a Deployment has the Deployment as
@@ -64,6 +66,8 @@ int neap_migrate_cluster_init(struct neap_migrate_cluster *cluster,
 void neap_migrate_cluster_done(struct neap_migrate_cluster *cluster);
 /* Forgets everything. */
 void neap_migrate_cluster_clear(struct neap_migrate_cluster *cluster);
+/* Forgets what arbitration knows of pods: the arguments have changed. */
+void neap_migrate_forget(struct neap_migrate_cluster *cluster);
 
 /* Adds or replaces an object. A pointer to its facts is valid until the object is set or
  * dropped again. -NEAP_ENOMEM: the cluster must be cleared and read again. */

@@ -6,9 +6,9 @@
 
 #include "engine/base/text.h"
 #include "engine/json/json.h"
+#include "engine/migrate/arbitrate.h"
 #include "engine/migrate/migrate_counts.h"
 #include "engine/migrate/object_limit.h"
-#include "engine/migrate/pod_order.h"
 
 /* From here on priorities belong to the system. */
 #define CRITICAL_PRIORITY INT64_C(2000000000)
@@ -130,7 +130,7 @@ static bool has_owner_of(const struct neap_migrate_question *ask, const char *ki
 }
 
 /* Of the pod alone. */
-static enum neap_migrate_check check_pod(const struct neap_migrate_question *ask)
+enum neap_migrate_check neap_migrate_check_pod(const struct neap_migrate_question *ask)
 {
 	static const char *const local[] = {"hostPath", "emptyDir", NULL};
 	static const char *const claim[] = {"persistentVolumeClaim", NULL};
@@ -294,17 +294,26 @@ neap_migrate_check_existing(const struct neap_migrate_question *ask)
 
 /* --- all --- */
 
+static enum neap_elsewhere fits_elsewhere(const struct neap_migrate_question *ask)
+{
+	const struct neap_migrate_who one = who(ask);
+
+	return ask->args->node_fit && ask->fits_elsewhere
+		       ? ask->fits_elsewhere(ask->arg, ask->args, one.ns, one.name)
+		       : NEAP_ELSEWHERE_FITS;
+}
+
 enum neap_migrate_check neap_migrate_forbids(const struct neap_migrate_question *ask)
 {
 	enum neap_migrate_check check;
 
 	if (is_forced(ask))
 		return NEAP_CHECK_NONE;
-	check = check_pod(ask);
+	check = ask->facts && ask->facts->known ? ask->facts->known->check
+						: neap_migrate_check_pod(ask);
 	if (check == NEAP_CHECK_NONE)
 		check = neap_migrate_check_replicas(ask);
-	if (check == NEAP_CHECK_NONE && ask->args->node_fit && ask->fits_elsewhere &&
-	    !ask->fits_elsewhere(ask->arg, ask->pod))
+	if (check == NEAP_CHECK_NONE && fits_elsewhere(ask) == NEAP_ELSEWHERE_NO)
 		check = NEAP_CHECK_NODE_FIT;
 	return check;
 }
@@ -324,6 +333,10 @@ enum neap_migrate_check neap_migrate_holds(const struct neap_migrate_question *a
 		return NEAP_CHECK_NONE;
 	for (size_t i = 0; check == NEAP_CHECK_NONE && i < NEAP_ARRAY_LEN(checks); i++)
 		check = checks[i](ask);
+	/* Who can wait waits for an answer. */
+	if (check == NEAP_CHECK_NONE && ask->arbitrates &&
+	    fits_elsewhere(ask) == NEAP_ELSEWHERE_UNKNOWN)
+		check = NEAP_CHECK_NODE_FIT;
 	return check;
 }
 

@@ -43,6 +43,12 @@ enum neap_migrate_check {
 
 const char *neap_migrate_check_name(enum neap_migrate_check check);
 
+enum neap_elsewhere {
+	NEAP_ELSEWHERE_NO,
+	NEAP_ELSEWHERE_FITS,
+	NEAP_ELSEWHERE_UNKNOWN /* at the moment */
+};
+
 struct neap_migrate_question {
 	const struct neap_migrate_args *args;
 	struct neap_migrate_cluster *cluster;
@@ -52,7 +58,9 @@ struct neap_migrate_question {
 	bool arbitrates;
 	/* Returns whether the pod fits another ready node of args->node_selector; NULL:
 	 * not checked. */
-	bool (*fits_elsewhere)(void *arg, const json_t *pod);
+	enum neap_elsewhere (*fits_elsewhere)(void *arg,
+					      const struct neap_migrate_args *args,
+					      const char *ns, const char *name);
 	void *arg;
 	/* The object limiter, for new jobs; NULL: not checked. */
 	struct neap_limiter *limiter;
@@ -71,6 +79,7 @@ neap_migrate_refuses_ever(const struct neap_migrate_question *ask);
 enum neap_migrate_check neap_migrate_refuses_now(const struct neap_migrate_question *ask);
 
 /* The parts of neap_migrate_holds and others, one by one. */
+enum neap_migrate_check neap_migrate_check_pod(const struct neap_migrate_question *ask);
 enum neap_migrate_check
 neap_migrate_check_globally(const struct neap_migrate_question *ask);
 enum neap_migrate_check neap_migrate_check_node(const struct neap_migrate_question *ask);

@@ -283,6 +283,20 @@ static int move(struct pass *pass, struct neap_error *err)
 
 /* --- arbitration --- */
 
+static int know(struct pass *pass, const struct neap_migrate_job *job,
+		const struct neap_migrate_args *args, struct neap_error *err)
+{
+	json_t *pod;
+	int rc;
+
+	if (neap_migrate_is_known(&pass->sim->migrate, job))
+		return 0;
+	pod = tree_of(neap_sim_find_pod(pass->sim, job->pod_ns, job->pod_name));
+	rc = neap_migrate_know(&pass->sim->migrate, args, pod, err);
+	json_decref(pod);
+	return rc;
+}
+
 static int arbitrate(struct pass *pass, struct neap_error *err)
 {
 	struct neap_sim *sim = pass->sim;
@@ -294,24 +308,25 @@ static int arbitrate(struct pass *pass, struct neap_error *err)
 		.arbitrates = true,
 	};
 	size_t count = 0;
-	int rc;
+	int rc = 0;
 
 	if (!list)
 		return neap_error_nomem(err);
-	for (size_t i = 0; i < sim->job_count; i++) {
+	for (size_t i = 0; rc == 0 && i < sim->job_count; i++) {
 		struct neap_sim_job *job = sim->jobs[i];
 		struct neap_migrate_job *known = neap_migrate_find_job(
 			&sim->migrate,
 			neap_json_text(json_object_get(job->job, "metadata"), "name"));
 
-		if (job->due_usec != NEAP_SIM_NEVER && known &&
-		    neap_migrate_is_waiting(known, sim->now_usec))
-			neap_migrate_wait_take(
-				&sim->migrate, known,
-				tree_of(neap_sim_find_pod(sim, job->ns, job->pod)),
-				&list[count++]);
+		if (job->due_usec == NEAP_SIM_NEVER || !known ||
+		    !neap_migrate_is_waiting(known, sim->now_usec))
+			continue;
+		rc = know(pass, known, ask.args, err);
+		if (rc == 0)
+			neap_migrate_wait_init(&sim->migrate, known, &list[count++]);
 	}
-	rc = neap_migrate_sort(list, count, err);
+	if (rc == 0)
+		rc = neap_migrate_sort(list, count, err);
 	if (rc == 0)
 		neap_migrate_judge(&ask, list, count);
 	for (size_t i = 0; rc == 0 && i < count; i++)
@@ -340,7 +355,6 @@ static int arbitrate(struct pass *pass, struct neap_error *err)
 			}
 			break;
 		}
-	neap_migrate_wait_done(list, count);
 	free(list);
 	return rc;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 #include "lua/migrate/migrate_policy.h"
@@ -60,41 +61,52 @@ json_t *neap_order_jobs_new(const struct neap_migrate_waiting *list, size_t coun
 
 /* --- the answer --- */
 
-static size_t find(const json_t *jobs, const char *name)
+/* The places of jobs by name, counted from 1; NULL without memory. */
+static struct neap_map *places_new(const json_t *jobs)
 {
+	struct neap_map *map = neap_map_new();
 	const json_t *one;
 	size_t i;
 
 	json_array_foreach (jobs, i, one)
-		if (neap_json_is_text(one, "name", name))
-			return i;
-	return SIZE_MAX;
+		if (map && !neap_map_set(map, neap_json_text(one, "name"),
+					 (void *)(uintptr_t)(i + 1))) {
+			neap_map_free(map);
+			return NULL;
+		}
+	return map;
 }
 
-/* As it is mostly nearly in order, the job behind the last is looked at first. */
+static int read_place(struct neap_map *places, const json_t *answer, size_t i,
+		      bool *has_come, size_t *ret, struct neap_error *err)
+{
+	const char *name = neap_json_text(json_array_get(answer, i), "name");
+	size_t place = (size_t)(uintptr_t)neap_map_find(places, name);
+
+	if (place == 0 || has_come[place - 1])
+		return neap_error_set(
+			err, NEAP_EINVAL, "at %zu stands %s \"%.60s\"", i + 1,
+			place == 0 ? "no job that was given," : "once more", name);
+	has_come[place - 1] = true;
+	*ret = place - 1;
+	return 0;
+}
+
 static int read_order(const json_t *jobs, const json_t *answer, size_t *ret,
 		      struct neap_error *err)
 {
 	size_t count = json_array_size(jobs);
 	bool *has_come = neap_alloc_array(count + 1, sizeof(*has_come));
-	int rc = has_come ? 0 : neap_error_nomem(err);
+	struct neap_map *places = places_new(jobs);
+	int rc = has_come && places ? 0 : neap_error_nomem(err);
 
 	if (rc == 0 && (!json_is_array(answer) || json_array_size(answer) != count))
 		rc = neap_error_set(err, NEAP_EINVAL,
 				    "the %zu jobs in their order are wanted", count);
-	for (size_t i = 0; rc == 0 && i < count; i++) {
-		const char *name = neap_json_text(json_array_get(answer, i), "name");
-		size_t at = find(jobs, name);
-
-		if (at == SIZE_MAX || has_come[at])
-			rc = neap_error_set(
-				err, NEAP_EINVAL, "at %zu stands %s \"%.60s\"", i + 1,
-				at == SIZE_MAX ? "no job that was given," : "once more",
-				name);
-		else
-			has_come[ret[i] = at] = true;
-	}
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = read_place(places, answer, i, has_come, &ret[i], err);
 	free(has_come);
+	neap_map_free(places);
 	return rc;
 }
 

@@ -364,6 +364,41 @@ check "the job fails" eventually 120 ended borrowed Failed Timeout
 api DELETE "$PMJ/borrowed" >/dev/null
 check "and the Reservation stays" exists "$RESERVATIONS/seat"
 
+# --- nodeFit ---
+
+# configure SELECTOR: a pod is moved only when it fits another such node.
+configure()
+{
+	kubectl create namespace koordinator-system
+	kubectl delete -n koordinator-system --ignore-not-found configmap koord-descheduler-config
+	kubectl create -n koordinator-system -f - <<-YAML
+	apiVersion: v1
+	kind: ConfigMap
+	metadata: {name: koord-descheduler-config}
+	data:
+	  koord-descheduler-config: |
+	    apiVersion: descheduler/v1alpha2
+	    kind: DeschedulerConfiguration
+	    deschedulingInterval: 0s
+	    profiles:
+	    - name: p
+	      pluginConfig:
+	      - name: MigrationController
+	        args: {nodeFit: true, nodeSelector: $1}
+	      plugins:
+	        evict: {enabled: [{name: MigrationController}]}
+	YAML
+} >/dev/null 2>&1
+goes_by() { has "$(neapctl deschedule -o json | jq -c '[.source, .rounds]')" "\"ConfigMap koordinator-system/koord-descheduler-config\",$1]"; }
+configure tier=x
+check "the configuration is used" eventually 30 goes_by 1
+job unfit "$POD"
+check "a pod that fits no such node stays" eventually 120 ended unfit Failed ForbiddenMigratePod
+check "it was not evicted" exists "$NS/pods/$POD"
+kubectl label node --all tier=x >/dev/null
+job fit "$POD"
+check "one that fits is moved" eventually 120 job_is fit .status.phase Succeeded
+
 check "the log has no errors" not grep -q ' error: ' "$WORK/neapd.log"
 play_end
 tap_end

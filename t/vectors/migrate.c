@@ -280,11 +280,11 @@ static size_t gather(struct migrate_rig *rig, const json_t *given,
 
 		if (!job || !neap_migrate_is_waiting(job, rig->now_usec))
 			continue;
-		neap_migrate_wait_take(
-			&rig->cluster, job,
-			json_incref(migrate_rig_find(json_object_get(given, "pods"),
-						     job->pod_ns, job->pod_name)),
-			&list[count++]);
+		(void)neap_migrate_know(&rig->cluster, &rig->args,
+					migrate_rig_find(json_object_get(given, "pods"),
+							 job->pod_ns, job->pod_name),
+					NULL);
+		neap_migrate_wait_init(&rig->cluster, job, &list[count++]);
 	}
 	return count;
 }
@@ -339,7 +339,6 @@ static int arbitrate(struct vector_context *context, json_t *given, json_t **ret
 		neap_migrate_judge(&ask, list, count);
 		rc = vector_answer_new(verdicts_new(list, count), ret, err);
 	}
-	neap_migrate_wait_done(list, count);
 	free(list);
 	migrate_rig_done(&rig);
 	return rc;
