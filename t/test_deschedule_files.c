@@ -156,6 +156,25 @@ static const struct {
 	  "f.yaml:9: profiles[0].pluginConfig[1].args",
 	  "f.yaml:11: profiles[0].pluginConfig[2].args.thresholds.cpu",
 	  "f.yaml:11: profiles[0].pluginConfig[2].args.targetThresholds.cpu"}},
+	{"arguments of older versions, and of the evictor",
+	 POLICY "  pluginConfig:\n"
+		"  - name: RemovePodsViolatingTopologySpreadConstraint\n"
+		"    args:\n"
+		"      includeSoftConstraints: true\n"
+		"      nodeFit: true\n"
+		"  - name: PodLifeTime\n"
+		"    args:\n"
+		"      maxPodLifeTimeSeconds: 60\n"
+		"      podStatusPhases: [Pending]\n"
+		"  plugins: {balance: {enabled: "
+		"[RemovePodsViolatingTopologySpreadConstraint]},\n"
+		"            deschedule: {enabled: [PodLifeTime]}}\n",
+	 {"f.yaml:8: profiles[0].pluginConfig[0].args.includeSoftConstraints: is gone: "
+	  "write constraints: [DoNotSchedule, ScheduleAnyway]",
+	  "f.yaml:9: profiles[0].pluginConfig[0].args.nodeFit: belongs into the args of "
+	  "DefaultEvictor",
+	  "f.yaml:13: profiles[0].pluginConfig[1].args.podStatusPhases: is gone: write "
+	  "states"}},
 	{"a number in quotes",
 	 KOORD "  plugins: {balance: {enabled: [{name: LowNodeLoad}]}}\n"
 	       "  pluginConfig:\n"

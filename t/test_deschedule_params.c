@@ -132,8 +132,8 @@ static void test_params(void **state)
 	static const struct {
 		const char *json, *field, *want;
 	} bad[] = {
-		{"{\"least\": 1, \"ns\": {\"include\": [], \"exclude\": []}}", "ns",
-		 "at most one of"},
+		{"{\"least\": 1, \"ns\": {\"include\": [\"a\"], \"exclude\": [\"b\"]}}",
+		 "ns", "at most one of"},
 		{"{\"least\": 1, \"ns\": {\"only\": []}}", "ns.only", "no field 'only'"},
 		{"{\"least\": 1, \"ns\": {\"include\": 5}}", "ns.include",
 		 "takes a list"},

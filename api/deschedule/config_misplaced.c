@@ -104,6 +104,33 @@ const char *deschedule_misplaced_points(const char *name)
 	return find(points, NEAP_ARRAY_LEN(points), name);
 }
 
+/* --- arguments --- */
+
+#define UP "is gone: its members stand one level higher"
+
+/* Names of older versions; others are the evictor's. */
+static const struct row args[] = {
+	{"includeSoftConstraints",
+	 "is gone: write constraints: [DoNotSchedule, ScheduleAnyway]"},
+	{"podStatusPhases", "is gone: write states"},
+	{"thresholdPriority", "is gone: write priorityThreshold.value in the args of "
+			      "DefaultEvictor"},
+	{"thresholdPriorityClassName",
+	 "is gone: write priorityThreshold.name in the args of DefaultEvictor"},
+	{"nodeResourceUtilizationThresholds", UP},
+	{"podLifeTime", UP},
+	{"podsHavingTooManyRestarts", UP},
+	{"removeDuplicates", UP},
+	{"failedPods", UP},
+};
+
+const char *deschedule_misplaced_arg(const char *name)
+{
+	const char *what = find(args, NEAP_ARRAY_LEN(args), name);
+
+	return what ? what : find(evictor, NEAP_ARRAY_LEN(evictor), name);
+}
+
 /* --- v1alpha1 --- */
 
 static const struct row old_params[] = {

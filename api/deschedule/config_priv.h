@@ -80,6 +80,8 @@ void deschedule_indentation(const char *text, size_t len, size_t line, size_t ab
 const char *deschedule_misplaced_top(const char *name);
 const char *deschedule_misplaced_profile(const char *name);
 const char *deschedule_misplaced_points(const char *name);
+/* For an argument that a strategy does not have. */
+const char *deschedule_misplaced_arg(const char *name);
 /* Adds a fault for each part of a v1alpha1 text that says what replaces it. */
 void deschedule_tell_old(struct config_reader *reader, const json_t *json);
 

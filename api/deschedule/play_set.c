@@ -92,6 +92,11 @@ static int open_evictor(struct neap_play_profile *profile, const json_t *args,
 	if (rc == 0)
 		rc = resolve(priorities, profile->evictor.threshold_name,
 			     &profile->evictor.threshold, err);
+	if (rc > 0 && profile->evictor.threshold > NEAP_EVICTOR_PRIORITY_MAX)
+		rc = neap_error_field(err, NEAP_EINVAL, "priorityThreshold.name",
+				      "PriorityClass '%s' is above %lld",
+				      profile->evictor.threshold_name,
+				      (long long)NEAP_EVICTOR_PRIORITY_MAX);
 	if (rc > 0)
 		profile->evictor.has_threshold = true;
 	return rc < 0 ? neap_error_wrap(err, NEAP_PLUGIN_EVICTOR) : 0;

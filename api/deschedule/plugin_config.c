@@ -148,6 +148,24 @@ static bool cut_out(json_t *json, const char *path)
 	return json_object_del(json, name) == 0;
 }
 
+/* The fault of an error of the plugin number index. */
+static void tell_wrong(struct profile_reader *of, size_t index,
+		       const struct neap_error *err)
+{
+	const char *what = err->code == NEAP_ENOTFOUND && *err->field
+				   ? deschedule_misplaced_arg(err->field)
+				   : NULL;
+	char path[CONFIG_PATH];
+
+	if (what)
+		deschedule_fault(
+			of->reader,
+			deschedule_join(path, sizeof(path), of->where[index], err->field),
+			"%s", what);
+	else
+		deschedule_wrong(of->reader, of->where[index], err);
+}
+
 /* The policy reports one fault at a time. The wrong value is removed for the next check,
  * so that all wrong values are reported together. A fault about a value that is missing
  * then is not a new one. */
@@ -163,7 +181,7 @@ static void check_args(struct profile_reader *of, size_t index)
 	if (plugins->check(plugins->arg, plugin->name, plugin->args, warn_args, &warned,
 			   &err) == 0)
 		return;
-	deschedule_wrong(of->reader, of->where[index], &err);
+	tell_wrong(of, index, &err);
 	rest = neap_json_deep_copy(plugin->args);
 	deschedule_field(&err, field);
 	for (int i = 0; i < 8 && cut_out(rest, field); i++) {
@@ -175,7 +193,7 @@ static void check_args(struct profile_reader *of, size_t index)
 		if (!neap_json_at(rest, field) ||
 		    json_is_object(neap_json_at(rest, field)))
 			break;
-		deschedule_wrong(of->reader, of->where[index], &err);
+		tell_wrong(of, index, &err);
 	}
 	json_decref(rest);
 }

@@ -75,6 +75,11 @@ static int read_threshold(struct neap_evictor *ret, const json_t *json,
 	if (*name && value != INT64_MIN)
 		return neap_error_field(err, NEAP_EINVAL, "priorityThreshold",
 					"only one of value and name may be set");
+	if (value > NEAP_EVICTOR_PRIORITY_MAX)
+		return neap_error_field(err, NEAP_EINVAL, "priorityThreshold.value",
+					"must be at most %lld: pods above that stay "
+					"anyway",
+					(long long)NEAP_EVICTOR_PRIORITY_MAX);
 	if (value != INT64_MIN) {
 		ret->has_threshold = true;
 		ret->threshold = value;

@@ -115,6 +115,13 @@ static json_t *take_element(const struct neap_param *param, const json_t *json,
 
 /* --- objects --- */
 
+/* An empty list asks for nothing, and generated configurations have both lists. */
+static bool is_set(const json_t *value)
+{
+	return !json_is_null(value) &&
+	       !(json_is_array(value) && json_array_size(value) == 0);
+}
+
 static int check_fields(const struct neap_param *param, const json_t *json,
 			struct neap_error *err)
 {
@@ -134,7 +141,7 @@ static int check_fields(const struct neap_param *param, const json_t *json,
 				       param->name, key);
 			return neap_error_wrap(err, "there is no field '%.48s'", key);
 		}
-		if (json_is_null(value) || !(param->at_most_one >> i & 1))
+		if (!is_set(value) || !(param->at_most_one >> i & 1))
 			continue;
 		set[set[0] ? 1 : 0] = key;
 	}
