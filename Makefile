@@ -240,7 +240,13 @@ $(O)/libneap.so: $(SO_OBJ) $(O)/objects
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared $(ALL_LDFLAGS) -Wl,-Bsymbolic-functions -o $@ $(SO_OBJ) $(LIBS)
 
-$(T_BIN): $(O)/%: $(O)/%.o $(T_HELP) $(O)/libneap.so
+# Counts who loads policies; calls within the shared library cannot be wrapped.
+T_WRAPS := $(O)/t/test_descheduler_thread
+$(T_WRAPS): $(O)/%: $(O)/%.o $(T_HELP) $(FAULT_OBJ) $(O)/libneap.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -Wl,--wrap=neap_policy_load -o $@ $< $(T_HELP) $(FAULT_OBJ) $(O)/libneap.a $(LIBS) -lcmocka
+
+$(filter-out $(T_WRAPS),$(T_BIN)): $(O)/%: $(O)/%.o $(T_HELP) $(O)/libneap.so
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -o $@ $< $(T_HELP) $(O)/libneap.so $(LIBS) -lcmocka
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "api/deschedule/config.h"
-#include "api/deschedule/play.h"
+#include "api/deschedule/play_open.h"
 #include "api/deschedule/strategies.h"
 #include "engine/base/file.h"
 #include "engine/base/mem.h"
@@ -273,6 +273,7 @@ static void test_opened(void **state)
 		struct neap_deschedule_lines lines = {0};
 		struct neap_deschedule_config *config = NULL;
 		struct neap_play_set *set = NULL;
+		struct neap_play_opening *opening = NULL;
 		struct neap_error err = {0};
 
 		assert_int_equal(neap_deschedule_config_parse(
@@ -280,9 +281,11 @@ static void test_opened(void **state)
 					 neap_strategies_plugins(strategies), &config,
 					 &lines, &err),
 				 0);
-		if (neap_play_set_new(config, strategies, NULL, NULL, NULL, &set, &err) <
-		    0)
+		if (neap_play_set_new(config, NULL, NULL, NULL, &set, &err) < 0 ||
+		    neap_play_opening_new(set, strategies, &opening, &err) < 0)
 			fail_msg("%s: %s", rows[i].name, err.msg);
+		neap_play_opening_work(opening);
+		assert_int_equal(neap_play_opening_end(opening, &err), 0);
 		for (size_t n = 0; n < config->profiles[0].plugin_count; n++)
 			assert_string_equal(set->profiles[0].plugins[n].broken, "");
 		neap_play_set_free(set);

@@ -16,8 +16,6 @@
 #include "engine/base/mem.h"
 #include "t/lib/patience.h"
 
-#define MAP "/api/v1/namespaces/koordinator-system/configmaps/koord-descheduler-config"
-
 /* --- events --- */
 
 static void test_by_event(void **state)
@@ -60,26 +58,11 @@ static void test_by_event(void **state)
 	json_decref(descheduler_rounds(rig, 3));
 }
 
-static void wait_events(struct descheduler_rig *rig, const char *want)
-{
-	json_t *status = NULL;
-
-	for (int ms = 0; ms < PATIENCE_MS; ms += 5) {
-		json_decref(status);
-		kube_run(rig->kube, 5);
-		status = neap_descheduler_status(rig->descheduler, false);
-		if (!kube_differs(status, want))
-			break;
-	}
-	WANTS(status, want);
-	json_decref(status);
-}
-
 /* A version that goes live between two rounds is heard for its own triggers. */
 static void test_by_new_trigger(void **state)
 {
 	static const char newer[] =
-		"return { api = 1, kind = 'deschedule', name = 'move-all',\n"
+		"return { api = 1, kind = 'deschedule', name = 'later',\n"
 		"  plugin = 'MoveAll', point = 'balance',\n"
 		"  triggers = { { event = 'node-label', key = 'tier' } },\n"
 		"  run = function() end }\n";
@@ -90,9 +73,10 @@ static void test_by_new_trigger(void **state)
 	descheduler_use(rig, MOVE);
 	json_decref(descheduler_rounds(rig, 1));
 	descheduler_upload(rig, newer);
+	descheduler_wait(rig, "profiles.0.plugins.1.policy~deschedule/later@");
 	descheduler_must(rig, "MERGE /api/v1/nodes/n1",
 			 "{'metadata':{'labels':{'tier':'x'}}}", 200);
-	wait_events(rig, "events=1");
+	descheduler_wait(rig, "events=1");
 	/* With a clock that is set back the next round is an interval away at most. */
 	descheduler_now -= INT64_C(3600) * SECOND;
 	neap_descheduler_resume(rig->descheduler);
@@ -118,9 +102,9 @@ static void test_by_pending(void **state)
 	descheduler_pod(rig, "w", "");
 	kube_run(rig->kube, 100);
 	descheduler_now += INT64_C(100) * SECOND;
-	wait_events(rig, "events=1");
+	descheduler_wait(rig, "events=1");
 	descheduler_now += INT64_C(300) * SECOND;
-	wait_events(rig, "events=2");
+	descheduler_wait(rig, "events=2");
 }
 
 /* --- reading again --- */
@@ -186,23 +170,6 @@ static void test_reads_again(void **state)
 	"    balance: {enabled: [{name: MoveAll}]}\n"                                    \
 	"    filter: {disabled: [{name: '*'}], enabled: [{name: DefaultEvictor}]}\n"
 
-static void put_map(struct descheduler_rig *rig, bool is_new, const char *text)
-{
-	json_t *map = json_pack("{s:{s:s},s:{s:s}}", "metadata", "name",
-				"koord-descheduler-config", "data", "c", text);
-	char *body = json_dumps(map, 0);
-
-	assert_int_equal(
-		kube_ask_with(rig->kube,
-			      is_new ? "POST /api/v1/namespaces/koordinator-system/"
-				       "configmaps"
-				     : "PUT " MAP,
-			      "Content-Type: application/json\r\n", body, strlen(body)),
-		is_new ? 201 : 200);
-	free(body);
-	json_decref(map);
-}
-
 static void test_config_map(void **state)
 {
 	struct descheduler_rig *rig = *state;
@@ -211,14 +178,14 @@ static void test_config_map(void **state)
 	descheduler_must(rig, "POST /api/v1/namespaces",
 			 "{'metadata':{'name':'koordinator-system'}}", 201);
 	descheduler_begin(rig);
-	put_map(rig, true, MOVE "neap: {dryRunPlugins: [MoveAll]}\n");
+	descheduler_put_map(rig, true, MOVE "neap: {dryRunPlugins: [MoveAll]}\n");
 	descheduler_pod(rig, "a", "n1");
 	status = descheduler_rounds(rig, 1);
 	WANTS(status, "source~ConfigMap koordinator-system/koord-descheduler-config",
 	      "!error");
 	json_decref(status);
 	/* A wrong one changes nothing, and is told. */
-	put_map(rig, false, MOVE "strategies: {}\n");
+	descheduler_put_map(rig, false, MOVE "strategies: {}\n");
 	for (int ms = 0; ms < PATIENCE_MS; ms += 5) {
 		kube_run(rig->kube, 5);
 		descheduler_must(rig, "GET /api/v1/namespaces/koordinator-system/events",
@@ -232,7 +199,8 @@ static void test_config_map(void **state)
 	WANTS(status, "state=waiting", "error~belongs to descheduler/v1alpha1");
 	json_decref(status);
 	/* The right one acts, and brings no round forward: each has its limits anew. */
-	put_map(rig, false, MOVE);
+	descheduler_put_map(rig, false, MOVE);
+	descheduler_wait(rig, "!profiles.0.plugins.1.dry_run");
 	kube_run(rig->kube, 200);
 	status = neap_descheduler_status(rig->descheduler, true);
 	WANTS(status, "!error", "rounds=1", "next=2026-01-01T00:01:00Z");
@@ -243,21 +211,21 @@ static void test_config_map(void **state)
 	WANTS(status, "!error", "round.evicted.0.pod=a");
 	json_decref(status);
 	/* A shorter interval holds at once. */
-	put_map(rig, false, KOORD("10s"));
-	kube_run(rig->kube, 200);
+	descheduler_put_map(rig, false, KOORD("10s"));
+	descheduler_wait(rig, "next=2026-01-01T00:01:10Z");
 	status = neap_descheduler_status(rig->descheduler, true);
 	WANTS(status, "!error", "rounds=2", "next=2026-01-01T00:01:10Z");
 	json_decref(status);
-	put_map(rig, false, KOORD("0s"));
+	descheduler_put_map(rig, false, KOORD("0s"));
 	json_decref(descheduler_rounds(rig, 3));
 	/* The same text is no change. */
-	descheduler_must(rig, "MERGE " MAP, "{'metadata':{'annotations':{'a':'b'}}}",
-			 200);
+	descheduler_must(rig, "MERGE " CONFIG_MAP,
+			 "{'metadata':{'annotations':{'a':'b'}}}", 200);
 	kube_run(rig->kube, 200);
 	status = neap_descheduler_status(rig->descheduler, true);
 	WANTS(status, "rounds=3");
 	json_decref(status);
-	descheduler_must(rig, "DELETE " MAP, NULL, 200);
+	descheduler_must(rig, "DELETE " CONFIG_MAP, NULL, 200);
 	for (int ms = 0; ms < PATIENCE_MS; ms += 5) {
 		kube_run(rig->kube, 5);
 		status = neap_descheduler_status(rig->descheduler, false);
@@ -280,7 +248,7 @@ static void test_named_before(void **state)
 	descheduler_must(rig, "POST /api/v1/namespaces",
 			 "{'metadata':{'name':'koordinator-system'}}", 201);
 	descheduler_begin(rig);
-	put_map(rig, true, POLICY("", "balance: {enabled: [Later]}"));
+	descheduler_put_map(rig, true, POLICY("", "balance: {enabled: [Later]}"));
 	for (int ms = 0; ms < PATIENCE_MS; ms += 5) {
 		json_decref(status);
 		kube_run(rig->kube, 5);
@@ -333,7 +301,7 @@ static void test_file_waits(void **state)
 	descheduler_pod(rig, "a", "n1");
 	descheduler_begin(rig);
 	neap_descheduler_set_file_trouble(rig->descheduler, "f.yaml", "f.yaml:7: no 'X'");
-	put_map(rig, true, MOVE);
+	descheduler_put_map(rig, true, MOVE);
 	kube_run(rig->kube, 200);
 	status = neap_descheduler_status(rig->descheduler, false);
 	WANTS(status, "state=unconfigured", "error=f.yaml:7: no 'X'", "rounds=0");
@@ -355,54 +323,32 @@ static void test_file_waits(void **state)
 
 /* --- simulations --- */
 
-static void simulated(void *arg, json_t *record, const struct neap_error *err)
-{
-	struct descheduler_rig *rig = arg;
-
-	json_decref(rig->record);
-	rig->record = record;
-	rig->err = err ? *err : (struct neap_error){0};
-	rig->is_done = true;
-}
-
-static void simulate(struct descheduler_rig *rig,
-		     const struct neap_simulation *simulation)
-{
-	rig->is_done = false;
-	neap_descheduler_simulate(rig->descheduler, simulation, simulated, rig);
-	for (int ms = 0; ms < PATIENCE_MS && !rig->is_done; ms += 5)
-		kube_run(rig->kube, 5);
-	assert_true(rig->is_done);
-}
-
 static void test_simulations(void **state)
 {
 	struct descheduler_rig *rig = *state;
-	struct neap_simulation of_policy = {.policy = descheduler_move_all};
-	const struct neap_simulation of_config = {.config = MOVE,
-						  .config_len = sizeof(MOVE) - 1};
+	const struct neap_simulation of_policy = {.policy = descheduler_move_all};
+	const struct neap_simulation of_config = {.config = MOVE};
 	const struct neap_simulation of_one = {.plugin = "Raises"};
-	const struct neap_simulation of_bad = {.policy = "return 1", .policy_len = 8};
+	const struct neap_simulation of_bad = {.policy = "return 1"};
 
 	descheduler_pod(rig, "a", "n1");
 	descheduler_pod(rig, "b", "n1");
 	descheduler_begin(rig);
-	simulate(rig, &of_one);
+	descheduler_simulate(rig, &of_one);
 	assert_int_equal(rig->err.code, NEAP_ECONFLICT);
-	simulate(rig, &of_bad);
+	descheduler_simulate(rig, &of_bad);
 	assert_int_equal(rig->err.code, NEAP_EINVAL);
-	of_policy.policy_len = strlen(of_policy.policy);
-	simulate(rig, &of_policy);
+	descheduler_simulate(rig, &of_policy);
 	assert_int_equal(rig->err.code, NEAP_OK);
 	WANTS(rig->record, "#evicted=2", "evicted.0.to=n2", "dry_run=true");
 	/* Two on one node, none on the other; then the other way round. */
 	assert_true(json_real_value(kube_at(rig->record, "spread.cpu.before")) == 25);
-	simulate(rig, &of_config);
+	descheduler_simulate(rig, &of_config);
 	WANTS(rig->record, "#evicted=2");
 	assert_string_equal(descheduler_pods(rig), "a b");
 	descheduler_use(rig, POLICY("", "deschedule: {enabled: [Raises]}"));
 	json_decref(descheduler_rounds(rig, 1));
-	simulate(rig, &of_one);
+	descheduler_simulate(rig, &of_one);
 	WANTS(rig->record, "#evicted=0", "strategies.0.result=failed");
 }
 
@@ -423,15 +369,13 @@ static void test_simulations(void **state)
 static void test_simulated_rounds(void **state)
 {
 	struct descheduler_rig *rig = *state;
-	struct neap_simulation by_eviction = {
-		.config = MOVE, .config_len = sizeof(MOVE) - 1, .rounds = 3};
-	struct neap_simulation by_job = {
-		.config = BY_JOB, .config_len = sizeof(BY_JOB) - 1, .rounds = 2};
+	struct neap_simulation by_eviction = {.config = MOVE, .rounds = 3};
+	struct neap_simulation by_job = {.config = BY_JOB, .rounds = 2};
 
 	descheduler_pod(rig, "a", "n1");
 	descheduler_pod(rig, "b", "n1");
 	descheduler_begin(rig);
-	simulate(rig, &by_eviction);
+	descheduler_simulate(rig, &by_eviction);
 	assert_int_equal(rig->err.code, NEAP_OK);
 	WANTS(rig->record, "#rounds=3", "rounds.0.evicted_count=2",
 	      "rounds.1.evicted_count=0", "#evicted=2", "evicted.0.round=1",
@@ -441,13 +385,13 @@ static void test_simulated_rounds(void **state)
 	/* Two on one node, none on the other; then the other way round. */
 	assert_true(json_real_value(kube_at(rig->record, "spread.cpu.before")) == 25);
 	assert_true(json_real_value(kube_at(rig->record, "spread.cpu.after")) == 25);
-	simulate(rig, &by_job);
+	descheduler_simulate(rig, &by_job);
 	assert_int_equal(rig->err.code, NEAP_OK);
 	/* At first they are not ready, and count as unavailable. */
 	WANTS(rig->record, "#rounds=2", "interval=2m", "rounds.0.evicted_count=0",
 	      "rounds.1.evicted_count=2", "results.landed=2", "results.as_told=2");
 	by_job.rounds = 101;
-	simulate(rig, &by_job);
+	descheduler_simulate(rig, &by_job);
 	assert_int_equal(rig->err.code, NEAP_EINVAL);
 	assert_string_equal(rig->err.field, "rounds");
 	assert_string_equal(descheduler_pods(rig), "a b");

@@ -44,29 +44,40 @@ static char *read_file(const struct neap_role_descheduler *role, struct neap_err
 	return copy;
 }
 
-/* Reads role->text. Faults are logged once. */
+/* Notes the result of reading role->text. Faults are logged once. */
+static void note_text(struct neap_role_descheduler *role,
+		      struct neap_deschedule_config *config,
+		      const struct neap_deschedule_lines *lines,
+		      const struct neap_error *err)
+{
+	bool is_known = !config && strcmp(role->trouble, err->msg) == 0;
+
+	for (size_t i = 0; !is_known && i < lines->count; i++)
+		neap_log_line(&role->process->log,
+			      lines->is_fault[i] ? NEAP_LOG_ERROR : NEAP_LOG_WARN, "%s",
+			      lines->line[i]);
+	role->waits = !config && lines->faults && lines->faults == lines->of_policies;
+	(void)snprintf(role->trouble, sizeof(role->trouble), "%s",
+		       config ? "" : err->msg);
+	if (!config)
+		return;
+	(void)neap_deschedule_config_unref(role->file);
+	role->file = neap_deschedule_config_ref(config);
+}
+
+/* For the start, when nobody waits for the loop yet. */
 static int parse(struct neap_role_descheduler *role, struct neap_error *err)
 {
-	struct neap_deschedule_config *wanted = NULL;
+	struct neap_deschedule_config *config = NULL;
 	struct neap_deschedule_lines lines = {0};
 	int rc = neap_deschedule_config_parse(
 		role->text, strlen(role->text), role->process->config.descheduler_config,
-		neap_strategies_plugins(role->strategies), &wanted, &lines, err);
-	bool is_known = rc < 0 && strcmp(role->trouble, err->msg) == 0;
+		neap_strategies_plugins(role->strategies), &config, &lines, err);
 
-	for (size_t i = 0; !is_known && i < lines.count; i++)
-		neap_log_line(&role->process->log,
-			      lines.is_fault[i] ? NEAP_LOG_ERROR : NEAP_LOG_WARN, "%s",
-			      lines.line[i]);
-	role->waits = rc < 0 && lines.faults && lines.faults == lines.of_policies;
+	note_text(role, config, &lines, err);
+	(void)neap_deschedule_config_unref(config);
 	neap_deschedule_lines_done(&lines);
-	(void)snprintf(role->trouble, sizeof(role->trouble), "%s",
-		       rc < 0 ? err->msg : "");
-	if (rc < 0)
-		return rc;
-	(void)neap_deschedule_config_unref(role->file);
-	role->file = wanted;
-	return 0;
+	return rc;
 }
 
 int neap_role_descheduler_load(struct neap_role_descheduler *role,
@@ -94,15 +105,24 @@ static void tell_trouble(struct neap_role_descheduler *role)
 			role->trouble);
 }
 
-/* Goes by role->text, if it can be. */
-static void take_text(struct neap_role_descheduler *role)
+static void read_text(struct neap_role_descheduler *role);
+
+static void was_read(void *arg, struct neap_deschedule_config *config,
+		     const struct neap_deschedule_lines *lines,
+		     const struct neap_error *err)
 {
+	struct neap_role_descheduler *role = arg;
 	const struct neap_log *log = &role->process->log;
 	char before[sizeof(role->trouble)];
-	struct neap_error err = {0};
 
+	role->is_reading = false;
+	if (role->is_unread) {
+		read_text(role);
+		return;
+	}
 	(void)snprintf(before, sizeof(before), "%s", role->trouble);
-	if (parse(role, &err) == 0) {
+	note_text(role, config, lines, err);
+	if (config) {
 		use_file(role);
 		neap_log_line(log, NEAP_LOG_INFO,
 			      "reload: the descheduler goes by %s as it is now",
@@ -112,7 +132,22 @@ static void take_text(struct neap_role_descheduler *role)
 	tell_trouble(role);
 	if (strcmp(before, role->trouble) != 0)
 		neap_log_line(log, NEAP_LOG_ERROR, "reload: the descheduler %s: %s",
-			      role->file ? "goes on as before" : "waits", err.msg);
+			      role->file ? "goes on as before" : "waits", err->msg);
+}
+
+/* Goes by role->text, if it can be, as soon as there is a descheduler that reads it. */
+static void read_text(struct neap_role_descheduler *role)
+{
+	struct neap_error err;
+
+	role->is_unread = true;
+	if (!role->descheduler || role->is_reading ||
+	    neap_descheduler_read(role->descheduler, role->text,
+				  role->process->config.descheduler_config, was_read,
+				  role, &err) < 0)
+		return; /* tried again when there is one, at its end, and every look */
+	role->is_unread = false;
+	role->is_reading = true;
 }
 
 /* is_asked: somebody wants to hear about it. */
@@ -135,13 +170,16 @@ static void look_at_file(struct neap_role_descheduler *role, bool is_asked)
 							   : "");
 		return;
 	}
-	if (strcmp(text, role->text) == 0)
+	if (strcmp(text, role->text) == 0) {
+		if (role->is_unread)
+			read_text(role);
 		return;
+	}
 	free(role->text); /* a wrong text is told once */
 	role->text = text;
 	text = NULL;
 	role->trouble[0] = '\0';
-	take_text(role);
+	read_text(role);
 }
 
 void neap_role_descheduler_reload(struct neap_role_descheduler *role)
@@ -379,6 +417,8 @@ int neap_role_descheduler_start(struct neap_role_descheduler *role,
 		return -(int)err->code;
 	use_file(role);
 	tell_trouble(role);
+	if (role->is_unread)
+		read_text(role);
 	return 0;
 }
 
@@ -386,6 +426,8 @@ void neap_role_descheduler_stop(struct neap_role_descheduler *role)
 {
 	neap_descheduler_free(role->descheduler);
 	role->descheduler = NULL;
+	role->is_unread |= role->is_reading;
+	role->is_reading = false;
 	neap_migrate_free(role->migrate);
 	role->migrate = NULL;
 	neap_tasks_free(role->tasks);
@@ -394,8 +436,8 @@ void neap_role_descheduler_stop(struct neap_role_descheduler *role)
 
 void neap_role_descheduler_policies_changed(struct neap_role_descheduler *role)
 {
-	if (role->waits)
-		take_text(role);
+	if (role->waits || role->is_reading)
+		read_text(role);
 	if (role->descheduler)
 		neap_descheduler_policies_changed(role->descheduler);
 }

@@ -261,6 +261,8 @@ struct neap_role_descheduler {
 	char *text;                          /* of the file, as it was read last */
 	char trouble[NEAP_ERROR_MSG];        /* why that cannot be used; "" */
 	bool waits;                          /* the trouble is of policies alone */
+	bool is_reading;                     /* the descheduler reads text */
+	bool is_unread;                      /* it has to, or once more */
 	struct neap_tasks *tasks;
 	struct neap_descheduler *descheduler; /* NULL: it does not work here now */
 	struct neap_migrate *migrate;         /* with the descheduler */

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "api/deschedule/descheduler_priv.h"
+#include "api/deschedule/play_open.h"
 #include "api/deschedule/play_rounds.h"
 #include "api/deschedule/strategies.h"
+#include "api/policy/thread.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
@@ -126,40 +128,6 @@ json_t *neap_descheduler_status(const struct neap_descheduler *descheduler,
 
 /* --- simulations --- */
 
-static int read_config(const struct neap_descheduler *descheduler,
-		       const struct neap_simulation *simulation,
-		       struct neap_deschedule_config **ret, struct neap_error *err)
-{
-	struct neap_deschedule_lines lines = {0};
-	int rc;
-
-	if (!simulation->config) {
-		if (!descheduler->set)
-			return neap_error_set(
-				err, NEAP_ECONFLICT,
-				"the descheduler has no configuration: give "
-				"one");
-		*ret = neap_deschedule_config_ref(descheduler->set->config);
-		return 0;
-	}
-	rc = neap_deschedule_config_parse(
-		simulation->config, simulation->config_len, "configuration",
-		neap_strategies_plugins(descheduler->config.strategies), ret, &lines,
-		err);
-	neap_deschedule_lines_done(&lines);
-	return rc;
-}
-
-/* The place of a policy that is not in service. */
-static struct neap_play_plugin *find_plugin(struct neap_play_set *set, const char *name)
-{
-	for (size_t i = 0; i < set->config->profile_count; i++)
-		for (size_t n = 0; n < set->profiles[i].of->plugin_count; n++)
-			if (strcmp(set->profiles[i].plugins[n].name, name) == 0)
-				return &set->profiles[i].plugins[n];
-	return NULL;
-}
-
 /* A configuration whose first profile has that plugin, too. */
 static int add_plugin(struct neap_deschedule_config *config, const char *name,
 		      enum neap_plugin_point point, struct neap_error *err)
@@ -191,10 +159,14 @@ static int use_alone(const struct neap_descheduler *descheduler,
 		     const struct neap_policy *policy, const char *name,
 		     struct neap_deschedule_config **config, struct neap_error *err)
 {
-	struct neap_simulation simulation = {.config = alone,
-					     .config_len = sizeof(alone) - 1};
 	struct neap_deschedule_config *made = NULL;
-	int rc = read_config(descheduler, &simulation, &made, err);
+	struct neap_deschedule_lines lines = {0};
+	int rc = neap_deschedule_config_parse(
+		alone, strlen(alone), "configuration",
+		neap_strategies_plugins(descheduler->config.strategies), &made, &lines,
+		err);
+
+	neap_deschedule_lines_done(&lines);
 
 	if (rc == 0)
 		rc = add_plugin(made, name,
@@ -220,73 +192,119 @@ static bool is_named(const struct neap_deschedule_config *config, const char *na
 	return false;
 }
 
-static int load_policy(const struct neap_simulation *simulation, struct neap_policy **ret,
-		       struct neap_error *err)
+static void was_opened(struct neap_descheduler *descheduler,
+		       struct neap_play_opening *opening)
 {
-	int rc = neap_policy_load(simulation->policy, simulation->policy_len, "policy",
-				  ret, err);
+	struct neap_error err = {0};
 
-	if (rc == 0 && strcmp(neap_policy_kind(*ret)->name, "deschedule") != 0)
-		rc = neap_error_set(err, NEAP_EINVAL,
-				    "the policy is of kind %s, and must be of kind "
-				    "deschedule",
-				    neap_policy_kind(*ret)->name);
+	if (neap_play_opening_end(opening, &err) < 0)
+		deschedule_refuse(descheduler, &err);
+	else
+		descheduler->waiting->is_ready = true;
+}
+
+static int open_set(struct neap_descheduler *descheduler, struct deschedule_job *job,
+		    struct neap_deschedule_config *config, struct neap_policy **policy,
+		    struct neap_error *err)
+{
+	struct neap_play_opening *opening = NULL;
+	int rc = neap_play_set_new(config, descheduler->config.schedulers,
+				   deschedule_priority_of, descheduler, &job->set, err);
+
+	if (rc == 0)
+		rc = neap_play_opening_new(job->set, descheduler->config.strategies,
+					   &opening, err);
+	if (rc == 0 && *policy)
+		rc = neap_play_opening_give_take(opening, job->only, neap_steal(*policy),
+						 err);
+	if (rc == 0)
+		return deschedule_open_take(descheduler, opening, was_opened, err);
+	neap_play_opening_free(opening);
 	return rc;
 }
 
-static int put_policy_take(struct deschedule_job *job, struct neap_policy *policy,
-			   struct neap_error *err)
+/* Takes both; NULL: none was given. */
+static void prepare_take(struct neap_descheduler *descheduler,
+			 struct neap_deschedule_config *config,
+			 struct neap_policy *policy)
 {
-	struct neap_play_plugin *plugin = find_plugin(job->set, job->only);
-	neap_auto_json json_t *args = neap_play_args(plugin);
-	int rc = args ? neap_strategy_set_args(policy, args, err) : neap_error_nomem(err);
-	struct neap_policy_info info;
-
-	if (rc < 0) {
-		neap_policy_free(policy);
-		return rc;
-	}
-	neap_policy_free(plugin->policy);
-	plugin->policy = policy;
-	plugin->broken[0] = '\0';
-	neap_policy_get_info(policy, &info);
-	(void)snprintf(plugin->label, sizeof(plugin->label), "%s", info.label);
-	return 0;
-}
-
-static int prepare(struct neap_descheduler *descheduler, struct deschedule_job *job,
-		   const struct neap_simulation *simulation, struct neap_error *err)
-{
-	struct neap_deschedule_config *config = NULL;
-	struct neap_policy *policy = NULL;
+	struct deschedule_job *job = descheduler->waiting;
+	struct neap_error err = {0};
 	int rc = 0;
 
-	if (simulation->policy)
-		rc = load_policy(simulation, &policy, err);
-	if (rc == 0)
+	if (policy && !*job->only)
 		(void)snprintf(job->only, sizeof(job->only), "%s",
-			       simulation->plugin ? simulation->plugin
-			       : policy           ? neap_policy_plugin(policy)
-						  : "");
-	if (rc == 0 && !(policy && !simulation->config && !descheduler->set))
-		rc = read_config(descheduler, simulation, &config, err);
+			       neap_policy_plugin(policy));
+	if (!config && descheduler->set)
+		config = neap_deschedule_config_ref(descheduler->set->config);
+	if (!config && !policy)
+		rc = neap_error_set(&err, NEAP_ECONFLICT,
+				    "the descheduler has no configuration: give "
+				    "one");
 	if (rc == 0 && policy && (!config || !is_named(config, job->only)))
-		rc = use_alone(descheduler, policy, job->only, &config, err);
+		rc = use_alone(descheduler, policy, job->only, &config, &err);
 	if (rc == 0 && *job->only && !is_named(config, job->only))
-		rc = neap_error_set(err, NEAP_ENOTFOUND, "no profile has a plugin '%s'",
+		rc = neap_error_set(&err, NEAP_ENOTFOUND, "no profile has a plugin '%s'",
 				    job->only);
 	if (rc == 0)
-		rc = neap_play_set_new(config, descheduler->config.strategies,
-				       descheduler->config.schedulers,
-				       deschedule_priority_of, descheduler, &job->set,
-				       err);
-	if (rc == 0 && policy) {
-		rc = put_policy_take(job, policy, err);
-		policy = NULL;
-	}
+		rc = open_set(descheduler, job, config, &policy, &err);
 	neap_policy_free(policy);
 	(void)neap_deschedule_config_unref(config);
-	return rc;
+	if (rc < 0)
+		deschedule_refuse(descheduler, &err);
+}
+
+static void was_read(void *arg, struct deschedule_reading *reading)
+{
+	struct neap_descheduler *descheduler = arg;
+
+	if (reading->err.code)
+		deschedule_refuse(descheduler, &reading->err);
+	else
+		prepare_take(descheduler, neap_steal(reading->config),
+			     neap_steal(reading->policy));
+}
+
+bool deschedule_get_ready(struct neap_descheduler *descheduler)
+{
+	const struct deschedule_job *job = descheduler->waiting;
+	const struct deschedule_reading what = {.text = job->text,
+						.policy_text = job->policy_text,
+						.name = "configuration",
+						.done = was_read,
+						.arg = descheduler};
+	struct neap_error err = {0};
+
+	if (!job->text && !job->policy_text)
+		prepare_take(descheduler, NULL, NULL);
+	else if (deschedule_read(descheduler, &what, &err) < 0)
+		deschedule_refuse(descheduler, &err);
+	return neap_thread_count(descheduler->thread) > 0;
+}
+
+static int make_job(const struct neap_simulation *simulation, struct deschedule_job **ret,
+		    struct neap_error *err)
+{
+	struct deschedule_job *job = neap_alloc(sizeof(*job));
+
+	if (!job)
+		return neap_error_nomem(err);
+	if (simulation->config)
+		job->text = neap_strdup(simulation->config);
+	if (simulation->policy)
+		job->policy_text = neap_strdup(simulation->policy);
+	if ((simulation->config && !job->text) ||
+	    (simulation->policy && !job->policy_text)) {
+		free(job->text);
+		free(job->policy_text);
+		free(job);
+		return neap_error_nomem(err);
+	}
+	(void)snprintf(job->only, sizeof(job->only), "%s",
+		       simulation->plugin ? simulation->plugin : "");
+	job->rounds = (unsigned)simulation->rounds;
+	*ret = job;
+	return 0;
 }
 
 void neap_descheduler_simulate(
@@ -294,31 +312,26 @@ void neap_descheduler_simulate(
 	void (*done)(void *arg, json_t *record, const struct neap_error *err), void *arg)
 {
 	struct deschedule_job **last = &descheduler->waiting;
-	struct deschedule_job *job = neap_alloc(sizeof(*job));
+	struct deschedule_job *job = NULL;
 	struct neap_error err = {0};
 	size_t count = 0;
-	int rc = job ? 0 : neap_error_nomem(&err);
+	int rc = 0;
 
 	for (; *last; last = &(*last)->next)
 		count++;
-	if (rc == 0 &&
-	    (simulation->rounds < 0 || simulation->rounds > NEAP_PLAY_ROUNDS_MAX))
+	if (simulation->rounds < 0 || simulation->rounds > NEAP_PLAY_ROUNDS_MAX)
 		rc = neap_error_field(&err, NEAP_EINVAL, "rounds", "must be from 1 to %d",
 				      NEAP_PLAY_ROUNDS_MAX);
 	if (rc == 0 && count == WAITING_MAX)
 		rc = neap_error_set(&err, NEAP_EUNAVAILABLE,
 				    "%zu simulations wait already", count);
 	if (rc == 0)
-		rc = prepare(descheduler, job, simulation, &err);
+		rc = make_job(simulation, &job, &err);
 	if (rc < 0) {
-		if (job)
-			neap_play_set_free(job->set);
-		free(job);
 		done(arg, NULL, &err);
 		return;
 	}
 	job->descheduler = descheduler;
-	job->rounds = (unsigned)simulation->rounds;
 	job->done = done;
 	job->arg = arg;
 	*last = job;

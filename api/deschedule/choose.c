@@ -46,7 +46,7 @@ static void tell_who_migrates(const struct neap_descheduler *descheduler)
 				   i < count ? &set->profiles[i].migrate : NULL);
 }
 
-static void take(struct neap_descheduler *descheduler, struct neap_play_set *set)
+void deschedule_take(struct neap_descheduler *descheduler, struct neap_play_set *set)
 {
 	struct neap_error err = {0};
 
@@ -61,15 +61,6 @@ static void take(struct neap_descheduler *descheduler, struct neap_play_set *set
 			      "descheduler: no rounds, as its window has no zone: %s",
 			      err.msg);
 	tell_who_migrates(descheduler);
-}
-
-void deschedule_take_next(struct neap_descheduler *descheduler)
-{
-	struct neap_play_set *set = descheduler->next_set;
-
-	descheduler->has_next_set = false;
-	descheduler->next_set = NULL;
-	take(descheduler, set);
 }
 
 /* Told once, as it is tried again and again. */
@@ -94,6 +85,13 @@ static bool has_file(const struct neap_descheduler *descheduler)
 	return descheduler->of_file || *descheduler->file_trouble;
 }
 
+bool deschedule_has_config(const struct neap_descheduler *descheduler)
+{
+	if (descheduler->has_next_set)
+		return descheduler->next_set != NULL;
+	return descheduler->opening_set || descheduler->set;
+}
+
 void deschedule_choose(struct neap_descheduler *descheduler)
 {
 	struct neap_deschedule_config *wanted =
@@ -102,21 +100,16 @@ void deschedule_choose(struct neap_descheduler *descheduler)
 	struct neap_error err = {0};
 
 	if (wanted &&
-	    neap_play_set_new(wanted, descheduler->config.strategies,
-			      descheduler->config.schedulers, deschedule_priority_of,
-			      descheduler, &set, &err) < 0) {
+	    neap_play_set_new(wanted, descheduler->config.schedulers,
+			      deschedule_priority_of, descheduler, &set, &err) < 0) {
 		set_trouble(descheduler, &err);
 		deschedule_look(descheduler); /* which tries it again */
 		return;
 	}
 	descheduler->trouble[0] = '\0';
-	if (descheduler->running) {
-		neap_play_set_free(descheduler->next_set);
-		descheduler->next_set = set;
-		descheduler->has_next_set = true;
-		return;
-	}
-	take(descheduler, set);
+	neap_play_set_free(descheduler->next_set);
+	descheduler->next_set = set;
+	descheduler->has_next_set = true;
 	deschedule_look(descheduler);
 }
 
@@ -153,18 +146,22 @@ static void tell_lines(struct neap_descheduler *descheduler,
 			      "descheduler: %s", lines->line[i]);
 }
 
-static void tell_map(struct neap_descheduler *descheduler,
-		     const struct neap_object *object)
+static void tell_map(struct neap_descheduler *descheduler)
 {
-	const struct neap_client_note note = {.api_version = "v1",
-					      .kind = "ConfigMap",
-					      .ns = object->ns,
-					      .name = object->name,
-					      .uid = object->uid,
-					      .is_warning = true,
-					      .reason = "InvalidConfiguration",
-					      .component = "koord-descheduler"};
+	struct neap_object *object =
+		neap_client_find(descheduler->config.client, "configmaps",
+				 NEAP_DESCHEDULE_MAP_NS, NEAP_DESCHEDULE_MAP_NAME);
+	struct neap_client_note note = {.api_version = "v1",
+					.kind = "ConfigMap",
+					.is_warning = true,
+					.reason = "InvalidConfiguration",
+					.component = "koord-descheduler"};
 
+	if (!object)
+		return;
+	note.ns = object->ns;
+	note.name = object->name;
+	note.uid = object->uid;
 	neap_client_note(descheduler->config.client, &note,
 			 "what was in force before stays: %s", descheduler->map_trouble);
 }
@@ -176,17 +173,49 @@ static bool is_in_use(const struct neap_descheduler *descheduler, const char *te
 	       strcmp(descheduler->of_map->text, text) == 0;
 }
 
-/* The object as a text of YAML would say it, so that lines are those of its data. */
-static void read_map(struct neap_descheduler *descheduler,
-		     const struct neap_object *object)
+/* config NULL: err says why there is none. */
+static void use_map(struct neap_descheduler *descheduler,
+		    struct neap_deschedule_config *config, const struct neap_error *err)
 {
-	struct neap_deschedule_lines lines = {0};
-	struct neap_deschedule_config *config = NULL;
-	json_t *tree = neap_object_tree(object);
+	(void)snprintf(descheduler->map_trouble, sizeof(descheduler->map_trouble), "%s",
+		       config ? "" : err->msg);
+	if (!config) {
+		tell_map(descheduler);
+		return;
+	}
+	(void)neap_deschedule_config_unref(descheduler->of_map);
+	descheduler->of_map = neap_deschedule_config_ref(config);
+	if (has_file(descheduler))
+		neap_log_line(descheduler->config.log, NEAP_LOG_INFO,
+			      "descheduler: ConfigMap " MAP " does nothing: %s wins",
+			      descheduler->file_name);
+	deschedule_choose(descheduler);
+}
+
+static void map_was_read(void *arg, struct deschedule_reading *reading)
+{
+	struct neap_descheduler *descheduler = arg;
+
+	descheduler->is_map_read = false;
+	if (descheduler->is_map_stale) {
+		descheduler->is_map_stale = false;
+		deschedule_read_map_again(descheduler);
+		return;
+	}
+	tell_lines(descheduler, &reading->lines);
+	use_map(descheduler, reading->config, &reading->err);
+}
+
+/* The object as a text of YAML would say it, so that lines are those of its data. Returns
+ * when to try it again. */
+static int64_t read_map(struct neap_descheduler *descheduler,
+			const struct neap_object *object)
+{
+	struct deschedule_reading what = {.done = map_was_read, .arg = descheduler};
+	neap_auto_json json_t *tree = neap_object_tree(object);
 	const json_t *data = json_object_get(tree, "data");
 	const char *key, *text = NULL, *found = "";
 	struct neap_error err = {0};
-	char name[400];
 	json_t *value;
 	size_t count = 0;
 
@@ -199,39 +228,24 @@ static void read_map(struct neap_descheduler *descheduler,
 		found = key;
 		count++;
 	}
-	(void)snprintf(name, sizeof(name), "ConfigMap " MAP " %.200s", found);
-	if (count != 1)
+	if (count != 1) {
 		(void)neap_error_set(
 			&err, NEAP_EINVAL,
 			"ConfigMap " MAP " has %zu keys with a "
 			"DeschedulerConfiguration or DeschedulerPolicy, must "
 			"have one",
 			count);
-	else if (is_in_use(descheduler, text))
-		config = neap_deschedule_config_ref(descheduler->of_map);
-	else
-		(void)neap_deschedule_config_parse(
-			text, strlen(text), name,
-			neap_strategies_plugins(descheduler->config.strategies), &config,
-			&lines, &err);
-	tell_lines(descheduler, &lines);
-	neap_deschedule_lines_done(&lines);
-	json_decref(tree);
-	(void)snprintf(descheduler->map_trouble, sizeof(descheduler->map_trouble), "%s",
-		       config ? "" : err.msg);
-	if (!config) {
-		tell_map(descheduler, object);
-		return;
+		use_map(descheduler, NULL, &err);
+		return 0;
 	}
-	(void)neap_deschedule_config_unref(descheduler->of_map);
-	if (config == descheduler->of_map)
-		return;
-	descheduler->of_map = config;
-	if (has_file(descheduler))
-		neap_log_line(descheduler->config.log, NEAP_LOG_INFO,
-			      "descheduler: ConfigMap " MAP " does nothing: %s wins",
-			      descheduler->file_name);
-	deschedule_choose(descheduler);
+	if (is_in_use(descheduler, text)) {
+		descheduler->map_trouble[0] = '\0';
+		return 0;
+	}
+	what.text = (char *)text;
+	(void)snprintf(what.name, sizeof(what.name), "ConfigMap " MAP " %.200s", found);
+	descheduler->is_map_read = deschedule_read(descheduler, &what, &err) == 0;
+	return descheduler->is_map_read ? 0 : AGAIN_USEC;
 }
 
 static bool is_map(const char *ns, const char *name)
@@ -257,11 +271,13 @@ static int64_t look(void *arg, const char *ns, const char *name)
 
 	if (!is_map(ns, name))
 		return 0;
-	object = neap_client_find(descheduler->config.client, "configmaps", ns, name);
-	if (object) {
-		read_map(descheduler, object);
+	if (descheduler->is_map_read) {
+		descheduler->is_map_stale = true;
 		return 0;
 	}
+	object = neap_client_find(descheduler->config.client, "configmaps", ns, name);
+	if (object)
+		return read_map(descheduler, object);
 	descheduler->map_trouble[0] = '\0';
 	if (descheduler->of_map) {
 		descheduler->of_map = neap_deschedule_config_unref(descheduler->of_map);

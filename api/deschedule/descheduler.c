@@ -26,6 +26,8 @@
 
 /* How long what came in place of an evicted pod is left alone by what moves load. */
 #define REST_USEC (INT64_C(3600) * 1000000)
+/* A round; what is read of the file, the ConfigMap and a simulation; a set to open. */
+#define JOBS_MAX 8
 
 int64_t deschedule_now(const struct neap_descheduler *descheduler)
 {
@@ -101,6 +103,8 @@ static void job_free(struct deschedule_job *job)
 	neap_play_done(&job->play);
 	neap_limiter_free(job->play.limiter);
 	neap_play_set_free(job->set);
+	free(job->text);
+	free(job->policy_text);
 	free(job);
 }
 
@@ -108,6 +112,14 @@ static void refuse_simulation(struct deschedule_job *job, const struct neap_erro
 {
 	job->done(job->arg, NULL, err);
 	job_free(job);
+}
+
+void deschedule_refuse(struct neap_descheduler *descheduler, const struct neap_error *err)
+{
+	struct deschedule_job *job = descheduler->waiting;
+
+	descheduler->waiting = job->next;
+	refuse_simulation(job, err);
 }
 
 static void note_figures(struct neap_descheduler *descheduler, struct neap_play_set *set,
@@ -228,8 +240,6 @@ static void job_done(void *arg)
 	}
 	job_free(job);
 	neap_snapshot_release(descheduler->snapshot);
-	if (descheduler->has_next_set)
-		deschedule_take_next(descheduler);
 	deschedule_look(descheduler);
 }
 
@@ -271,7 +281,6 @@ static bool start_round(struct neap_descheduler *descheduler, const char *becaus
 		return false;
 	job->descheduler = descheduler;
 	(void)snprintf(job->because, sizeof(job->because), "%s", because);
-	neap_play_set_refresh(set, descheduler->config.strategies);
 	job->play.is_dry = set->config->dry_run || descheduler->config.dry_run;
 	if (start(descheduler, job, set, &err) < 0) {
 		job_free(job);
@@ -279,6 +288,7 @@ static bool start_round(struct neap_descheduler *descheduler, const char *becaus
 	}
 	descheduler->rounds++;
 	descheduler->has_run = true;
+	descheduler->is_looked_at = false;
 	return true;
 }
 
@@ -315,6 +325,8 @@ static bool start_simulation(struct neap_descheduler *descheduler)
 	struct deschedule_job *job = descheduler->waiting;
 	struct neap_error err = {0};
 
+	if (!job->is_ready)
+		return deschedule_get_ready(descheduler);
 	if (!deschedule_has_snapshot(descheduler))
 		return false;
 	descheduler->waiting = job->next;
@@ -355,7 +367,14 @@ static void look_for_round(struct neap_descheduler *descheduler, int64_t now,
 		(void)snprintf(because, sizeof(because), "event: %s",
 			       descheduler->triggers.what);
 	if (is_asked || is_due || is_event) {
-		if (!start_round(descheduler, because)) {
+		enum deschedule_start start = descheduler->is_looked_at
+						      ? DESCHEDULE_NOTHING
+						      : deschedule_refresh(descheduler);
+
+		descheduler->is_looked_at = start != DESCHEDULE_LATER;
+		if (start == DESCHEDULE_STARTED)
+			return;
+		if (start == DESCHEDULE_LATER || !start_round(descheduler, because)) {
 			*ret_usec = now + AGAIN_USEC;
 			return;
 		}
@@ -374,9 +393,15 @@ static void look_for_round(struct neap_descheduler *descheduler, int64_t now,
 void deschedule_look(struct neap_descheduler *descheduler)
 {
 	int64_t now = deschedule_now(descheduler), next = INT64_MAX;
+	enum deschedule_start start;
 
-	if (descheduler->running)
+	if (neap_thread_count(descheduler->thread))
 		return; /* its end looks again */
+	start = deschedule_prepare(descheduler);
+	if (start == DESCHEDULE_LATER)
+		wake(descheduler, AGAIN_USEC);
+	if (start != DESCHEDULE_NOTHING)
+		return;
 	if (descheduler->waiting && start_simulation(descheduler))
 		return;
 	if (descheduler->waiting)
@@ -385,7 +410,7 @@ void deschedule_look(struct neap_descheduler *descheduler)
 		look_for_round(descheduler, now, &next);
 	else if (descheduler->snapshot || descheduler->set)
 		next = now + AGAIN_USEC;
-	if (descheduler->running)
+	if (neap_thread_count(descheduler->thread))
 		return;
 	/* Not longer, as the clock may be set. */
 	if (descheduler->set && next > now + 10 * AGAIN_USEC)
@@ -402,7 +427,8 @@ static void timer(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (!descheduler->set && !descheduler->waiting && !descheduler->running) {
+	if (!deschedule_has_config(descheduler) && !descheduler->waiting &&
+	    !descheduler->running) {
 		neap_snapshot_free(descheduler->snapshot);
 		descheduler->snapshot = NULL;
 	}
@@ -430,7 +456,7 @@ int neap_descheduler_new(const struct neap_descheduler_config *config,
 	if (rc == 0)
 		rc = deschedule_triggers_init(descheduler, err);
 	if (rc == 0)
-		rc = neap_thread_new(config->base, 1, &descheduler->thread, err);
+		rc = neap_thread_new(config->base, JOBS_MAX, &descheduler->thread, err);
 	if (rc == 0)
 		rc = deschedule_watch_map(descheduler, err);
 	if (rc < 0)
@@ -449,12 +475,8 @@ void neap_descheduler_free(struct neap_descheduler *descheduler)
 		return;
 	descheduler->is_ending = true;
 	neap_thread_free(descheduler->thread); /* calls job_done */
-	while (descheduler->waiting) {
-		struct deschedule_job *job = descheduler->waiting;
-
-		descheduler->waiting = job->next;
-		refuse_simulation(job, &err);
-	}
+	while (descheduler->waiting)
+		deschedule_refuse(descheduler, &err);
 	deschedule_forget_leaves(descheduler);
 	neap_feed_free(descheduler->maps);
 	neap_snapshot_free(descheduler->snapshot);
@@ -463,6 +485,7 @@ void neap_descheduler_free(struct neap_descheduler *descheduler)
 		event_free(descheduler->timer);
 	neap_play_set_free(descheduler->set);
 	neap_play_set_free(descheduler->next_set);
+	neap_play_set_free(descheduler->opening_set);
 	(void)neap_deschedule_config_unref(descheduler->of_file);
 	(void)neap_deschedule_config_unref(descheduler->of_map);
 	neap_moved_free(descheduler->moved);
@@ -477,13 +500,14 @@ void neap_descheduler_free(struct neap_descheduler *descheduler)
 void neap_descheduler_policies_changed(struct neap_descheduler *descheduler)
 {
 	/* A new version is heard for its own triggers. */
-	if (descheduler->set && !descheduler->running)
-		neap_play_set_refresh(descheduler->set, descheduler->config.strategies);
+	descheduler->is_stale = true;
 	/* A configuration may name a policy that is there only now. */
+	if (*descheduler->map_trouble || descheduler->is_map_read)
+		deschedule_read_map_again(descheduler);
 	if (*descheduler->trouble)
 		deschedule_choose(descheduler);
-	if (*descheduler->map_trouble)
-		deschedule_read_map_again(descheduler);
+	else
+		deschedule_look(descheduler);
 }
 
 void neap_descheduler_pause(struct neap_descheduler *descheduler, const char *by)
@@ -501,12 +525,14 @@ void neap_descheduler_resume(struct neap_descheduler *descheduler)
 int neap_descheduler_run(struct neap_descheduler *descheduler, const char *by,
 			 struct neap_error *err)
 {
-	if (!descheduler->set && *descheduler->file_trouble)
+	bool has_config = deschedule_has_config(descheduler);
+
+	if (!has_config && *descheduler->file_trouble)
 		return neap_error_set(
 			err, NEAP_ECONFLICT,
 			"the descheduler's configuration cannot be used: %s",
 			descheduler->file_trouble);
-	if (!descheduler->set)
+	if (!has_config)
 		return neap_error_set(
 			err, NEAP_ECONFLICT,
 			"the descheduler has no configuration: give "

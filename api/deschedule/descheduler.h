@@ -79,6 +79,15 @@ void neap_descheduler_set_file(struct neap_descheduler *descheduler,
  * as the ConfigMap does not stand in for a file. */
 void neap_descheduler_set_file_trouble(struct neap_descheduler *descheduler,
 				       const char *name, const char *trouble);
+/* Reads a configuration on the thread of the rounds, as policies check their arguments.
+ * Calls told from the loop with the configuration, or NULL and why there is none; all is
+ * borrowed. Not called when the descheduler ends before. */
+typedef void neap_descheduler_told(void *arg, struct neap_deschedule_config *config,
+				   const struct neap_deschedule_lines *lines,
+				   const struct neap_error *err);
+int neap_descheduler_read(struct neap_descheduler *descheduler, const char *text,
+			  const char *name, neap_descheduler_told *told, void *arg,
+			  struct neap_error *err);
 /* A version of a policy went live or out of service: the next round uses it. */
 void neap_descheduler_policies_changed(struct neap_descheduler *descheduler);
 
@@ -102,17 +111,16 @@ struct neap_simulation {
 	/* Text of a policy that is not in service; it runs instead of plugin, or of the
 	 * one of its own name. NULL: none. */
 	const char *policy;
-	size_t policy_len;
 	/* A configuration to use instead; NULL: the one in force. */
 	const char *config;
-	size_t config_len;
 	/* Number of rounds that run in a row on a copy of the cluster (play_rounds.h); 0:
 	 * one round on the cluster as it is. */
 	int64_t rounds;
 };
 
 /* Runs a round that changes nothing; everything is copied. done is called once, at once
- * or from the loop, with the record (taken over) or err. */
+ * or from the loop, with the record (taken over) or err. The policy and the configuration
+ * are compiled on the thread of rounds. */
 void neap_descheduler_simulate(
 	struct neap_descheduler *descheduler, const struct neap_simulation *simulation,
 	void (*done)(void *arg, json_t *record, const struct neap_error *err), void *arg);

@@ -12,7 +12,9 @@ struct event;
 struct neap_feed;
 struct neap_map;
 struct neap_moved;
+struct neap_play_opening;
 struct neap_snapshot;
+struct neap_strategies;
 struct neap_thread;
 struct neap_zone;
 
@@ -35,7 +37,9 @@ struct deschedule_job {
 	/* For a simulation: its own policies and plugin. done NULL: a round. */
 	struct neap_play_set *set;
 	char only[128];
-	unsigned rounds; /* 0: one, without a copy of the cluster */
+	char *text, *policy_text; /* still to be read; NULL */
+	bool is_ready;            /* its policies are open */
+	unsigned rounds;          /* 0: one, without a copy of the cluster */
 	void (*done)(void *arg, json_t *record, const struct neap_error *err);
 	void *arg;
 };
@@ -51,6 +55,29 @@ struct deschedule_triggers {
 	struct event *look;
 };
 
+/* What the thread reads: a configuration, and the policy of a simulation. */
+struct deschedule_reading {
+	char *text, *policy_text; /* NULL: none */
+	char name[400];           /* of the text */
+	/* On the loop; not called when the descheduler ends before. */
+	void (*done)(void *arg, struct deschedule_reading *reading);
+	void *arg;
+	neap_descheduler_told *told; /* for neap_descheduler_read */
+	/* What came of it; done may take the two out. */
+	struct neap_deschedule_config *config;
+	struct neap_policy *policy;
+	struct neap_deschedule_lines lines;
+	struct neap_error err;
+	struct neap_descheduler *descheduler;
+	struct neap_strategies *strategies; /* a copy */
+};
+
+enum deschedule_start {
+	DESCHEDULE_NOTHING, /* there is nothing to do */
+	DESCHEDULE_STARTED, /* the thread does it, and the loop looks again at its end */
+	DESCHEDULE_LATER,   /* there is no memory now */
+};
+
 struct neap_descheduler {
 	struct neap_descheduler_config config;
 	struct neap_thread *thread;
@@ -62,8 +89,13 @@ struct neap_descheduler {
 	char map_trouble[NEAP_ERROR_MSG];  /* why the ConfigMap is not used; "" */
 	char trouble[NEAP_ERROR_MSG];      /* why the configuration cannot be used; "" */
 	struct neap_play_set *set;         /* in force; NULL: none */
-	struct neap_play_set *next_set;    /* after the round that runs */
+	struct neap_play_set *next_set;    /* chosen, to be opened when nothing runs */
 	bool has_next_set;
+	struct neap_play_set *opening_set; /* that the thread opens; NULL */
+	bool is_stale;          /* policies have changed since they were opened */
+	bool is_looked_at;      /* what is broken was tried for the round to come */
+	bool is_map_read;       /* by the thread, now */
+	bool is_map_stale;      /* the ConfigMap has changed meanwhile */
 	struct neap_zone *zone; /* of the window; NULL: none */
 	struct event *timer;
 	int64_t next_usec; /* of the next round by interval; 0: none */
@@ -90,21 +122,50 @@ void deschedule_look(struct neap_descheduler *descheduler);
 /* Returns whether the cluster is read; starts to read it if not, because it costs memory
  * only where somebody asks for rounds. */
 bool deschedule_has_snapshot(struct neap_descheduler *descheduler);
+/* Ends the first waiting simulation with an error. */
+void deschedule_refuse(struct neap_descheduler *descheduler,
+		       const struct neap_error *err);
 /* Returns whether rounds may act at that time; if not, *ret_usec is when they may
  * again. */
 bool deschedule_is_open(const struct neap_descheduler *descheduler, int64_t now_usec,
 			int64_t *ret_usec);
+
+/* --- ask.c --- */
+
+/* Has the first waiting simulation read and opened. Returns whether the thread is now
+ * busy with it. */
+bool deschedule_get_ready(struct neap_descheduler *descheduler);
 
 /* --- choose.c: the configuration in force --- */
 
 int deschedule_watch_map(struct neap_descheduler *descheduler, struct neap_error *err);
 /* Uses the file, else the ConfigMap. */
 void deschedule_choose(struct neap_descheduler *descheduler);
+/* Returns whether there is a configuration in force, or one that is being opened. */
+bool deschedule_has_config(const struct neap_descheduler *descheduler);
+/* Puts a set in force and takes it over; NULL: none. */
+void deschedule_take(struct neap_descheduler *descheduler, struct neap_play_set *set);
 /* Tries again to use a ConfigMap that could not be used. */
 void deschedule_read_map_again(struct neap_descheduler *descheduler);
-/* Call it after a round: puts the configuration in force that was chosen meanwhile. */
-void deschedule_take_next(struct neap_descheduler *descheduler);
 bool deschedule_priority_of(void *arg, const char *name, int64_t *ret);
+
+/* --- prepare.c: what the thread does before rounds --- */
+
+/* Reads texts on the thread; they are copied. */
+int deschedule_read(struct neap_descheduler *descheduler,
+		    const struct deschedule_reading *what, struct neap_error *err);
+/* Opens policies on the thread. done ends the opening; it is not called if the
+ * descheduler ends before. Takes the opening over, even on an error. */
+int deschedule_open_take(struct neap_descheduler *descheduler,
+			 struct neap_play_opening *opening,
+			 void (*done)(struct neap_descheduler *descheduler,
+				      struct neap_play_opening *opening),
+			 struct neap_error *err);
+/* Opens what the set in force lacks. Only while the thread is idle. */
+enum deschedule_start deschedule_refresh(struct neap_descheduler *descheduler);
+/* Opens the set that was chosen, and policies that have changed. Only while the thread is
+ * idle. */
+enum deschedule_start deschedule_prepare(struct neap_descheduler *descheduler);
 
 /* --- evictions.c: executing decisions --- */
 

@@ -25,7 +25,7 @@ struct neap_strategies;
 struct neap_play_plugin {
 	const char *name;           /* of the configuration */
 	const json_t *args;         /* likewise */
-	struct neap_policy *policy; /* NULL: one in C */
+	struct neap_policy *policy; /* NULL: one in C, or not opened */
 	char label[80];             /* of the policy */
 	bool dry_run;
 	char broken[NEAP_ERROR_MSG]; /* why it cannot run; "" */
@@ -52,22 +52,16 @@ struct neap_play_set {
 	struct neap_play_profile profiles[NEAP_DESCHEDULE_PROFILES_MAX];
 };
 
-/* Opens the policies of a configuration. served: further schedulers whose pods a
- * Reservation can be made for, as of neap_migrate_args. priority_of returns the value of
- * a PriorityClass, or false. A policy that cannot be opened is broken, and the rest is
- * used; -NEAP_ENOMEM; -NEAP_EINVAL: a PriorityClass is missing. */
-int neap_play_set_new(struct neap_deschedule_config *config,
-		      const struct neap_strategies *strategies, const char *const *served,
+/* The plugins of a configuration, whose policies are still to be opened (play_open.h).
+ * served: further schedulers whose pods a Reservation can be made for, as of
+ * neap_migrate_args. priority_of returns the value of a PriorityClass, or false.
+ * -NEAP_ENOMEM; -NEAP_EINVAL: a PriorityClass is missing. */
+int neap_play_set_new(struct neap_deschedule_config *config, const char *const *served,
 		      bool (*priority_of)(void *arg, const char *name, int64_t *ret),
 		      void *arg, struct neap_play_set **ret, struct neap_error *err);
-/* Returns the arguments for the policy of a plugin, without dryRun, which the round
- * itself handles. A new reference; NULL without memory. */
-json_t *neap_play_args(const struct neap_play_plugin *plugin);
+/* Returns whether the argument dryRun of a strategy is set. */
+bool neap_play_is_asked_dry(const json_t *args);
 void neap_play_set_free(struct neap_play_set *set);
-/* Takes new versions of changed policies and new states for killed ones, and notes which
- * are out of service. */
-void neap_play_set_refresh(struct neap_play_set *set,
-			   const struct neap_strategies *strategies);
 
 /* A pod that leaves. */
 struct neap_play_evict {

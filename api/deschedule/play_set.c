@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The policies of a configuration, opened with their arguments. */
+ * The plugins of a configuration, with the rules of those in C. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,59 +15,9 @@ struct priorities {
 	void *arg;
 };
 
-static const char *label_of(const struct neap_policy *policy, char *buf, size_t size)
-{
-	struct neap_policy_info info;
-
-	neap_policy_get_info(policy, &info);
-	(void)snprintf(buf, size, "%s", info.label);
-	return buf;
-}
-
-/* The argument dryRun, of strategies that have it: the round does it for them, so that
- * its record tells who would leave. */
-static bool is_asked_dry(const json_t *args)
+bool neap_play_is_asked_dry(const json_t *args)
 {
 	return json_is_true(json_object_get(args, "dryRun"));
-}
-
-json_t *neap_play_args(const struct neap_play_plugin *plugin)
-{
-	json_t *args = is_asked_dry(plugin->args) ? neap_json_copy(plugin->args)
-						  : json_incref((json_t *)plugin->args);
-
-	if (args && is_asked_dry(args))
-		(void)json_object_set_new(args, "dryRun", json_false());
-	return args;
-}
-
-static void open_policy(struct neap_play_plugin *plugin,
-			const struct neap_strategies *strategies)
-{
-	neap_auto_json json_t *args = neap_play_args(plugin);
-	struct neap_policy *policy = NULL;
-	struct neap_error err = {0};
-	int rc =
-		args ? neap_strategies_open(strategies, plugin->name, args, &policy, &err)
-		     : neap_error_nomem(&err);
-
-	if (rc < 0) {
-		(void)snprintf(plugin->broken, sizeof(plugin->broken), "%s%s%s",
-			       err.field, *err.field ? ": " : "", err.msg);
-		return;
-	}
-	plugin->broken[0] = '\0';
-	neap_policy_free(plugin->policy);
-	plugin->policy = policy;
-	(void)label_of(policy, plugin->label, sizeof(plugin->label));
-}
-
-/* Sets broken if so. */
-static bool is_out(struct neap_play_plugin *plugin,
-		   const struct neap_strategies *strategies)
-{
-	return neap_strategies_why_out(strategies, plugin->name, plugin->broken,
-				       sizeof(plugin->broken)) != NULL;
 }
 
 static int resolve(const struct priorities *priorities, const char *name, int64_t *ret,
@@ -122,7 +72,6 @@ static bool is_own(const struct neap_play_plugin *plugin)
 	       strcmp(plugin->name, NEAP_PLUGIN_MIGRATION) == 0;
 }
 
-/* What may fail comes first, as it is tried again and again. */
 static int open_rules(struct neap_play_profile *profile,
 		      const struct priorities *priorities, struct neap_error *err)
 {
@@ -140,7 +89,7 @@ static int open_rules(struct neap_play_profile *profile,
 		plugin->args = of->plugins[i].args;
 		plugin->dry_run = of->plugins[i].dry_run;
 		if (!is_own(plugin))
-			plugin->dry_run |= is_asked_dry(plugin->args);
+			plugin->dry_run |= neap_play_is_asked_dry(plugin->args);
 		if (strcmp(plugin->name, NEAP_PLUGIN_EVICTOR) == 0)
 			rc = open_evictor(profile, plugin->args, priorities, err);
 		else if (strcmp(plugin->name, NEAP_PLUGIN_MIGRATION) == 0)
@@ -149,19 +98,7 @@ static int open_rules(struct neap_play_profile *profile,
 	return rc;
 }
 
-static void open_policies(struct neap_play_profile *profile,
-			  const struct neap_strategies *strategies)
-{
-	for (size_t i = 0; i < profile->of->plugin_count; i++) {
-		struct neap_play_plugin *plugin = &profile->plugins[i];
-
-		if (!is_own(plugin) && !is_out(plugin, strategies))
-			open_policy(plugin, strategies);
-	}
-}
-
-int neap_play_set_new(struct neap_deschedule_config *config,
-		      const struct neap_strategies *strategies, const char *const *served,
+int neap_play_set_new(struct neap_deschedule_config *config, const char *const *served,
 		      bool (*priority_of)(void *arg, const char *name, int64_t *ret),
 		      void *arg, struct neap_play_set **ret, struct neap_error *err)
 {
@@ -180,14 +117,11 @@ int neap_play_set_new(struct neap_deschedule_config *config,
 			(void)neap_error_wrap(err, "profile '%s'",
 					      config->profiles[i].name);
 	}
-	if (rc < 0) {
+	if (rc < 0)
 		neap_play_set_free(set);
-		return rc;
-	}
-	for (size_t i = 0; i < config->profile_count; i++)
-		open_policies(&set->profiles[i], strategies);
-	*ret = set;
-	return 0;
+	else
+		*ret = set;
+	return rc;
 }
 
 void neap_play_set_free(struct neap_play_set *set)
@@ -207,37 +141,4 @@ void neap_play_set_free(struct neap_play_set *set)
 	}
 	(void)neap_deschedule_config_unref(set->config);
 	free(set);
-}
-
-/* Whether the policy in service is another one than the plugin has. */
-static bool is_changed(const struct neap_play_plugin *plugin,
-		       const struct neap_strategies *strategies)
-{
-	const struct neap_policy *now = neap_strategies_find(strategies, plugin->name);
-	char label[sizeof(plugin->label)];
-
-	return now && strcmp(label_of(now, label, sizeof(label)), plugin->label) != 0;
-}
-
-/* A script that was stopped has lost its state, and cannot be called again. */
-static bool is_stopped(const struct neap_play_plugin *plugin)
-{
-	return plugin->policy && neap_vm_is_dead(neap_policy_vm(plugin->policy));
-}
-
-void neap_play_set_refresh(struct neap_play_set *set,
-			   const struct neap_strategies *strategies)
-{
-	for (size_t i = 0; i < set->config->profile_count; i++) {
-		struct neap_play_profile *profile = &set->profiles[i];
-
-		for (size_t n = 0; n < profile->of->plugin_count; n++) {
-			struct neap_play_plugin *plugin = &profile->plugins[n];
-
-			if (!is_out(plugin, strategies) &&
-			    (is_changed(plugin, strategies) || is_stopped(plugin) ||
-			     plugin->broken[0]))
-				open_policy(plugin, strategies);
-		}
-	}
 }

@@ -123,8 +123,6 @@ static int read_simulation(const json_t *body, struct neap_simulation *ret,
 
 	if (neap_members_read(body, rows, err) < 0)
 		return -(int)err->code;
-	ret->policy_len = ret->policy ? strlen(ret->policy) : 0;
-	ret->config_len = ret->config ? strlen(ret->config) : 0;
 	return 0;
 }
 

@@ -15,7 +15,9 @@
 #define SHIPPED_MAX 64
 
 struct neap_strategies {
-	struct neap_registry *registry;
+	struct neap_registry *registry; /* NULL: none, or a copy */
+	struct neap_policy **kept;      /* in service, of a copy */
+	size_t kept_count;
 	const struct neap_log *log; /* NULL: none */
 	struct neap_policy *shipped[SHIPPED_MAX];
 	size_t shipped_count;
@@ -97,20 +99,44 @@ static const char *name_of(const struct neap_policy *policy)
 	return info.name;
 }
 
+/* Policies in service, of any kind. */
+static size_t count_served(const struct neap_strategies *strategies)
+{
+	if (strategies->registry)
+		return neap_registry_count(strategies->registry);
+	return strategies->kept_count;
+}
+
+static struct neap_policy *get_served(const struct neap_strategies *strategies,
+				      size_t index)
+{
+	if (strategies->registry)
+		return neap_registry_get(strategies->registry, index)->policy;
+	return strategies->kept[index];
+}
+
+/* Which of them is that plugin's; the count: none. */
+static size_t find_served(const struct neap_strategies *strategies, const char *plugin)
+{
+	size_t count = count_served(strategies), i = 0;
+
+	for (; i < count; i++) {
+		const struct neap_policy *policy = get_served(strategies, i);
+
+		if (is_plugin(policy) && strcmp(name_of(policy), plugin) == 0)
+			break;
+	}
+	return i;
+}
+
 struct neap_registry_slot *neap_strategies_slot(const struct neap_strategies *strategies,
 						const char *plugin)
 {
-	size_t count =
-		strategies->registry ? neap_registry_count(strategies->registry) : 0;
+	size_t index = find_served(strategies, plugin);
 
-	for (size_t i = 0; i < count; i++) {
-		struct neap_registry_slot *slot =
-			neap_registry_get(strategies->registry, i);
-
-		if (is_plugin(slot->policy) && strcmp(name_of(slot->policy), plugin) == 0)
-			return slot;
-	}
-	return NULL;
+	return strategies->registry && index < count_served(strategies)
+		       ? neap_registry_get(strategies->registry, index)
+		       : NULL;
 }
 
 const char *neap_strategies_why_out(const struct neap_strategies *strategies,
@@ -136,20 +162,26 @@ const char *neap_strategies_why_out(const struct neap_strategies *strategies,
 static bool is_replaced(const struct neap_strategies *strategies,
 			const struct neap_policy *policy)
 {
-	struct neap_policy_info info;
+	size_t count = count_served(strategies);
+	struct neap_policy_info info, other;
 
 	neap_policy_get_info(policy, &info);
-	return strategies->registry &&
-	       neap_registry_find(strategies->registry, info.kind, info.name);
+	for (size_t i = 0; i < count; i++) {
+		neap_policy_get_info(get_served(strategies, i), &other);
+		if (strcmp(other.kind, info.kind) == 0 &&
+		    strcmp(other.name, info.name) == 0)
+			return true;
+	}
+	return false;
 }
 
-const struct neap_policy *neap_strategies_find(const struct neap_strategies *strategies,
-					       const char *plugin)
+struct neap_policy *neap_strategies_find(const struct neap_strategies *strategies,
+					 const char *plugin)
 {
-	const struct neap_registry_slot *slot = neap_strategies_slot(strategies, plugin);
+	size_t index = find_served(strategies, plugin);
 
-	if (slot)
-		return slot->policy;
+	if (index < count_served(strategies))
+		return get_served(strategies, index);
 	for (size_t i = 0; i < strategies->shipped_count; i++)
 		if (strcmp(name_of(strategies->shipped[i]), plugin) == 0 &&
 		    !is_replaced(strategies, strategies->shipped[i]))
@@ -176,14 +208,13 @@ static unsigned points(void *arg, const char *name)
 
 static bool is_uploaded(void *arg, const char *name)
 {
-	return neap_strategies_slot(arg, name) != NULL;
+	return find_served(arg, name) < count_served(arg);
 }
 
 static const char *name_at(void *arg, size_t index)
 {
 	const struct neap_strategies *strategies = arg;
-	size_t count =
-		strategies->registry ? neap_registry_count(strategies->registry) : 0;
+	size_t count = count_served(strategies);
 
 	if (index < NEAP_ARRAY_LEN(own))
 		return own[index].name;
@@ -192,8 +223,7 @@ static const char *name_at(void *arg, size_t index)
 		return name_of(strategies->shipped[index]);
 	index -= strategies->shipped_count;
 	for (size_t i = 0; i < count; i++) {
-		const struct neap_policy *policy =
-			neap_registry_get(strategies->registry, i)->policy;
+		const struct neap_policy *policy = get_served(strategies, i);
 
 		if (is_plugin(policy) && index-- == 0)
 			return name_of(policy);
@@ -219,18 +249,19 @@ static void log_line(void *arg, const char *label, const char *text)
 	neap_log_from(arg, label, NEAP_LOG_INFO, "policy %s: %s", label, text);
 }
 
-int neap_strategies_open(const struct neap_strategies *strategies, const char *plugin,
-			 const json_t *args, struct neap_policy **ret,
-			 struct neap_error *err)
+int neap_strategies_open(const struct neap_strategies *strategies,
+			 const struct neap_policy *policy, const json_t *args,
+			 struct neap_policy **ret, struct neap_error *err)
 {
-	const struct neap_policy *policy = neap_strategies_find(strategies, plugin);
 	struct neap_policy *made = NULL;
+	struct neap_policy_info info;
+	const char *text;
+	size_t len;
 	int rc;
 
-	if (!policy)
-		return neap_error_set(err, NEAP_ENOTFOUND, "there is no policy of %s",
-				      plugin);
-	rc = neap_policy_load_again(policy, &made, err);
+	neap_policy_get_info(policy, &info);
+	text = neap_policy_text(policy, &len);
+	rc = neap_policy_load(text, len, info.origin, &made, err);
 	if (rc < 0)
 		return rc;
 	rc = neap_strategy_set_args(made, args, err);
@@ -312,15 +343,20 @@ static void warn_of(const char *name, const json_t *args, warn_fn *warn, void *w
 static int check(void *arg, const char *name, const json_t *args, warn_fn *warn,
 		 void *warn_arg, struct neap_error *err)
 {
-	struct neap_policy *policy = NULL;
+	const struct neap_policy *policy;
+	struct neap_policy *made = NULL;
 	int rc;
 
 	if (strcmp(name, NEAP_PLUGIN_EVICTOR) == 0)
 		return check_evictor(args, warn, warn_arg, err);
 	if (strcmp(name, NEAP_PLUGIN_MIGRATION) == 0)
 		return check_migration(args, err);
-	rc = neap_strategies_open(arg, name, args, &policy, err);
-	neap_policy_free(policy);
+	policy = neap_strategies_find(arg, name);
+	if (!policy)
+		return neap_error_set(err, NEAP_ENOTFOUND, "there is no policy of %s",
+				      name);
+	rc = neap_strategies_open(arg, policy, args, &made, err);
+	neap_policy_free(made);
 	if (rc == 0)
 		warn_of(name, args, warn, warn_arg);
 	return rc;
@@ -328,20 +364,29 @@ static int check(void *arg, const char *name, const json_t *args, warn_fn *warn,
 
 /* --- outside --- */
 
+static struct neap_strategies *make(void)
+{
+	struct neap_strategies *strategies = neap_alloc(sizeof(*strategies));
+
+	if (strategies)
+		strategies->plugins =
+			(struct neap_deschedule_plugins){.points = points,
+							 .name = name_at,
+							 .is_uploaded = is_uploaded,
+							 .check = check,
+							 .arg = strategies};
+	return strategies;
+}
+
 int neap_strategies_new(const char *dir, struct neap_registry *registry,
 			struct neap_strategies **ret, struct neap_error *err)
 {
-	struct neap_strategies *strategies = neap_alloc(sizeof(*strategies));
+	struct neap_strategies *strategies = make();
 	int rc = 0;
 
 	if (!strategies)
 		return neap_error_nomem(err);
 	strategies->registry = registry;
-	strategies->plugins = (struct neap_deschedule_plugins){.points = points,
-							       .name = name_at,
-							       .is_uploaded = is_uploaded,
-							       .check = check,
-							       .arg = strategies};
 	for (size_t i = 0; rc == 0 && kinds[i]; i++)
 		rc = read_folder(strategies, dir, kinds[i], err);
 	if (rc < 0)
@@ -349,6 +394,30 @@ int neap_strategies_new(const char *dir, struct neap_registry *registry,
 	else
 		*ret = strategies;
 	return rc;
+}
+
+int neap_strategies_copy(const struct neap_strategies *strategies,
+			 struct neap_strategies **ret, struct neap_error *err)
+{
+	size_t count = count_served(strategies);
+	struct neap_strategies *copy = make();
+
+	if (copy)
+		copy->kept = neap_alloc_array(count + 1, sizeof(*copy->kept));
+	if (!copy || !copy->kept) {
+		neap_strategies_free(copy);
+		return neap_error_nomem(err);
+	}
+	copy->log = strategies->log;
+	for (; copy->shipped_count < strategies->shipped_count; copy->shipped_count++)
+		copy->shipped[copy->shipped_count] =
+			neap_policy_ref(strategies->shipped[copy->shipped_count]);
+	for (size_t i = 0; i < count; i++)
+		if (is_plugin(get_served(strategies, i)))
+			copy->kept[copy->kept_count++] =
+				neap_policy_ref(get_served(strategies, i));
+	*ret = copy;
+	return 0;
 }
 
 void neap_strategies_set_log(struct neap_strategies *strategies,
@@ -363,6 +432,9 @@ void neap_strategies_free(struct neap_strategies *strategies)
 		return;
 	for (size_t i = 0; i < strategies->shipped_count; i++)
 		neap_policy_free(strategies->shipped[i]);
+	for (size_t i = 0; i < strategies->kept_count; i++)
+		neap_policy_free(strategies->kept[i]);
+	free(strategies->kept);
 	free(strategies);
 }
 

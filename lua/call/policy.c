@@ -444,6 +444,7 @@ int neap_policy_load(const char *text, size_t len, const char *origin,
 	policy = neap_alloc(sizeof(*policy));
 	if (!policy)
 		return neap_error_nomem(err);
+	policy->refs = 1;
 	policy->text = neap_strndup(text, len);
 	if (!policy->text) {
 		neap_policy_free(policy);
@@ -483,9 +484,15 @@ int neap_policy_load_file(const char *file, struct neap_policy **ret,
 	return rc < 0 ? rc : neap_policy_load(buf.data, buf.len, file, ret, err);
 }
 
+struct neap_policy *neap_policy_ref(struct neap_policy *policy)
+{
+	policy->refs++;
+	return policy;
+}
+
 void neap_policy_free(struct neap_policy *policy)
 {
-	if (!policy)
+	if (!policy || --policy->refs)
 		return;
 	neap_vm_free(policy->vm);
 	neap_params_done(&policy->params);

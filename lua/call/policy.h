@@ -92,7 +92,11 @@ int neap_policy_load(const char *text, size_t len, const char *origin,
 		     struct neap_policy **ret, struct neap_error *err);
 int neap_policy_load_file(const char *file, struct neap_policy **ret,
 			  struct neap_error *err);
+/* Gives one reference back; the last one frees it. Accepts NULL. */
 void neap_policy_free(struct neap_policy *policy);
+/* One reference more, for another thread: what it may read are its text and what the text
+ * alone says, as its kind and its name. */
+struct neap_policy *neap_policy_ref(struct neap_policy *policy);
 void neap_policy_get_info(const struct neap_policy *policy, struct neap_policy_info *ret);
 const struct neap_kind *neap_policy_kind(const struct neap_policy *policy);
 /* Returns why only an admin may load it; NULL: editors may too. */

@@ -54,6 +54,7 @@ struct neap_reserve_own;
 struct neap_deschedule_own;
 
 struct neap_policy {
+	_Atomic uint32_t refs;
 	struct neap_vm *vm;
 	const struct neap_kind *kind;
 	int api;

@@ -300,3 +300,55 @@ const char *descheduler_pods(struct descheduler_rig *rig)
 			       "%s%s", i ? " " : "", kube_text(pod, "metadata.name"));
 	return names;
 }
+
+void descheduler_wait(struct descheduler_rig *rig, const char *want)
+{
+	json_t *status = NULL;
+
+	for (int ms = 0; ms < PATIENCE_MS; ms += 5) {
+		json_decref(status);
+		kube_run(rig->kube, 5);
+		status = neap_descheduler_status(rig->descheduler, false);
+		if (!kube_differs(status, want))
+			break;
+	}
+	WANTS(status, want);
+	json_decref(status);
+}
+
+void descheduler_put_map(struct descheduler_rig *rig, bool is_new, const char *text)
+{
+	json_t *map = json_pack("{s:{s:s},s:{s:s}}", "metadata", "name",
+				"koord-descheduler-config", "data", "c", text);
+	char *body = json_dumps(map, 0);
+
+	assert_int_equal(
+		kube_ask_with(rig->kube,
+			      is_new ? "POST /api/v1/namespaces/koordinator-system/"
+				       "configmaps"
+				     : "PUT " CONFIG_MAP,
+			      "Content-Type: application/json\r\n", body, strlen(body)),
+		is_new ? 201 : 200);
+	free(body);
+	json_decref(map);
+}
+
+static void simulated(void *arg, json_t *record, const struct neap_error *err)
+{
+	struct descheduler_rig *rig = arg;
+
+	json_decref(rig->record);
+	rig->record = record;
+	rig->err = err ? *err : (struct neap_error){0};
+	rig->is_done = true;
+}
+
+void descheduler_simulate(struct descheduler_rig *rig,
+			  const struct neap_simulation *simulation)
+{
+	rig->is_done = false;
+	neap_descheduler_simulate(rig->descheduler, simulation, simulated, rig);
+	for (int ms = 0; ms < PATIENCE_MS && !rig->is_done; ms += 5)
+		kube_run(rig->kube, 5);
+	assert_true(rig->is_done);
+}

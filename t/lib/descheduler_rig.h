@@ -11,6 +11,8 @@
 
 #define PODS   "/api/v1/namespaces/default/pods"
 #define SECOND 1000000
+#define CONFIG_MAP                                                                       \
+	"/api/v1/namespaces/koordinator-system/configmaps/koord-descheduler-config"
 
 #define POLICY(filter, plugins)                                                          \
 	"apiVersion: descheduler/v1alpha2\n"                                             \
@@ -62,6 +64,14 @@ void descheduler_wants(json_t *json, const char *const *want);
 json_t *descheduler_run(struct descheduler_rig *rig, int count);
 /* Names of the pods there are, in order; in a static buffer. */
 const char *descheduler_pods(struct descheduler_rig *rig);
+
+/* Turns the loop until the status is as wanted. */
+void descheduler_wait(struct descheduler_rig *rig, const char *want);
+/* The ConfigMap with the configuration; its namespace must be there. */
+void descheduler_put_map(struct descheduler_rig *rig, bool is_new, const char *text);
+/* Turns the loop until its end: rig->record, rig->err. */
+void descheduler_simulate(struct descheduler_rig *rig,
+			  const struct neap_simulation *simulation);
 
 #define WANTS(json, ...) descheduler_wants(json, (const char *const[]){__VA_ARGS__, NULL})
 

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Policies are compiled on the thread of the rounds: the loop compiles none, however many
+ * a configuration names. The linker puts the count around neap_policy_load. */
+#include "t/lib/descheduler_rig.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+#include "lua/call/policy.h"
+
+#define PROFILES 16
+
+static pthread_t loop;
+static atomic_int on_loop, on_thread;
+
+int __real_neap_policy_load(const char *text, size_t len, const char *origin,
+			    struct neap_policy **ret, struct neap_error *err);
+int __wrap_neap_policy_load(const char *text, size_t len, const char *origin,
+			    struct neap_policy **ret, struct neap_error *err);
+
+int __wrap_neap_policy_load(const char *text, size_t len, const char *origin,
+			    struct neap_policy **ret, struct neap_error *err)
+{
+	if (pthread_equal(pthread_self(), loop))
+		on_loop++;
+	else
+		on_thread++;
+	return __real_neap_policy_load(text, len, origin, ret, err);
+}
+
+/* The loop compiled nothing since the last time, the thread at least so many. */
+static void check_counts(int at_least)
+{
+	if (on_loop || on_thread < at_least)
+		fail_msg("%d on the loop, %d on the thread", on_loop, on_thread);
+	on_thread = 0;
+}
+
+/* Every profile has two policies; the arguments of one are wrong, or none. */
+static char *many(struct neap_buf *text, bool is_wrong)
+{
+	neap_buf_init(text, NEAP_BUF_FILE);
+	neap_buf_adds(text, "apiVersion: descheduler/v1alpha2\n"
+			    "kind: DeschedulerPolicy\n"
+			    "profiles:\n");
+	for (int i = 0; i < PROFILES; i++)
+		neap_buf_addf(text,
+			      "- name: p%d\n"
+			      "  pluginConfig: [{name: DefaultEvictor}, {name: "
+			      "MoveAll, args: {%s}}]\n"
+			      "  plugins: {balance: {enabled: [MoveAll, "
+			      "Changes]}}\n",
+			      i, is_wrong && !i ? "form: n1" : "from: n9");
+	return text->data;
+}
+
+static void test_loop_compiles_nothing(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	neap_auto_buf struct neap_buf good = {0}, bad = {0};
+	struct neap_simulation simulation = {.policy = descheduler_move_all};
+
+	(void)many(&good, false);
+	(void)many(&bad, true);
+	loop = pthread_self();
+	descheduler_must(rig, "POST /api/v1/namespaces",
+			 "{'metadata':{'name':'koordinator-system'}}", 201);
+	descheduler_begin(rig);
+	on_loop = on_thread = 0;
+	/* Arguments are checked, and policies opened. */
+	descheduler_put_map(rig, true, good.data);
+	json_decref(descheduler_rounds(rig, 1));
+	check_counts(2 * 2 * PROFILES);
+	descheduler_put_map(rig, false, bad.data);
+	descheduler_wait(rig, "error~form");
+	check_counts(2 * PROFILES);
+	/* A simulation with the text of an editor, and with a configuration. */
+	descheduler_simulate(rig, &simulation);
+	assert_int_equal(rig->err.code, NEAP_OK);
+	check_counts(2 * PROFILES);
+	simulation.config = good.data;
+	descheduler_simulate(rig, &simulation);
+	assert_int_equal(rig->err.code, NEAP_OK);
+	check_counts(1 + 2 * PROFILES);
+}
+
+/* A new version, and one that was stopped in the round before. */
+static void test_loop_compiles_nothing_again(void **state)
+{
+	static const char later[] =
+		"return { api = 1, kind = 'deschedule', name = 'later',\n"
+		"  plugin = 'MoveAll', point = 'balance',\n"
+		"  params = { from = { type = 'string', default = 'n1', doc = 'n' } },\n"
+		"  run = function() end }\n";
+	struct descheduler_rig *rig = *state;
+
+	loop = pthread_self();
+	descheduler_begin(rig);
+	on_thread = 0;
+	descheduler_use(rig, POLICY("", "balance: {enabled: [MoveAll]}\n"
+					"    deschedule: {enabled: [Endless]}"));
+	on_loop = 0; /* the rig's own reading */
+	json_decref(descheduler_rounds(rig, 1));
+	check_counts(2);
+	json_decref(descheduler_run(rig, 2));
+	check_counts(1);
+	descheduler_upload(rig, later);
+	on_loop = 0; /* the upload itself, which is not the descheduler's */
+	descheduler_wait(rig, "profiles.0.plugins.1.policy~deschedule/later@");
+	check_counts(2);
+	json_decref(descheduler_run(rig, 3));
+	json_decref(descheduler_run(rig, 4));
+	check_counts(1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_loop_compiles_nothing,
+						descheduler_setup, descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_loop_compiles_nothing_again,
+						descheduler_setup, descheduler_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
