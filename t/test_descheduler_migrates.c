@@ -7,12 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+#include <event2/event.h>
 
+#include "api/task/task.h"
 #include "engine/base/base.h"
 #include "engine/migrate/limiter.h"
 #include "t/lib/descheduler_rig.h"
+#include "t/lib/patience.h"
 
 #define MIGRATION(gates, plugins, more)                                                  \
 	"apiVersion: descheduler/v1alpha2\n"                                             \
@@ -127,6 +131,72 @@ static void test_limiter(void **state)
 	json_decref(status);
 }
 
+/* --- many at once --- */
+
+static int wishes, wanted;
+static uint64_t slice;
+
+/* While a slice has no time, each comes in one of its own. */
+static void wish_one(void *arg, NEAP_UNUSED const struct neap_deschedule_wish *wish,
+		     void (*told)(void *told_arg, const char *trouble), void *told_arg)
+{
+	const struct descheduler_rig *rig = arg;
+
+	assert_true(wishes >= wanted || slice != neap_tasks_count(rig->tasks));
+	slice = neap_tasks_count(rig->tasks);
+	if (++wishes == wanted)
+		event_base_loopbreak(rig->kube->base);
+	told(told_arg, NULL);
+}
+
+/* Turns the loop until so many pods are to leave. */
+static void begin_to_leave(struct descheduler_rig *rig, int count)
+{
+	wishes = 0;
+	wanted = count;
+	slice = UINT64_MAX;
+	rig->config.migrate = wish_one;
+	(void)begin((void *[]){rig});
+	descheduler_use(rig, MIGRATION("", "", ""));
+	json_decref(descheduler_rounds(rig, 1)); /* everything is read */
+	neap_tasks_set_times(rig->tasks, 0, 0);
+	descheduler_use(rig, MIGRATION(ANY_OF_WORKLOAD ", MaxMigratingPerNode",
+				       "{name: MoveAll}", ""));
+	for (int ms = 0; wishes < count; ms++) {
+		if (ms > PATIENCE_MS)
+			fail_msg("%d are to leave", wishes);
+		(void)event_base_loop(rig->kube->base, EVLOOP_NONBLOCK);
+		(void)usleep(1000);
+	}
+	assert_int_equal(wishes, count);
+	neap_tasks_set_times(rig->tasks, NEAP_TASK_SLICE_USEC, NEAP_TASK_TURN_USEC);
+}
+
+/* A configuration that comes meanwhile has to wait, and so does the next round. */
+static void test_in_slices(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	json_t *status;
+
+	begin_to_leave(rig, 2);
+	status = neap_descheduler_status(rig->descheduler, true);
+	WANTS(status, "state=running", "#round.evicted=4",
+	      "round.evicted.0.result=migrating", "!round.evicted.3.result");
+	json_decref(status);
+	descheduler_use(rig, MOVE);
+	descheduler_now += REST;
+	status = descheduler_run(rig, 3);
+	WANTS(status, "round.evicted.0.profile=p");
+	json_decref(status);
+	assert_int_equal(wishes, 4);
+}
+
+/* One that ends leaves the rest. */
+static void test_ends_within(void **state)
+{
+	begin_to_leave(*state, 1);
+}
+
 /* --- nodeFit of jobs --- */
 
 static void wants_elsewhere(struct descheduler_rig *rig, const char *selector,
@@ -196,6 +266,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_dry_plugin, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_limiter, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_in_slices, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_ends_within, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_elsewhere, descheduler_setup,
 						descheduler_teardown),

@@ -14,6 +14,7 @@
 #include "api/deschedule/round_snapshot.h"
 #include "api/deschedule/strategies.h"
 #include "api/policy/thread.h"
+#include "api/task/task.h"
 #include "api/workload/loop/feed.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
@@ -199,7 +200,15 @@ static void end_round(struct neap_descheduler *descheduler, struct deschedule_jo
 		json_decref(descheduler->last);
 		descheduler->last = json_incref(play->record);
 	}
-	deschedule_leave(descheduler, play);
+}
+
+void deschedule_round_is_over(struct neap_descheduler *descheduler)
+{
+	struct deschedule_job *job = descheduler->running;
+
+	descheduler->running = NULL;
+	job_free(job);
+	deschedule_look(descheduler);
 }
 
 static void job_work(void *arg)
@@ -220,10 +229,10 @@ static void job_done(void *arg)
 	static const struct neap_error ending = {.code = NEAP_EUNAVAILABLE,
 						 .msg = "the descheduler is ending"};
 
-	descheduler->running = NULL;
 	if (play->err.code == NEAP_ENOMEM)
 		neap_snapshot_read_again(descheduler->snapshot);
 	if (descheduler->is_ending) {
+		descheduler->running = NULL;
 		if (job->done)
 			refuse_simulation(job, &ending);
 		else
@@ -231,13 +240,16 @@ static void job_done(void *arg)
 		neap_snapshot_release(descheduler->snapshot);
 		return;
 	}
-	if (job->done) {
-		descheduler->figures.simulations++;
-		job->done(job->arg, play->err.code ? NULL : json_incref(play->record),
-			  play->err.code ? &play->err : NULL);
-	} else {
+	if (!job->done) {
 		end_round(descheduler, job);
+		neap_snapshot_release(descheduler->snapshot);
+		deschedule_leave(descheduler);
+		return;
 	}
+	descheduler->running = NULL;
+	descheduler->figures.simulations++;
+	job->done(job->arg, play->err.code ? NULL : json_incref(play->record),
+		  play->err.code ? &play->err : NULL);
 	job_free(job);
 	neap_snapshot_release(descheduler->snapshot);
 	deschedule_look(descheduler);
@@ -395,7 +407,7 @@ void deschedule_look(struct neap_descheduler *descheduler)
 	int64_t now = deschedule_now(descheduler), next = INT64_MAX;
 	enum deschedule_start start;
 
-	if (neap_thread_count(descheduler->thread))
+	if (neap_thread_count(descheduler->thread) || descheduler->running)
 		return; /* its end looks again */
 	start = deschedule_prepare(descheduler);
 	if (start == DESCHEDULE_LATER)
@@ -452,7 +464,10 @@ int neap_descheduler_new(const struct neap_descheduler_config *config,
 	neap_strategies_set_log(config->strategies, config->log);
 	descheduler->timer = event_new(config->base, -1, 0, timer, descheduler);
 	descheduler->moved = neap_moved_new(REST_USEC);
-	rc = descheduler->timer && descheduler->moved ? 0 : neap_error_nomem(err);
+	rc = descheduler->timer && descheduler->moved &&
+			     deschedule_leave_init(descheduler)
+		     ? 0
+		     : neap_error_nomem(err);
 	if (rc == 0)
 		rc = deschedule_triggers_init(descheduler, err);
 	if (rc == 0)
@@ -475,6 +490,9 @@ void neap_descheduler_free(struct neap_descheduler *descheduler)
 		return;
 	descheduler->is_ending = true;
 	neap_thread_free(descheduler->thread); /* calls job_done */
+	neap_task_free(descheduler->writing);
+	if (descheduler->running) /* the rest of its decisions is not done */
+		job_free(descheduler->running);
 	while (descheduler->waiting)
 		deschedule_refuse(descheduler, &err);
 	deschedule_forget_leaves(descheduler);

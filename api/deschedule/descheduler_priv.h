@@ -15,6 +15,7 @@ struct neap_moved;
 struct neap_play_opening;
 struct neap_snapshot;
 struct neap_strategies;
+struct neap_task;
 struct neap_thread;
 struct neap_zone;
 
@@ -40,6 +41,7 @@ struct deschedule_job {
 	char *text, *policy_text; /* still to be read; NULL */
 	bool is_ready;            /* its policies are open */
 	unsigned rounds;          /* 0: one, without a copy of the cluster */
+	size_t written;           /* of a round's changes and evictions */
 	void (*done)(void *arg, json_t *record, const struct neap_error *err);
 	void *arg;
 };
@@ -105,7 +107,9 @@ struct neap_descheduler {
 	bool has_run;       /* with this configuration; for the interval 0 */
 	char paused_by[80]; /* "": it is not */
 	int64_t paused_usec;
-	struct deschedule_job *running, *waiting; /* waiting: simulations */
+	/* running: also while a round's decisions are written; waiting: simulations. */
+	struct deschedule_job *running, *waiting;
+	struct neap_task *writing; /* what the running round decided */
 	struct deschedule_triggers triggers;
 	struct deschedule_leaves *leaves; /* unanswered writes */
 	struct neap_moved *moved;         /* of the thread while a round runs */
@@ -119,6 +123,8 @@ int64_t deschedule_interval(const struct neap_descheduler *descheduler,
 			    const struct neap_deschedule_config *config);
 /* Does what is due now, and sets the timer for the next time. */
 void deschedule_look(struct neap_descheduler *descheduler);
+/* A round's decisions are written. */
+void deschedule_round_is_over(struct neap_descheduler *descheduler);
 /* Returns whether the cluster is read; starts to read it if not, because it costs memory
  * only where somebody asks for rounds. */
 bool deschedule_has_snapshot(struct neap_descheduler *descheduler);
@@ -169,7 +175,10 @@ enum deschedule_start deschedule_prepare(struct neap_descheduler *descheduler);
 
 /* --- evictions.c: executing decisions --- */
 
-void deschedule_leave(struct neap_descheduler *descheduler, struct neap_play *play);
+/* Returns false without memory. */
+bool deschedule_leave_init(struct neap_descheduler *descheduler);
+/* Begins with the decisions of the round that runs; deschedule_round_is_over follows. */
+void deschedule_leave(struct neap_descheduler *descheduler);
 /* Ignores answers that come later. */
 void deschedule_forget_leaves(struct neap_descheduler *descheduler);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Executes a round's decisions: evictions through the eviction subresource, with an event
- * on the pod, or requests for PodMigrationJobs; cordons of nodes, and deletion costs. The
- * answers go into the record. */
+ * on the pod, or requests for PodMigrationJobs; cordons of nodes, and deletion costs.
+ * There may be very many, so they are written in slices. The answers go into the
+ * record. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "api/client/events.h"
 #include "api/deschedule/descheduler_priv.h"
+#include "api/task/task.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 #include "engine/log/log.h"
@@ -242,14 +244,49 @@ static void leave(struct neap_descheduler *descheduler,
 		asked(leaf, "nobody migrates pods here");
 }
 
-void deschedule_leave(struct neap_descheduler *descheduler, struct neap_play *play)
+/* --- all of a round --- */
+
+/* Does the write at that place: first the changes, then the evictions. Returns false
+ * behind the last. */
+static bool do_one(struct neap_descheduler *descheduler, const struct neap_play *play,
+		   size_t at)
 {
+	if (at < play->change_count)
+		do_change(descheduler, &play->changes[at]);
+	else if (at - play->change_count < play->evict_count)
+		leave(descheduler, &play->evicts[at - play->change_count]);
+	else
+		return false;
+	return true;
+}
+
+static enum neap_task_next do_some(void *arg)
+{
+	struct neap_descheduler *descheduler = arg;
+	struct deschedule_job *job = descheduler->running;
+	bool is_more;
+
 	neap_client_hold(descheduler->config.client);
-	for (size_t i = 0; i < play->change_count; i++)
-		do_change(descheduler, &play->changes[i]);
-	for (size_t i = 0; i < play->evict_count; i++)
-		leave(descheduler, &play->evicts[i]);
+	do
+		is_more = do_one(descheduler, &job->play, job->written++);
+	while (is_more && neap_task_has_time(descheduler->writing));
 	neap_client_release(descheduler->config.client);
+	if (is_more)
+		return NEAP_TASK_GOES_ON;
+	deschedule_round_is_over(descheduler);
+	return NEAP_TASK_WAITS;
+}
+
+bool deschedule_leave_init(struct neap_descheduler *descheduler)
+{
+	descheduler->writing =
+		neap_task_new(descheduler->config.tasks, "", do_some, descheduler);
+	return descheduler->writing != NULL;
+}
+
+void deschedule_leave(struct neap_descheduler *descheduler)
+{
+	neap_task_go(descheduler->writing);
 }
 
 void deschedule_forget_leaves(struct neap_descheduler *descheduler)
