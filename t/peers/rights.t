@@ -4,7 +4,8 @@
 # The rights of doc/deploy/rbac.yaml, on a real kube-apiserver with RBAC: each one is
 # needed, as without it neapd says which verb of which resource it may not do, and where
 # its rights stand. Each rule is cut into single rights, one of a verb of a resource, and
-# they are taken away in turn. RIGHTS_EVERY=N takes every Nth.
+# they are taken away in turn. RIGHTS_EVERY=N takes every Nth. The right to delete jobs is
+# left out: it is used five minutes after a job's time is over.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
@@ -16,12 +17,14 @@ server_need
 need_long
 tap_start
 
-check "a kube-apiserver starts" server_start neap-scheduler neap-node || tap_end
+check "a kube-apiserver starts" server_start neap-scheduler neap-node neap-descheduler || tap_end
 kube() { server_kube "$@"; }
 NS=/api/v1/namespaces/default
 RESERVATIONS=/apis/scheduling.koordinator.sh/v1alpha1/reservations
 TOPOLOGIES=/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies
 METRICS=/apis/slo.koordinator.sh/v1alpha1/nodemetrics
+JOBS=/apis/scheduling.koordinator.sh/v1alpha1/podmigrationjobs
+LEASES=/apis/coordination.k8s.io/v1/namespaces
 
 # rights ROLE: a line of JSON for each, a rule of its own.
 rights()
@@ -66,11 +69,15 @@ reservation()
 clear_all()
 {
 	local path
-	for path in "$NS/pods" "$NS/events" "$RESERVATIONS" "$METRICS"; do
+	for path in "$JOBS" "$NS/pods" "$NS/events" "$RESERVATIONS" "$METRICS"; do
 		server_api DELETE "$path?gracePeriodSeconds=0" >/dev/null
 	done
 	server_api DELETE "$TOPOLOGIES/here" >/dev/null
-	server_api DELETE /apis/coordination.k8s.io/v1/namespaces/kube-system/leases/neap-scheduler >/dev/null
+	server_api DELETE $LEASES/kube-system/leases/neap-scheduler >/dev/null
+	server_api DELETE $LEASES/koordinator-system/leases/koord-descheduler >/dev/null
+	for path in a b c; do
+		server_api PATCH "/api/v1/nodes/$path" '{"spec":{"unschedulable":null}}' application/merge-patch+json >/dev/null
+	done
 }
 work_of_scheduler()
 {
@@ -89,6 +96,71 @@ work_of_node()
 		"scheduling.koordinator.sh/resource-status":"{\"cpuset\":\"4000\"}"}},"spec":{"nodeName":"here",
 		"containers":[{"name":"c","image":"i"}]}}' >/dev/null
 }
+# worker NAME NODE LABELS: a pod that runs there, and may be evicted.
+worker()
+{
+	server_api POST "$NS/pods" '{"metadata":{"name":"'"$1"'","labels":{'"$3"'},"annotations":{"descheduler.alpha.kubernetes.io/evict":"true"},
+		"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r","uid":"r","controller":true}]},"spec":{"nodeName":"'"$2"'",
+		"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"10m"}}}]}}' >/dev/null
+	server_api PATCH "$NS/pods/$1/status" '{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}' \
+		application/merge-patch+json >/dev/null
+}
+# job POD TTL MODE [MORE OF SPEC]
+job()
+{
+	server_api POST "$JOBS" '{"apiVersion":"scheduling.koordinator.sh/v1alpha1","kind":"PodMigrationJob","metadata":{"name":"'"$1"'",
+		"annotations":{"descheduler.alpha.kubernetes.io/evict":""}},"spec":{'"${4:-}"'"ttl":"'"$2"'","mode":"'"$3"'",
+		"podRef":{"namespace":"default","name":"'"$1"'"}}}' >/dev/null
+}
+# Jobs of each kind, one whose time ends, one of which the same is told again and again,
+# one with a Reservation of the user's own, and a round that cordons a node and asks for
+# jobs.
+work_of_descheduler()
+{
+	worker evicted a ''
+	worker deleted a '"koordinator.sh/evict-policy":"Delete"'
+	worker asked b '"koordinator.sh/evict-policy":"SoftEviction"'
+	worker late b ''
+	worker dear c '"of":"round"'
+	job evicted 1h EvictDirectly
+	job deleted 1h EvictDirectly
+	job asked 1h EvictDirectly
+	job late 1s ReservationFirst
+	reservation seat 1 1h nobody
+	worker borrower b ''
+	job borrower 1h ReservationFirst '"reservationOptions":{"reservationRef":{"name":"seat"}},'
+	worker kept b '"app":"kept"'
+	job kept 1h EvictDirectly
+}
+descheduler_config()
+{
+	kube create -n koordinator-system -f - <<-YAML
+	apiVersion: v1
+	kind: ConfigMap
+	metadata: {name: koord-descheduler-config}
+	data:
+	  koord-descheduler-config: |
+	    apiVersion: descheduler/v1alpha2
+	    kind: DeschedulerConfiguration
+	    deschedulingInterval: 2s
+	    profiles:
+	    - name: p
+	      pluginConfig:
+	      - name: MigrationController
+	        args: {evictLocalStoragePods: true}
+	      - name: CustomPriority
+	        args:
+	          mode: DrainNode
+	          autoCordon: true
+	          podSelectors: [{name: own, selector: {matchLabels: {of: round}}}]
+	          evictionOrder:
+	          - {name: dear, nodeSelector: {matchLabels: {of: c}}}
+	          - {name: cheap, nodeSelector: {matchLabels: {of: b}}}
+	      plugins:
+	        balance: {enabled: [{name: CustomPriority}]}
+	        evict: {enabled: [{name: MigrationController}]}
+	YAML
+}
 # Something changes, so that whoever waits is tried again, and what is told is told again.
 stir()
 {
@@ -99,6 +171,7 @@ stir()
 	server_api PATCH "$TOPOLOGIES/here" '{"topologyPolicies":["Restricted"]}' application/merge-patch+json
 } >/dev/null 2>&1
 TURN=0
+LATE='{"apiGroups":["scheduling.koordinator.sh"],"resources":["podmigrationjobs"],"verbs":["delete"]}'
 
 # run ROLE: with the kubeconfig of its rights.
 run()
@@ -124,17 +197,24 @@ server_node here 2
 node_report a 4
 for n in b c; do server_api PATCH "/api/v1/nodes/$n" '{"metadata":{"labels":{"of":"'$n'"}}}' application/merge-patch+json >/dev/null; done
 
-for role in neap-scheduler neap-node; do
+check "a configuration of the descheduler" descheduler_config
+# Whose status nobody counts: it allows no eviction.
+server_api POST /apis/policy/v1beta1/namespaces/default/poddisruptionbudgets '{"metadata":{"name":"kept"},"spec":{"maxUnavailable":1,
+	"selector":{"matchLabels":{"app":"kept"}}}}' >/dev/null
+
+for role in neap-scheduler neap-node neap-descheduler; do
 	rights $role >"$WORK/$role.rights"
 	check "$role: its rights are found" test "$(wc -l <"$WORK/$role.rights")" -ge 10
 	n=0
 	while read -r right <&3; do
 		n=$((n + 1))
 		[ $((n % ${RIGHTS_EVERY:-1})) = 0 ] || continue
+		[ "$(wanted "$right")" != "$(wanted "$LATE")" ] || continue
 		grant $role "$right"
-		clear_all
-		run $role
-		"work_of_${role#neap-}"
+		case $right in
+		*'"list"'* | *'"watch"'*) run $role ;; # which it asks for at its start
+		*) clear_all && run $role && "work_of_${role#neap-}" ;;
+		esac
 		check "$role says: $(wanted "$right")" eventually 10 says $role "$(wanted "$right")"
 		peer_end $role
 	done 3<"$WORK/$role.rights"
