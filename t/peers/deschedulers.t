@@ -5,8 +5,8 @@
 # rights of doc/deploy/rbac.yaml: the one that leads is killed, or stands still for longer
 # than the Lease and goes on, at random moments while PodMigrationJobs are carried out.
 # The other one goes on with them: each job moves one pod, no job evicts two, and none is
-# evicted that has no place. ROUNDS (3) times each. With SERVER=neap the server is a second
-# neapd (t/sh/deschedulers-neap.t).
+# evicted that has no place. ROUNDS (3) times each. With SERVER=neap the server is a
+# second neapd (t/sh/deschedulers-neap.t).
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
