@@ -123,6 +123,61 @@ static void test_loop_compiles_nothing_again(void **state)
 	check_counts(1);
 }
 
+/* A configuration that comes while another one is being opened. */
+static void test_newer_wins(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	json_t *status;
+
+	descheduler_begin(rig);
+	descheduler_use(rig, MOVE);
+	descheduler_use(rig, POLICY("", "balance: {enabled: [Changes]}"));
+	status = descheduler_rounds(rig, 1);
+	WANTS(status, "#round.strategies=1", "round.strategies.0.strategy=Changes");
+	json_decref(status);
+}
+
+static void ended(void *arg, json_t *record, const struct neap_error *err)
+{
+	enum neap_code *code = arg;
+
+	assert_null(record);
+	*code = err->code;
+}
+
+static void never(void *arg, struct neap_deschedule_config *config,
+		  const struct neap_deschedule_lines *lines, const struct neap_error *err)
+{
+	(void)arg;
+	(void)config;
+	(void)lines;
+	fail_msg("told: %s", err->msg);
+}
+
+/* The descheduler ends while the thread opens and reads. */
+static void test_ends(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	const struct neap_simulation simulation = {.policy = descheduler_move_all};
+	enum neap_code code = NEAP_OK;
+	struct neap_error err;
+
+	descheduler_begin(rig);
+	descheduler_use(rig, MOVE);
+	neap_descheduler_simulate(rig->descheduler, &simulation, ended, &code);
+	assert_int_equal(neap_descheduler_read(rig->descheduler, MOVE, "f.yaml", never,
+					       NULL, &err),
+			 0);
+	neap_descheduler_free(rig->descheduler);
+	descheduler_begin(rig);
+	assert_int_equal(code, NEAP_EUNAVAILABLE);
+	neap_descheduler_simulate(rig->descheduler, &simulation, ended, &code);
+	code = NEAP_OK;
+	neap_descheduler_free(rig->descheduler);
+	rig->descheduler = NULL;
+	assert_int_equal(code, NEAP_EUNAVAILABLE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +185,10 @@ int main(void)
 						descheduler_setup, descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_loop_compiles_nothing_again,
 						descheduler_setup, descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_newer_wins, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_ends, descheduler_setup,
+						descheduler_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ int neap_play_opening_new(struct neap_play_set *set,
 			  struct neap_play_opening **ret, struct neap_error *err);
 /* A policy that is not in service stands in for those of a plugin that the set has; it is
  * freed even on an error. Its own error is that of neap_play_opening_end. */
-int neap_play_opening_give_take(struct neap_play_opening *opening, const char *plugin,
+int neap_play_opening_give_take(struct neap_play_opening *opening, const char *name,
 				struct neap_policy *policy, struct neap_error *err);
 /* Whether there is nothing to do. */
 bool neap_play_opening_is_empty(const struct neap_play_opening *opening);
