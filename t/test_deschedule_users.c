@@ -13,6 +13,7 @@
 
 #include "api/deschedule/config.h"
 #include "api/deschedule/play.h"
+#include "api/deschedule/play_open.h"
 #include "api/deschedule/strategies.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
@@ -189,13 +190,19 @@ static int read_set(const struct neap_strategies *strategies, const char *text,
 {
 	struct neap_deschedule_lines lines = {0};
 	struct neap_deschedule_config *config = NULL;
+	struct neap_play_opening *opening = NULL;
 	int rc = neap_deschedule_config_parse(text, strlen(text), "f.yaml",
 					      neap_strategies_plugins(strategies),
 					      &config, &lines, err);
 
 	if (rc == 0)
-		rc = neap_play_set_new(config, strategies, NULL, priority_of, NULL, ret,
-				       err);
+		rc = neap_play_set_new(config, NULL, priority_of, NULL, ret, err);
+	if (rc == 0)
+		rc = neap_play_opening_new(*ret, strategies, &opening, err);
+	if (rc == 0) {
+		neap_play_opening_work(opening);
+		rc = neap_play_opening_end(opening, err);
+	}
 	(void)neap_deschedule_config_unref(config);
 	neap_deschedule_lines_done(&lines);
 	return rc;
