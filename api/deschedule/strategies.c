@@ -18,6 +18,9 @@ struct neap_strategies {
 	struct neap_registry *registry; /* NULL: none, or a copy */
 	struct neap_policy **kept;      /* in service, of a copy */
 	size_t kept_count;
+	/* Of a copy: an instance of each that checks arguments, shipped ones first; NULL:
+	 * none yet. Hundreds of profiles may ask the same policy. */
+	struct neap_policy **checks;
 	const struct neap_log *log; /* NULL: none */
 	struct neap_policy *shipped[SHIPPED_MAX];
 	size_t shipped_count;
@@ -249,19 +252,24 @@ static void log_line(void *arg, const char *label, const char *text)
 	neap_log_from(arg, label, NEAP_LOG_INFO, "policy %s: %s", label, text);
 }
 
+static int load(const struct neap_policy *policy, struct neap_policy **ret,
+		struct neap_error *err)
+{
+	struct neap_policy_info info;
+	size_t len;
+	const char *text = neap_policy_text(policy, &len);
+
+	neap_policy_get_info(policy, &info);
+	return neap_policy_load(text, len, info.origin, ret, err);
+}
+
 int neap_strategies_open(const struct neap_strategies *strategies,
 			 const struct neap_policy *policy, const json_t *args,
 			 struct neap_policy **ret, struct neap_error *err)
 {
 	struct neap_policy *made = NULL;
-	struct neap_policy_info info;
-	const char *text;
-	size_t len;
-	int rc;
+	int rc = load(policy, &made, err);
 
-	neap_policy_get_info(policy, &info);
-	text = neap_policy_text(policy, &len);
-	rc = neap_policy_load(text, len, info.origin, &made, err);
 	if (rc < 0)
 		return rc;
 	rc = neap_strategy_set_args(made, args, err);
@@ -340,11 +348,47 @@ static void warn_of(const char *name, const json_t *args, warn_fn *warn, void *w
 		     "an empty list means all taints, as without it");
 }
 
+/* Where the instance that checks is kept; NULL: nowhere. */
+static struct neap_policy **find_check(const struct neap_strategies *strategies,
+				       const struct neap_policy *policy)
+{
+	size_t i = 0, n = 0;
+
+	while (i < strategies->shipped_count && strategies->shipped[i] != policy)
+		i++;
+	while (n < strategies->kept_count && strategies->kept[n] != policy)
+		n++;
+	if (!strategies->checks)
+		return NULL;
+	return &strategies->checks[i < strategies->shipped_count ? i : i + n];
+}
+
+static int check_policy(const struct neap_strategies *strategies,
+			const struct neap_policy *policy, const json_t *args,
+			struct neap_error *err)
+{
+	struct neap_policy **kept = find_check(strategies, policy), *made = NULL;
+	int rc;
+
+	if (kept && *kept && !neap_vm_is_dead(neap_policy_vm(*kept)))
+		return neap_strategy_set_args(*kept, args, err);
+	rc = load(policy, &made, err);
+	if (rc < 0)
+		return rc;
+	rc = neap_strategy_set_args(made, args, err);
+	if (kept) {
+		neap_policy_free(*kept);
+		*kept = made;
+	} else {
+		neap_policy_free(made);
+	}
+	return rc;
+}
+
 static int check(void *arg, const char *name, const json_t *args, warn_fn *warn,
 		 void *warn_arg, struct neap_error *err)
 {
 	const struct neap_policy *policy;
-	struct neap_policy *made = NULL;
 	int rc;
 
 	if (strcmp(name, NEAP_PLUGIN_EVICTOR) == 0)
@@ -355,8 +399,7 @@ static int check(void *arg, const char *name, const json_t *args, warn_fn *warn,
 	if (!policy)
 		return neap_error_set(err, NEAP_ENOTFOUND, "there is no policy of %s",
 				      name);
-	rc = neap_strategies_open(arg, policy, args, &made, err);
-	neap_policy_free(made);
+	rc = check_policy(arg, policy, args, err);
 	if (rc == 0)
 		warn_of(name, args, warn, warn_arg);
 	return rc;
@@ -403,8 +446,11 @@ int neap_strategies_copy(const struct neap_strategies *strategies,
 	struct neap_strategies *copy = make();
 
 	if (copy)
-		copy->kept = neap_alloc_array(count + 1, sizeof(*copy->kept));
-	if (!copy || !copy->kept) {
+		copy->kept = neap_alloc_array(count + 1, sizeof(struct neap_policy *));
+	if (copy)
+		copy->checks = neap_alloc_array(strategies->shipped_count + count + 1,
+						sizeof(struct neap_policy *));
+	if (!copy || !copy->kept || !copy->checks) {
 		neap_strategies_free(copy);
 		return neap_error_nomem(err);
 	}
@@ -434,7 +480,12 @@ void neap_strategies_free(struct neap_strategies *strategies)
 		neap_policy_free(strategies->shipped[i]);
 	for (size_t i = 0; i < strategies->kept_count; i++)
 		neap_policy_free(strategies->kept[i]);
+	for (size_t i = 0;
+	     strategies->checks && i < strategies->shipped_count + strategies->kept_count;
+	     i++)
+		neap_policy_free(strategies->checks[i]);
 	free(strategies->kept);
+	free(strategies->checks);
 	free(strategies);
 }
 
