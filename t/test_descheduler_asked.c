@@ -398,6 +398,43 @@ static void test_simulated_rounds(void **state)
 	assert_string_equal(rig->wished, "");
 }
 
+/* --- pauses --- */
+
+static void begin_again(struct descheduler_rig *rig, const char *want)
+{
+	json_t *status;
+
+	neap_descheduler_free(rig->descheduler);
+	descheduler_begin(rig);
+	status = neap_descheduler_status(rig->descheduler, false);
+	WANTS(status, want);
+	json_decref(status);
+}
+
+/* A pause outlives neapd; what ends it is resume alone. */
+static void test_pause_is_kept(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	char path[128];
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/paused", rig->dir);
+	rig->config.pause_file = path;
+	begin_again(rig, "state=unconfigured");
+	neap_descheduler_pause(rig->descheduler, "eve the first");
+	descheduler_now += SECOND;
+	begin_again(rig, "paused_by=eve the first");
+	begin_again(rig, "paused_since=2026-01-01T00:00:00Z");
+	neap_descheduler_resume(rig->descheduler);
+	begin_again(rig, "!paused_by");
+	/* A file that nobody can read was not put there for nothing. */
+	file = fopen(path, "w");
+	assert_non_null(file);
+	(void)fclose(file);
+	begin_again(rig, "paused_by=somebody");
+	neap_descheduler_resume(rig->descheduler);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +455,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_simulated_rounds, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_simulations, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_pause_is_kept, descheduler_setup,
 						descheduler_teardown),
 	};
 

@@ -394,6 +394,7 @@ int neap_role_descheduler_start(struct neap_role_descheduler *role,
 		.log = &role->process->log,
 		.interval_usec = options->descheduler_interval_usec,
 		.dry_run = options->descheduler_dry_run,
+		.pause_file = role->pause_file,
 		.per_node = options->descheduler_per_node ? options->descheduler_per_node
 							  : -1,
 		.per_namespace = options->descheduler_per_namespace
@@ -409,6 +410,8 @@ int neap_role_descheduler_start(struct neap_role_descheduler *role,
 
 	if (!has_role(role))
 		return 0;
+	(void)snprintf(role->pause_file, sizeof(role->pause_file),
+		       "%s/descheduler-paused", options->data_dir);
 	config.tasks = role->tasks = neap_tasks_new(role->process->base);
 	if (role->tasks == NULL)
 		return neap_error_nomem(err);

@@ -269,6 +269,7 @@ struct neap_role_descheduler {
 	const struct neap_role_policies *policies;
 	struct neap_deschedule_routes *routes;
 	struct event *look; /* at the file */
+	char pause_file[160];
 };
 
 /* Reads --descheduler-config if it is given, as root if neapd has it. process is

@@ -462,6 +462,7 @@ int neap_descheduler_new(const struct neap_descheduler_config *config,
 		return neap_error_nomem(err);
 	descheduler->config = *config;
 	neap_strategies_set_log(config->strategies, config->log);
+	deschedule_pause_init(descheduler);
 	descheduler->timer = event_new(config->base, -1, 0, timer, descheduler);
 	descheduler->moved = neap_moved_new(REST_USEC);
 	rc = descheduler->timer && descheduler->moved &&
@@ -526,18 +527,6 @@ void neap_descheduler_policies_changed(struct neap_descheduler *descheduler)
 		deschedule_choose(descheduler);
 	else
 		deschedule_look(descheduler);
-}
-
-void neap_descheduler_pause(struct neap_descheduler *descheduler, const char *by)
-{
-	(void)snprintf(descheduler->paused_by, sizeof(descheduler->paused_by), "%s", by);
-	descheduler->paused_usec = deschedule_now(descheduler);
-}
-
-void neap_descheduler_resume(struct neap_descheduler *descheduler)
-{
-	descheduler->paused_by[0] = '\0';
-	deschedule_look(descheduler);
 }
 
 int neap_descheduler_run(struct neap_descheduler *descheduler, const char *by,

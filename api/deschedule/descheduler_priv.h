@@ -136,6 +136,11 @@ void deschedule_refuse(struct neap_descheduler *descheduler,
 bool deschedule_is_open(const struct neap_descheduler *descheduler, int64_t now_usec,
 			int64_t *ret_usec);
 
+/* --- pause.c --- */
+
+/* Paused as it was before. */
+void deschedule_pause_init(struct neap_descheduler *descheduler);
+
 /* --- ask.c --- */
 
 /* Has the first waiting simulation read and opened. Returns whether the thread is now

@@ -153,10 +153,15 @@ return { api = 1, kind = "deschedule", name = "later", plugin = "Later", point =
   params = { $1 }, run = function() end }
 LUA
 }
+neapctl deschedule pause >/dev/null
 neapd_end TERM
 policy Later '{share: 3}'
 start
 check "a policy that is not there does not keep neapd from starting" eventually 30 kubectl get --raw /readyz
+is_paused() { has "$(neapctl deschedule)" "paused by"; }
+check "a pause outlives neapd" eventually 30 is_paused
+neapctl deschedule resume >/dev/null
+check "until it is ended" not is_paused
 tells() { neapctl deschedule | grep -q "not used: .*policy.yaml:$1"; }
 check "what is missing is told, with file and line" tells "9: .*neap has no plugin 'Later'"
 check "also in the log" grep -q "the descheduler waits .*policy.yaml:9: .*'Later'" "$WORK/neapd.log"
