@@ -87,7 +87,7 @@ static void set_rules(struct play_run *run, struct neap_play_profile *profile, i
 	rules->count = 0;
 	if (run->play->moved && point == NEAP_AT_BALANCE)
 		rules->list[rules->count++] = (struct neap_round_rule){
-			.allow = neap_moved_rule, .arg = run->play->moved};
+			.before = neap_moved_rule, .arg = run->play->moved};
 	for (size_t i = 0; i < of->plugin_count; i++) {
 		struct neap_play_plugin *plugin = &profile->plugins[i];
 		bool is_filter = is_at(of, NEAP_AT_FILTER, i);

@@ -18,7 +18,8 @@ void neap_moved_free(struct neap_moved *moved); /* NULL is fine */
  * -NEAP_ENOMEM. */
 int neap_moved_note(struct neap_moved *moved, const struct neap_world_pod *pod,
 		    int64_t now_usec, struct neap_error *err);
-/* A neap_round_rule_fn for allow; arg: struct neap_moved. */
+/* A neap_round_rule_fn for before, so that a pod that rests is still counted by
+ * strategies that compare nodes; arg: struct neap_moved. */
 const char *neap_moved_rule(void *arg, struct neap_round *round,
 			    const struct neap_world_pod *pod);
 /* Returns the number of remembered owners, after dropping those whose time is over. */

@@ -177,7 +177,7 @@ void sim_rig_round(struct sim_rig *rig, struct neap_policy *const *policies, siz
 
 	if (rig->moved)
 		rules[args.rule_count++] = (struct neap_round_rule){
-			.allow = neap_moved_rule, .arg = rig->moved};
+			.before = neap_moved_rule, .arg = rig->moved};
 	if (rig->how == NEAP_SIM_BY_JOB)
 		rules[args.rule_count++] =
 			(struct neap_round_rule){.allow = ask_migrate, .arg = rig};

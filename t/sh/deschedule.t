@@ -101,6 +101,20 @@ check "the others none" is "$(jq '[.rounds[1:][].evicted_count] | add' <<<"$SEVE
 check "all four landed where it was told" is "$(jq -c '.results | [.landed, .as_told]' <<<"$SEVERAL")" "[4,4]"
 check "the spread falls" jq -e '.spread.cpu | .after < .before / 2' <<<"$SEVERAL"
 check "people read it" has "$(neapctl deschedule --simulate=3)" "4 landed, 4 of them where it was told"
+cat >"$WORK/jobs.yaml" <<'YAML'
+apiVersion: descheduler/v1alpha2
+kind: DeschedulerConfiguration
+deschedulingInterval: 60s
+profiles:
+- name: p
+  plugins: {balance: {enabled: [{name: RemoveDuplicates}]}}
+  pluginConfig:
+  - name: MigrationController
+    args: {maxMigratingPerNode: 2, skipEvictionGates: [MaxUnavailablePerWorkload]}
+YAML
+SEVERAL=$(neapctl deschedule --simulate=5 --config "$WORK/jobs.yaml" -o json)
+check "pods that rest count, so no more leave in several rounds than in one" is \
+	"$(jq -c '[.rounds[].evicted_count]' <<<"$SEVERAL")" "[2,2,0,0,0]"
 check "101 rounds are too many" has "$(neapctl deschedule --simulate=101 2>&1)" "not between 1 and 100"
 check "nothing has changed by it" is_all
 check "a round" round
