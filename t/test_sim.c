@@ -16,6 +16,7 @@
 #define ROUNDS_A_CLUSTER 20
 #define INTERVAL         (5 * NEAP_SIM_MINUTE)
 #define PENDING_MAX      NEAP_SIM_MINUTE
+#define NODES_MAX        64
 
 static size_t rounds_wanted(void)
 {
@@ -171,35 +172,64 @@ static void test_safety(void **state)
 
 /* --- a day --- */
 
-struct day {
-	const char *name, *file, *params;
-	bool packs;
-};
+#define LITTLE_USED 0.4 /* as in the arguments of the days that pack */
+
+static double amount(const struct neap_amounts *amounts)
+{
+	return (double)neap_amounts_get(amounts, NEAP_RESOURCE_CPU);
+}
 
 static double share_of(const struct neap_world_node *node)
 {
-	int64_t most = neap_amounts_get(&node->allocatable, NEAP_RESOURCE_CPU);
+	double most = amount(&node->allocatable);
 
-	return most > 0 ? (double)neap_amounts_get(&node->requested, NEAP_RESOURCE_CPU) /
-				  (double)most
-			: 0;
+	return most > 0 ? amount(&node->requested) / most : 0;
 }
 
-/* What the strategy is to make less: how far nodes are apart; or where it packs, what
- * stands on nodes that are little used. */
-static double imbalance(struct sim_rig *rig, bool packs)
+static int by_requested(const void *one, const void *other)
+{
+	double a = amount(&(*(struct neap_world_node *const *)one)->requested);
+	double b = amount(&(*(struct neap_world_node *const *)other)->requested);
+
+	return (a > b) - (a < b);
+}
+
+/* Packing in numbers. */
+struct use {
+	size_t nodes; /* with pods */
+	/* of those that are little used, as many as the CPU of the others has room for */
+	size_t spare;
+};
+
+static struct use use_of(struct sim_rig *rig)
 {
 	const struct neap_world *world = rig->sim->world;
+	const struct neap_world_node *little[NODES_MAX];
 	struct neap_error err;
-	double sum = 0;
+	struct use use = {0};
+	size_t count = 0;
+	double room = 0;
 
 	assert_int_equal(neap_sim_settle(rig->sim, &err), 0);
-	if (!packs)
-		return neap_sim_spread(rig->sim, NEAP_RESOURCE_CPU, false);
-	for (size_t i = 0; i < world->node_count; i++)
-		if (share_of(world->nodes[i]) < 0.4)
-			sum += share_of(world->nodes[i]);
-	return sum;
+	assert_true(world->node_count <= NODES_MAX);
+	for (size_t i = 0; i < world->node_count; i++) {
+		const struct neap_world_node *node = world->nodes[i];
+
+		if (node->pod_count == 0)
+			continue;
+		use.nodes++;
+		if (share_of(node) <= LITTLE_USED)
+			little[count++] = node;
+		else if (node->taint_count == 0)
+			room += amount(&node->allocatable) - amount(&node->requested);
+	}
+	qsort(little, count, sizeof(struct neap_world_node *), by_requested);
+	for (; use.spare < count; use.spare++) {
+		room -= amount(&little[use.spare]->requested);
+		if (room < 0)
+			break;
+	}
+	return use;
 }
 
 static size_t moves_of(const struct sim_rig *rig)
@@ -234,25 +264,27 @@ static void print_load(const struct neap_generate_args *load, uint64_t seed)
 	neap_buf_done(&out);
 }
 
-/* What moves the balance at a stroke: a node comes back empty; or, where the strategy
- * packs, half of the workloads are scaled down, until the next hour but one. */
-static void shift(struct sim_rig *rig, const struct day *day, int hour)
+static void lose_a_node(struct sim_rig *rig)
+{
+	neap_generate_lose(rig->generate);
+	sim_rig_run(rig, 20 * NEAP_SIM_MINUTE + NEAP_SIM_SECOND);
+}
+
+/* Scales every second workload down to a quarter, or all up again. Where the day's wave
+ * scales them it does so within ten minutes. */
+static void scale(struct sim_rig *rig, bool is_down)
 {
 	struct neap_sim *sim = rig->sim;
 
-	if (!day->packs && hour % 6 == 3) {
-		neap_generate_lose(rig->generate);
-		sim_rig_run(rig, 20 * NEAP_SIM_MINUTE + NEAP_SIM_SECOND);
-	}
-	for (size_t i = 0; day->packs && hour % 3 == 0 && i < sim->workload_count; i++) {
+	for (size_t i = 0; i < sim->workload_count; i++) {
 		struct neap_sim_workload *workload = sim->workloads[i];
 
-		workload->base = hour % 6 == 3 && i % 2 ? (workload->base + 3) / 4
-							: workload->most;
-		neap_sim_scale(sim, workload, workload->base);
+		workload->base = is_down && i % 2 ? (workload->base + 3) / 4
+						  : workload->most;
+		if (workload->is_ordered || workload->wave <= 0)
+			neap_sim_scale(sim, workload, workload->base);
 	}
-	if (day->packs && hour % 3 == 0)
-		sim_rig_run(rig, NEAP_SIM_MINUTE);
+	sim_rig_run(rig, 11 * NEAP_SIM_MINUTE);
 }
 
 static void play_hour(struct sim_rig *rig, struct neap_policy *policy)
@@ -263,86 +295,198 @@ static void play_hour(struct sim_rig *rig, struct neap_policy *policy)
 	}
 }
 
-static void play_day(const struct day *day)
-{
-	struct neap_policy *policy = sim_rig_policy(day->file, day->params);
-	struct neap_generate_args load;
-	struct neap_sim_args args;
+struct day {
+	const char *name;
+	struct neap_policy *policy;
 	struct sim_rig rig;
-	int hours = rounds_wanted() > 1000 ? 24 : 10;
-	size_t moves, last = 0;
+};
 
-	neap_sim_args_init(&args);
-	neap_generate_args_init(&load);
-	args.seed = 7;
-	args.packs = day->packs;
-	load.nodes = 24;
-	load.fill = 0.6;
-	load.wave = 0.3;
-	load.deploys = 6;
-	load.bursts = 1;
-	load.losses = 0;
-	print_load(&load, args.seed);
-	sim_rig_open(&rig, &args, &load);
-	rig.moved = neap_moved_new(NEAP_SIM_HOUR);
-	rig.limits.per_node = 5;
-	if (day->packs)
-		sim_rig_migrate(&rig, "{\"skipCheckExpectedReplicas\":true,"
-				      "\"maxMigratingPerNode\":8}");
-	for (int hour = 0; hour < hours; hour++) {
-		double before, after;
-		bool is_shift = hour % 6 == 3;
-
-		shift(&rig, day, hour);
-		moves = moves_of(&rig);
-		before = imbalance(&rig, day->packs);
-		play_hour(&rig, policy);
-		after = imbalance(&rig, day->packs);
-		print_message("# %s hour %d%s: %.3f -> %.3f, %zu moves\n", day->name,
-			      hour, is_shift ? " (shifted)" : "", before, after,
-			      moves_of(&rig) - moves);
-		/* What packing achieves depends on the room that fuller nodes have. */
-		if (is_shift && !day->packs)
-			assert_true(after <= before / 2);
-	}
-	neap_generate_hold(rig.generate, true);
-	moves = moves_of(&rig);
-	for (int hour = 0; hour < 3; hour++) {
-		last = moves_of(&rig);
-		play_hour(&rig, policy);
-		print_message("# %s still hour %d: %.3f, %zu moves\n", day->name, hour,
-			      imbalance(&rig, day->packs), moves_of(&rig) - last);
-	}
-	print_message("# %s: %zu moves, %zu twice within an hour\n", day->name,
-		      moves_of(&rig), twice_of(&rig));
-	assert_int_equal(moves_of(&rig), last);
-	assert_int_equal(twice_of(&rig), 0);
-	assert_true(last > 20);
-	sim_rig_close(&rig);
-	neap_policy_free(policy);
+static void begin_day(struct day *day, const char *file, const char *params,
+		      const struct neap_sim_args *args,
+		      const struct neap_generate_args *load)
+{
+	print_load(load, args->seed);
+	day->policy = sim_rig_policy(file, params);
+	sim_rig_open(&day->rig, args, load);
+	day->rig.moved = neap_moved_new(NEAP_SIM_HOUR);
+	day->rig.limits.per_node = 5;
 }
 
-static void test_day(void **state)
+static void close_day(struct day *day)
 {
-	static const struct day days[] = {
-		{"low", "policies/deschedule/low-node-utilization.lua",
-		 "{\"thresholds\":{\"cpu\":5},\"targetThresholds\":{\"cpu\":5},"
-		 "\"useDeviationThresholds\":true}",
-		 false},
-		{"high", "policies/deschedule/high-node-utilization.lua",
-		 "{\"thresholds\":{\"cpu\":40}}", true},
-	};
+	sim_rig_close(&day->rig);
+	neap_policy_free(day->policy);
+}
+
+/* When the load stands still the moves end. What moved did so once, and did not wait. */
+static void end_day(struct day *day)
+{
+	struct sim_rig *rig = &day->rig;
+	struct sums sums = {0};
+	size_t last = 0;
+
+	neap_generate_hold(rig->generate, true);
+	for (int hour = 0; hour < 3; hour++) {
+		last = moves_of(rig);
+		play_hour(rig, day->policy);
+		print_message("# %s still hour %d: %zu moves\n", day->name, hour,
+			      moves_of(rig) - last);
+	}
+	sum_up(rig, false, &sums);
+	print_message("# %s: %zu moves, %zu twice within an hour; longest wait %.1f s\n",
+		      day->name, moves_of(rig), twice_of(rig),
+		      (double)sums.longest_usec / NEAP_SIM_SECOND);
+	assert_int_equal(moves_of(rig), last);
+	assert_int_equal(twice_of(rig), 0);
+	assert_int_equal(sums.slow, 0);
+	assert_true(last > 20);
+	close_day(day);
+}
+
+static int hours_wanted(void)
+{
+	return rounds_wanted() > 1000 ? 24 : 10;
+}
+
+static void day_init(struct neap_sim_args *args, struct neap_generate_args *load)
+{
+	neap_sim_args_init(args);
+	neap_generate_args_init(load);
+	args->seed = 7;
+	load->nodes = 24;
+	load->fill = 0.6;
+	load->wave = 0.3;
+	load->deploys = 6;
+	load->bursts = 1;
+	load->losses = 0;
+}
+
+static void test_day_of_balancing(void **state)
+{
+	struct day day = {.name = "low"};
+	struct neap_generate_args load;
+	struct neap_sim_args args;
 
 	(void)state;
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(days); i++)
-		play_day(&days[i]);
+	day_init(&args, &load);
+	begin_day(&day, "policies/deschedule/low-node-utilization.lua",
+		  "{\"thresholds\":{\"cpu\":5},\"targetThresholds\":{\"cpu\":5},"
+		  "\"useDeviationThresholds\":true}",
+		  &args, &load);
+	for (int hour = 0; hour < hours_wanted(); hour++) {
+		bool is_shift = hour % 6 == 3;
+		double before, after;
+		size_t moves;
+
+		if (is_shift)
+			lose_a_node(&day.rig);
+		moves = moves_of(&day.rig);
+		before = sim_rig_spread(&day.rig);
+		play_hour(&day.rig, day.policy);
+		after = sim_rig_spread(&day.rig);
+		print_message("# low hour %d%s: %.3f -> %.3f, %zu moves\n", hour,
+			      is_shift ? " (shifted)" : "", before, after,
+			      moves_of(&day.rig) - moves);
+		if (is_shift)
+			assert_true(after <= before / 2);
+	}
+	end_day(&day);
+}
+
+static const char high[] = "policies/deschedule/high-node-utilization.lua";
+static const char high_params[] = "{\"thresholds\":{\"cpu\":40}}";
+static const char fast_jobs[] =
+	"{\"skipCheckExpectedReplicas\":true,\"maxMigratingPerNode\":8}";
+
+/* In the hour after a shift the load stands still: nothing else empties or fills a
+ * node. */
+static void test_day_of_packing(void **state)
+{
+	struct day day = {.name = "high"};
+	struct neap_generate_args load;
+	struct neap_sim_args args;
+
+	(void)state;
+	day_init(&args, &load);
+	args.packs = true;
+	load.losses = 0.25;
+	/* Pods that stay apart need a node each. */
+	load.apart = 0;
+	begin_day(&day, high, high_params, &args, &load);
+	sim_rig_migrate(&day.rig, fast_jobs);
+	for (int hour = 0; hour < hours_wanted(); hour++) {
+		bool is_shift = hour % 6 == 3;
+		struct use before, after;
+		size_t moves;
+
+		if (hour % 3 == 0)
+			scale(&day.rig, is_shift);
+		neap_generate_hold(day.rig.generate, is_shift);
+		moves = moves_of(&day.rig);
+		before = use_of(&day.rig);
+		play_hour(&day.rig, day.policy);
+		after = use_of(&day.rig);
+		neap_generate_hold(day.rig.generate, false);
+		print_message("# high hour %d%s: %zu nodes in use, %zu to spare -> %zu, "
+			      "%zu moves\n",
+			      hour, is_shift ? " (shifted)" : "", before.nodes,
+			      before.spare, after.nodes, moves_of(&day.rig) - moves);
+		if (!is_shift)
+			continue;
+		assert_true(before.spare > 0);
+		assert_true(before.nodes - after.nodes >= before.spare * 3 / 4);
+	}
+	end_day(&day);
+}
+
+/* Where the other nodes have room for some of the little used ones, these are emptied:
+ * not all of them a little. */
+static void test_little_room(void **state)
+{
+	static const struct {
+		uint64_t seed;
+		double fill;
+	} rows[] = {{3, 0.4}, {8, 0.4}, {1, 0.45}, {8, 0.45}};
+	size_t spare = 0, emptied = 0;
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		struct day day = {.name = "little room"};
+		struct neap_generate_args load;
+		struct neap_sim_args args;
+		struct use before, after;
+
+		day_init(&args, &load);
+		args.seed = rows[i].seed;
+		args.packs = true;
+		load.fill = rows[i].fill;
+		load.apart = 0;
+		begin_day(&day, high, high_params, &args, &load);
+		sim_rig_migrate(&day.rig, fast_jobs);
+		sim_rig_run(&day.rig, 3 * NEAP_SIM_HOUR);
+		scale(&day.rig, true);
+		neap_generate_hold(day.rig.generate, true);
+		before = use_of(&day.rig);
+		play_hour(&day.rig, day.policy);
+		after = use_of(&day.rig);
+		print_message("# little room: %zu nodes in use, %zu to spare -> %zu, "
+			      "%zu moves\n",
+			      before.nodes, before.spare, after.nodes,
+			      moves_of(&day.rig));
+		spare += before.spare;
+		emptied += before.nodes - after.nodes;
+		close_day(&day);
+	}
+	assert_true(emptied * 2 >= spare);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_safety),
-		cmocka_unit_test(test_day),
+		cmocka_unit_test(test_day_of_balancing),
+		cmocka_unit_test(test_day_of_packing),
+		cmocka_unit_test(test_little_room),
 	};
 
 	cmocka_set_test_filter(getenv("CASE"));

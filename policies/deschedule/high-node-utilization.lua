@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 --- Empties nodes that are little used, so that they can be switched off: their pods leave
---- for the other nodes, as long as those have room. Use is what pods request.
+--- for the other nodes, as long as those have room. Use is what pods request. Pods that a
+--- limit or a disruption budget holds back until a later round keep their room.
 
 local function percent(used, capacity)
   return capacity > 0 and used / capacity * 100 or 0
@@ -34,6 +35,11 @@ local function has_room(room)
   end
   return true
 end
+
+--- Answers after which the pod can leave in a later round.
+local later = {
+  ["node-limit"] = true, ["namespace-limit"] = true, ["workload-limit"] = true, budget = true,
+}
 
 local function total(node, names)
   local sum = 0
@@ -139,7 +145,10 @@ return {
     end
     local target_set = round:set(targets)
 
+    -- Pods that wait for a later round keep their room. If other nodes got it, many nodes
+    -- would lose some pods, and few would lose all.
     local function empty(node)
+      local is_at_limit = false
       for _, pod in ipairs(node:pods({ evictable = true, namespaces = params.evictableNamespaces,
           order = { "priority", "kube_qos", "prefers_stay" } })) do
         if not has_room(room) then
@@ -148,13 +157,18 @@ return {
         if pod:tolerates_some(target_set)
           and (not only_some or requests_some(pod, params.thresholds))
         then
-          local ok, reason = round:evict(pod, "its node is little used", target_set)
-          if ok then
+          local ok, reason = false, "node-limit"
+          if not is_at_limit then
+            ok, reason = round:evict(pod, "its node is little used", target_set)
+            is_at_limit = reason == "node-limit"
+          end
+          if reason == "total-limit" then
+            return reason
+          end
+          if ok or later[reason] then
             for name, left in pairs(room) do
               room[name] = left - (name == "pods" and 1 or pod:requests(name))
             end
-          elseif reason == "node-limit" or reason == "total-limit" then
-            return reason
           end
         end
       end
