@@ -279,8 +279,8 @@ static void scale(struct sim_rig *rig, bool is_down)
 	for (size_t i = 0; i < sim->workload_count; i++) {
 		struct neap_sim_workload *workload = sim->workloads[i];
 
-		workload->base = is_down && i % 2 ? (workload->base + 3) / 4
-						  : workload->most;
+		workload->base =
+			is_down && i % 2 ? (workload->base + 3) / 4 : workload->most;
 		if (workload->is_ordered || workload->wave <= 0)
 			neap_sim_scale(sim, workload, workload->base);
 	}
