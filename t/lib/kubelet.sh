@@ -53,26 +53,27 @@ kubelet_of_server()
 	KUBE=$GROUP-kube
 	POD_ROOTS=("$(hierarchy cpu)/$KUBE")
 	kubelet_groups "$KUBE" "$KUBE/burstable" "$KUBE/besteffort" && server_node here || return 1
-	kubelet_turns &
+	kubelet_turns >/dev/null 2>&1 &
 	KUBELET_PID=$!
-	trap 'kill "$KUBELET_PID"; wait "$KUBELET_PID"; kubelet_ends "$KUBE"; peers_end; tap_cleanup' EXIT
+	trap 'touch "$WORK/kubelet-ends"; wait "$KUBELET_PID"; kubelet_ends "$KUBE"; peers_end; tap_cleanup' EXIT
 }
-kubelet_turns()
+# Until the test says so, or is gone itself.
+kubelet_turns() { while [ ! -e "$WORK/kubelet-ends" ] && kill -0 $$ && sleep 0.2; do kubelet_turn; done; }
+kubelet_turn()
 {
 	local name uid is_gone class group h
-	while sleep 0.2; do
-		server_api GET '/api/v1/pods?fieldSelector=spec.nodeName%3Dhere' | jq -r '.items[] | [.metadata.name, .metadata.uid,
-			.metadata.deletionTimestamp != null, if .spec.containers[0].resources.requests // {} != {} then "burstable" else "besteffort" end] | @tsv'
-	done | while read -r name uid is_gone class; do
-		group=$KUBE/$class/pod$uid
-		if [ "$is_gone" = true ]; then
-			for h in $CONTROLLERS; do remove_groups "$h/$group"; done
-			server_api DELETE "/api/v1/namespaces/default/pods/$name?gracePeriodSeconds=0"
-		elif [ ! -e "$(hierarchy cpu)/$group" ]; then
-			kubelet_groups "$group" "$group/main"
-			sleep 1000 &
-			kubelet_put $! "$group/main"
-			server_api PATCH "/api/v1/namespaces/default/pods/$name/status" '{"status":{"phase":"Running"}}' application/merge-patch+json
-		fi
-	done >/dev/null 2>&1
+	server_api GET '/api/v1/pods?fieldSelector=spec.nodeName%3Dhere' | jq -r '.items[] | [.metadata.name, .metadata.uid,
+		.metadata.deletionTimestamp != null, if .spec.containers[0].resources.requests // {} != {} then "burstable" else "besteffort" end] | @tsv' |
+		while read -r name uid is_gone class; do
+			group=$KUBE/$class/pod$uid
+			if [ "$is_gone" = true ]; then
+				for h in $CONTROLLERS; do remove_groups "$h/$group"; done
+				server_api DELETE "/api/v1/namespaces/default/pods/$name?gracePeriodSeconds=0"
+			elif [ ! -e "$(hierarchy cpu)/$group" ]; then
+				kubelet_groups "$group" "$group/main"
+				sleep 1000 &
+				kubelet_put $! "$group/main"
+				server_api PATCH "/api/v1/namespaces/default/pods/$name/status" '{"status":{"phase":"Running"}}' application/merge-patch+json
+			fi
+		done
 }
