@@ -366,6 +366,8 @@ check "and the Reservation stays" exists "$RESERVATIONS/seat"
 
 # --- nodeFit ---
 
+api DELETE "$BUDGETS/held" >/dev/null
+
 # configure SELECTOR: a pod is moved only when it fits another such node.
 configure()
 {
