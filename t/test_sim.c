@@ -204,7 +204,7 @@ struct use {
 static struct use use_of(struct sim_rig *rig)
 {
 	const struct neap_world *world = rig->sim->world;
-	const struct neap_world_node *little[NODES_MAX];
+	const struct neap_world_node *little[NODES_MAX] = {NULL};
 	struct neap_error err;
 	struct use use = {0};
 	size_t count = 0;
