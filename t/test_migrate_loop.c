@@ -34,7 +34,8 @@ struct rig {
 		      struct neap_migrate_way *way);
 	bool node_fit;
 	enum neap_elsewhere elsewhere;
-	int asked; /* for it */
+	int asked;        /* for it */
+	uint64_t fail_at; /* of a round of arbitration; 0: never */
 };
 
 static const struct neap_log quiet = {.fd = -1, .program = "test"};
@@ -63,11 +64,26 @@ fits_elsewhere(void *arg, NEAP_UNUSED const struct neap_migrate_args *args,
 	return rig->elsewhere;
 }
 
+/* The jobs were looked at without memory, which fails again after this. */
+static bool forget(void *arg, struct neap_migrate_waiting *list, size_t count)
+{
+	struct rig *rig = arg;
+
+	if (!rig->fail_at)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		migrate_memory_drop(rig->migrate, list[i].job->name);
+	neap_mem_fail_at(rig->fail_at);
+	rig->fail_at = 0;
+	return false;
+}
+
 static void begin(struct rig *rig)
 {
 	const struct neap_migrate_config config = {.tasks = rig->tasks,
 						   .client = rig->kube->client,
 						   .now = now,
+						   .order = forget,
 						   .leave = rig->leave,
 						   .fits_elsewhere = fits_elsewhere,
 						   .arg = rig,
@@ -349,6 +365,29 @@ static void test_node_fit(void **state)
 	assert_int_equal(pods_left(rig), 3);
 }
 
+/* A job that may begin does, though there was no memory for the verdict. */
+static void test_no_memory(void **state)
+{
+	struct rig *rig = *state;
+	uint64_t failures = neap_mem_failures();
+
+	begin(rig);
+	for (uint64_t n = 1; n <= 3; n++) {
+		char name[8], ask[128];
+
+		(void)snprintf(name, sizeof(name), "%c", (char)('a' + n - 1));
+		(void)snprintf(ask, sizeof(ask), "GET " JOB_PATH "/%s", name);
+		rig->fail_at = n;
+		job(rig, name, name, ",'deleteOptions':{'dryRun':['All']}");
+		kube_until(rig->kube,
+			   &(const struct kube_step){.ask = ask,
+						     .status = 200,
+						     .want = {"status.phase=Succeeded"}});
+		assert_int_equal(neap_mem_failures() - failures, n);
+	}
+	neap_mem_fail_at(0);
+}
+
 #define MANY 100
 
 /* More pods than one turn can read. */
@@ -405,6 +444,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_dry_run, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_another_way, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_node_fit, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_wait, setup, teardown),
 	};
 

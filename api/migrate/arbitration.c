@@ -119,19 +119,16 @@ static int64_t line_up(struct neap_migrate *migrate)
 
 /* --- judgement --- */
 
-static void note(struct neap_migrate *migrate, const struct neap_migrate_waiting *one)
+static void note(struct neap_migrate *migrate, const struct neap_migrate_waiting *one,
+		 struct migrate_memory *memory)
 {
 	struct migrate_queue *queue = &migrate->queue;
-	struct migrate_memory *memory;
 
 	if (one->verdict == NEAP_VERDICT_WAITS) {
 		queue->waiting[one->check]++;
 		queue->still_waits = true;
 		return;
 	}
-	memory = migrate_memory_get(migrate, one->job->name);
-	if (!memory)
-		return;
 	memory->may_begin = one->verdict == NEAP_VERDICT_PASSES;
 	memory->is_forbidden = one->verdict == NEAP_VERDICT_FAILS;
 	neap_feed_due(migrate->feed, "", one->job->name, 0);
@@ -147,6 +144,7 @@ static void judge_next(struct neap_migrate *migrate)
 	struct migrate_queue *queue = &migrate->queue;
 	struct neap_migrate_job *job =
 		neap_migrate_find_job(&migrate->cluster, queue->next);
+	struct migrate_memory *memory;
 	struct neap_migrate_waiting one;
 
 	queue->next += strlen(queue->next) + 1;
@@ -159,9 +157,15 @@ static void judge_next(struct neap_migrate *migrate)
 		queue->still_waits = true; /* it changed: the next round knows it */
 		return;
 	}
+	/* One that passes counts at once, so its verdict must have a place. */
+	memory = migrate_memory_get(migrate, job->name);
+	if (!memory) {
+		queue->still_waits = true;
+		return;
+	}
 	neap_migrate_wait_init(&migrate->cluster, job, &one);
 	neap_migrate_judge(&ask, &one, 1);
-	note(migrate, &one);
+	note(migrate, &one, memory);
 }
 
 int64_t migrate_round(struct neap_migrate *migrate)
