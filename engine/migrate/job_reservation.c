@@ -40,10 +40,11 @@ bool neap_migrate_exclude_node(json_t *spec, const char *node)
 		return false;
 	json_array_foreach (terms, i, term) {
 		json_t *fields = neap_json_need_take(term, "matchFields", json_array());
-		json_t *one = json_pack("{s:s, s:s, s:[s]}", "key", "metadata.name",
-					"operator", "NotIn", "values", node);
 
-		if (!fields || json_array_append_new(fields, one) < 0)
+		if (!fields ||
+		    json_array_append_new(fields, json_pack("{s:s, s:s, s:[s]}", "key",
+							    "metadata.name", "operator",
+							    "NotIn", "values", node)) < 0)
 			return false;
 	}
 	return true;
