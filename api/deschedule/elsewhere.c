@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * nodeFit of MigrationController for jobs, which come and go between rounds: asked of the
- * snapshot as it is. */
+ * snapshot as it is. While it lacks what came during a round, nobody knows: a refusal is
+ * for good, and a job that passes asks no more. */
 #include "api/deschedule/descheduler_priv.h"
 #include "api/deschedule/round_snapshot.h"
 #include "engine/deschedule/fit.h"
@@ -19,7 +20,7 @@ enum neap_elsewhere neap_descheduler_fits_elsewhere(struct neap_descheduler *des
 	int renewed = 0;
 
 	if (!deschedule_has_snapshot(descheduler) ||
-	    neap_snapshot_is_held(descheduler->snapshot))
+	    !neap_snapshot_is_current(descheduler->snapshot))
 		return NEAP_ELSEWHERE_UNKNOWN;
 	world = neap_snapshot_world(descheduler->snapshot);
 	pod = neap_world_find_pod(world, ns, name);

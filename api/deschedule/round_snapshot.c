@@ -48,6 +48,7 @@ struct neap_snapshot {
 	struct state state;
 	struct source sources[SOURCES];
 	bool is_read, is_lost, is_held;
+	bool is_behind; /* events that came while it was held or read are to be applied */
 };
 
 /* --- what happened --- */
@@ -373,6 +374,7 @@ static int begin(struct neap_snapshot *snapshot, struct neap_error *err)
 	if (snapshot->config.anew)
 		snapshot->config.anew(snapshot->config.arg);
 	snapshot->is_read = false;
+	snapshot->is_behind = true;
 	for (size_t i = 0; rc == 0 && i < SOURCES; i++)
 		rc = open_source(snapshot, &snapshot->sources[i], err);
 	snapshot->is_lost = rc < 0; /* not all of them are open */
@@ -484,6 +486,7 @@ static enum neap_task_next step(void *arg)
 		return NEAP_TASK_GOES_ON;
 	if (snapshot->is_lost)
 		return again_later(snapshot);
+	snapshot->is_behind = false;
 	if (snapshot->config.settled)
 		snapshot->config.settled(snapshot->config.arg);
 	return NEAP_TASK_WAITS;
@@ -547,12 +550,14 @@ int neap_snapshot_hold(struct neap_snapshot *snapshot, struct neap_error *err)
 void neap_snapshot_release(struct neap_snapshot *snapshot)
 {
 	snapshot->is_held = false;
+	snapshot->is_behind = true;
 	neap_task_wake(snapshot->task);
 }
 
-bool neap_snapshot_is_held(const struct neap_snapshot *snapshot)
+bool neap_snapshot_is_current(const struct neap_snapshot *snapshot)
 {
-	return snapshot->is_held;
+	return neap_snapshot_is_read(snapshot) && !snapshot->is_held &&
+	       !snapshot->is_behind;
 }
 
 void neap_snapshot_read_again(struct neap_snapshot *snapshot)

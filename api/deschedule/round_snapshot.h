@@ -48,7 +48,9 @@ bool neap_snapshot_is_read(const struct neap_snapshot *snapshot);
  * yet, or held. */
 int neap_snapshot_hold(struct neap_snapshot *snapshot, struct neap_error *err);
 void neap_snapshot_release(struct neap_snapshot *snapshot);
-bool neap_snapshot_is_held(const struct neap_snapshot *snapshot);
+/* Returns whether it was read, is not held, and the events that came meanwhile are
+ * applied, which begins with the release. */
+bool neap_snapshot_is_current(const struct neap_snapshot *snapshot);
 /* Declares the held data invalid, because it was changed: everything is read again after
  * the release. */
 void neap_snapshot_read_again(struct neap_snapshot *snapshot);
