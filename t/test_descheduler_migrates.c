@@ -12,9 +12,16 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
+#include "api/deschedule/descheduler_priv.h"
+#include "api/deschedule/play_open.h"
+#include "api/deschedule/round_snapshot.h"
+#include "api/deschedule/strategies.h"
 #include "api/task/task.h"
-#include "engine/base/base.h"
+#include "engine/base/map.h"
+#include "engine/base/mem.h"
+#include "engine/deschedule/moved.h"
 #include "engine/migrate/limiter.h"
+#include "engine/sim/sim.h"
 #include "t/lib/descheduler_rig.h"
 #include "t/lib/patience.h"
 
@@ -199,8 +206,9 @@ static void test_ends_within(void **state)
 
 /* --- nodeFit of jobs --- */
 
-static void wants_elsewhere(struct descheduler_rig *rig, const char *selector,
-			    enum neap_elsewhere want)
+/* As it is. */
+static void wants_now(struct descheduler_rig *rig, const char *selector,
+		      enum neap_elsewhere want)
 {
 	json_t *json = *selector ? json_pack("{s:s}", "nodeSelector", selector) : NULL;
 	struct neap_migrate_args args = {0};
@@ -208,13 +216,34 @@ static void wants_elsewhere(struct descheduler_rig *rig, const char *selector,
 
 	if (neap_migrate_args_init(&args, json, &err) < 0)
 		fail_msg("%s", err.msg);
-	while (!kube_is_at_rest(rig->kube)) {
-	}
 	assert_int_equal(
 		neap_descheduler_fits_elsewhere(rig->descheduler, &args, "default", "p0"),
 		want);
 	neap_migrate_args_done(&args);
 	json_decref(json);
+}
+
+static void wants_elsewhere(struct descheduler_rig *rig, const char *selector,
+			    enum neap_elsewhere want)
+{
+	while (!kube_is_at_rest(rig->kube)) {
+	}
+	wants_now(rig, selector, want);
+}
+
+/* What comes while a round holds the snapshot is told once it is taken. */
+static void change_held(struct descheduler_rig *rig, const char *spec,
+			enum neap_elsewhere want)
+{
+	struct neap_snapshot *snapshot = rig->descheduler->snapshot;
+	struct neap_error err = {0};
+
+	assert_int_equal(neap_snapshot_hold(snapshot, &err), 0);
+	descheduler_must(rig, "MERGE /api/v1/nodes/n2", spec, 200);
+	wants_elsewhere(rig, "", NEAP_ELSEWHERE_UNKNOWN);
+	neap_snapshot_release(snapshot);
+	wants_now(rig, "", NEAP_ELSEWHERE_UNKNOWN);
+	wants_elsewhere(rig, "", want);
 }
 
 /* Of what the snapshot has taken so far, between rounds; while one runs nobody knows. */
@@ -248,12 +277,132 @@ static void test_elsewhere(void **state)
 							 "default", "p0"),
 			 NEAP_ELSEWHERE_UNKNOWN);
 	json_decref(descheduler_rounds(rig, 2));
+	change_held(rig, "{'spec':{'unschedulable':true}}", NEAP_ELSEWHERE_NO);
+	change_held(rig, "{'spec':{'unschedulable':false}}", NEAP_ELSEWHERE_FITS);
 	descheduler_must(rig, "MERGE /api/v1/nodes/n2/status",
 			 "{'status':{'conditions':[{'type':'Ready','status':'False'}]}}",
 			 200);
 	wants_elsewhere(rig, "", NEAP_ELSEWHERE_NO);
 	descheduler_must(rig, "DELETE /api/v1/nodes/n2", NULL, 200);
 	wants_elsewhere(rig, "", NEAP_ELSEWHERE_NO);
+}
+
+/* --- without memory --- */
+
+static void add(struct neap_sim *sim, const char *resource, json_t *tree)
+{
+	struct neap_error err = {0};
+
+	assert_non_null(tree);
+	if (neap_sim_add(sim, resource, tree, &err) < 0)
+		fail_msg("%s", err.msg);
+	json_decref(tree);
+}
+
+/* As the rig has it: four pods on n1, and room on n2. */
+static struct neap_sim *make_sim(void)
+{
+	struct neap_sim_args args;
+	struct neap_sim *sim = NULL;
+	struct neap_error err = {0};
+
+	neap_sim_args_init(&args);
+	args.now_usec = descheduler_now;
+	if (neap_sim_new(&args, &sim, &err) < 0)
+		fail_msg("%s", err.msg);
+	for (int i = 1; i <= 2; i++) {
+		char name[8];
+
+		(void)snprintf(name, sizeof(name), "n%d", i);
+		add(sim, "nodes",
+		    json_pack("{s:{s:s}, s:{s:{s:s, s:s, s:s}, s:[{s:s, s:s}]}}",
+			      "metadata", "name", name, "status", "allocatable", "cpu",
+			      "4", "memory", "8Gi", "pods", "20", "conditions", "type",
+			      "Ready", "status", "True"));
+	}
+	for (int i = 0; i < 4; i++) {
+		char name[8];
+
+		(void)snprintf(name, sizeof(name), "p%d", i);
+		add(sim, "pods",
+		    json_pack("{s:{s:s, s:s, s:s, s:[{s:s, s:s, s:s, s:b}]},"
+			      " s:{s:s, s:s, s:[{s:s, s:{s:{s:s}}}]}, s:{s:s}}",
+			      "metadata", "namespace", "default", "name", name, "uid",
+			      name, "ownerReferences", "kind", "ReplicaSet", "name", "r",
+			      "uid", "u", "controller", 1, "spec", "schedulerName",
+			      served[0], "nodeName", "n1", "containers", "name", "c",
+			      "resources", "requests", "cpu", "1", "status", "phase",
+			      "Running"));
+	}
+	if (neap_sim_settle(sim, &err) < 0)
+		fail_msg("%s", err.msg);
+	return sim;
+}
+
+static struct neap_play_set *make_set(struct descheduler_rig *rig)
+{
+	static const char text[] =
+		MIGRATION(ANY_OF_WORKLOAD ", MaxMigratingPerNode", "{name: MoveAll}", "");
+	struct neap_deschedule_lines lines = {0};
+	struct neap_deschedule_config *config = NULL;
+	struct neap_play_opening *opening = NULL;
+	struct neap_play_set *set = NULL;
+	struct neap_error err = {0};
+
+	if (neap_deschedule_config_parse(text, strlen(text), "f.yaml",
+					 neap_strategies_plugins(rig->strategies),
+					 &config, &lines, &err) < 0 ||
+	    neap_play_set_new(config, served, NULL, NULL, &set, &err) < 0 ||
+	    neap_play_opening_new(set, rig->strategies, &opening, &err) < 0)
+		fail_msg("%s", err.msg);
+	neap_play_opening_work(opening);
+	if (neap_play_opening_end(opening, &err) < 0)
+		fail_msg("%s", err.msg);
+	neap_deschedule_lines_done(&lines);
+	(void)neap_deschedule_config_unref(config);
+	return set;
+}
+
+/* Plays a round whose n-th allocation fails. Returns whether there was one. */
+static bool play_failing(struct descheduler_rig *rig, uint64_t n, size_t *ret_evicted)
+{
+	struct neap_sim *sim = make_sim();
+	struct neap_play play = {.set = make_set(rig),
+				 .world = sim->world,
+				 .cluster = sim->cluster,
+				 .decide = sim->decide,
+				 .migrating = &sim->migrate,
+				 .moved = neap_moved_new(REST),
+				 .now_usec = sim->now_usec,
+				 .limits = {NEAP_LIMITS_NONE, NEAP_LIMITS_NONE,
+					    NEAP_LIMITS_NONE, NEAP_LIMITS_NONE, false}};
+	uint64_t failures = neap_mem_failures();
+	bool has_failed;
+
+	neap_mem_fail_at(n);
+	neap_play_run(&play);
+	neap_mem_fail_at(0);
+	has_failed = neap_mem_failures() != failures;
+	*ret_evicted = play.evicted;
+	if (play.err.code != NEAP_ENOMEM && neap_map_count(sim->migrate.jobs) > 0)
+		fail_msg("%zu jobs stay of allocation %llu",
+			 neap_map_count(sim->migrate.jobs), (unsigned long long)n);
+	neap_play_done(&play);
+	neap_play_done(&play);
+	neap_play_set_free(play.set);
+	neap_moved_free(play.moved);
+	neap_sim_free(sim);
+	return has_failed;
+}
+
+/* Either no job of the round stays, or everything is read again. */
+static void test_no_job_stays(void **state)
+{
+	size_t evicted = 0;
+
+	for (uint64_t n = 1; play_failing(*state, n, &evicted); n++) {
+	}
+	assert_int_equal(evicted, 4);
 }
 
 int main(void)
@@ -272,6 +421,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ends_within, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_elsewhere, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_no_job_stays, descheduler_setup,
 						descheduler_teardown),
 	};
 

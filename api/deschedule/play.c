@@ -299,8 +299,10 @@ static int run_point(struct play_run *run, int point)
 			neap_landing_set_keeps_place(run->landing,
 						     play_migrates(profile) &&
 							     !profile->migrate.is_direct);
-		for (size_t n = 0; n < of->at_count[point]; n++)
+		for (size_t n = 0; n < of->at_count[point] && !run->is_void; n++)
 			run_strategy(run, profile, &profile->plugins[of->at[point][n]]);
+		if (run->is_void)
+			return neap_error_nomem(&run->play->err);
 		play_record_kept(run, profile);
 	}
 	return 0;
@@ -341,15 +343,18 @@ static int run_all(struct play_run *run)
 static int note_leaver(void *arg, const struct neap_world_pod *pod, const char *strategy,
 		       const char *why, const char *node, struct neap_error *err)
 {
-	const struct play_run *run = arg;
+	struct play_run *run = arg;
 	struct neap_moved *moved = run->play->moved;
 	int rc = play_add_job(run, pod, err);
 
 	(void)strategy;
 	(void)why;
-	return rc == 0 && moved && *node && !run->round->args.is_dry
-		       ? neap_moved_note(moved, pod, run->play->now_usec, err)
-		       : rc;
+	if (rc < 0 || !moved || !*node || run->round->args.is_dry)
+		return rc;
+	rc = neap_moved_note(moved, pod, run->play->now_usec, err);
+	if (rc < 0)
+		play_drop_job(run, pod);
+	return rc;
 }
 
 static int begin_landing(struct play_run *run, struct neap_round_args *args)

@@ -100,7 +100,7 @@ static void name_of_job(char name[NEAP_POD_KEY + 8], const struct neap_world_pod
 		       pod->pod->object->name);
 }
 
-int play_add_job(const struct play_run *run, const struct neap_world_pod *pod,
+int play_add_job(struct play_run *run, const struct neap_world_pod *pod,
 		 struct neap_error *err)
 {
 	const struct neap_object *object = pod->pod->object;
@@ -110,25 +110,32 @@ int play_add_job(const struct play_run *run, const struct neap_world_pod *pod,
 
 	if (!run->play->migrating || !play_migrates(run->profile))
 		return 0;
+	if (run->is_void)
+		return neap_error_nomem(err);
 	name_of_job(name, pod);
 	job = json_pack("{s:{s:s}, s:{s:{s:s, s:s, s:s}}}", "metadata", "name", name,
 			"spec", "podRef", "namespace", object->ns, "name", object->name,
 			"uid", object->uid);
 	rc = job ? neap_migrate_set_job(run->play->migrating, job, err)
 		 : neap_error_nomem(err);
+	run->is_void = job && rc < 0;
 	json_decref(job);
 	return rc;
 }
 
+void play_drop_job(const struct play_run *run, const struct neap_world_pod *pod)
+{
+	char name[NEAP_POD_KEY + 8];
+
+	if (!run->play->migrating)
+		return;
+	name_of_job(name, pod);
+	neap_migrate_drop_job(run->play->migrating, name);
+}
+
 void play_drop_jobs(const struct play_run *run, size_t from)
 {
-	for (size_t i = from; run->play->migrating && i < run->round->said_count; i++) {
-		const struct neap_round_said *said = &run->round->said[i];
-		char name[NEAP_POD_KEY + 8];
-
-		if (said->answer.outcome != NEAP_ROUND_EVICTED)
-			continue;
-		name_of_job(name, said->pod);
-		neap_migrate_drop_job(run->play->migrating, name);
-	}
+	for (size_t i = from; i < run->round->said_count; i++)
+		if (run->round->said[i].answer.outcome == NEAP_ROUND_EVICTED)
+			play_drop_job(run, run->round->said[i].pod);
 }

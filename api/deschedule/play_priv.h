@@ -23,6 +23,7 @@ struct play_run {
 	/* Text of each check that refuses a migration; NULL: not made yet. */
 	const char *migration_why[NEAP_CHECK_COUNT];
 	struct neap_map *changed; /* objects with a change: row 1 */
+	bool is_void; /* memory ran out while a job was counted: the counts are wrong */
 };
 
 /* A rule of a profile in a running round. */
@@ -43,9 +44,11 @@ const char *play_allow_migration(void *arg, struct neap_round *round,
 				 const struct neap_world_pod *pod);
 const char *play_allow_migration_again(void *arg, struct neap_round *round,
 				       const struct neap_world_pod *pod);
-/* Adds a job that counts for later pods until the round ends. */
-int play_add_job(const struct play_run *run, const struct neap_world_pod *pod,
+/* Adds a job that counts for later pods until the round ends. -NEAP_ENOMEM. */
+int play_add_job(struct play_run *run, const struct neap_world_pod *pod,
 		 struct neap_error *err);
+/* Drops the job of the pod. */
+void play_drop_job(const struct play_run *run, const struct neap_world_pod *pod);
 /* Drops the jobs since that answer of the round. */
 void play_drop_jobs(const struct play_run *run, size_t from);
 

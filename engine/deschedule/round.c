@@ -327,15 +327,19 @@ static int ask(struct neap_round *round, const struct neap_world_pod *pod,
 	       const char *strategy, const char *why, struct neap_round_answer *ret,
 	       struct neap_error *err)
 {
-	int rc = 0;
+	int rc;
 
 	*ret = (struct neap_round_answer){.reason = "", .node = ""};
 	if (!ask_rules(round, pod, ret))
 		return 0;
 	ret->reason = "";
+	/* Before the way out: what fails behind it cannot be taken back. */
+	rc = neap_limit_counts_add(&round->counts, pod, err);
+	if (rc < 0)
+		return rc;
 	rc = ask_outside(round, pod, strategy, why, ret);
-	if (rc == 0 && ret->outcome == NEAP_ROUND_EVICTED)
-		rc = neap_limit_counts_add(&round->counts, pod, err);
+	if (rc < 0 || ret->outcome != NEAP_ROUND_EVICTED)
+		neap_limit_counts_remove(&round->counts, pod);
 	if (rc < 0)
 		return neap_error_nomem(err);
 	if (ret->outcome == NEAP_ROUND_EVICTED) {
