@@ -87,6 +87,8 @@ static int check(void *arg, const char *name, const json_t *args,
 	json_object_foreach ((json_t *)args, key, value) {
 		size_t n = 0;
 
+		if (strcmp(key, "starved") == 0)
+			return neap_error_field(err, NEAP_EUNAVAILABLE, key, "stopped");
 		while (n < 4 && known[i].args[n] && strcmp(known[i].args[n], key) != 0)
 			n++;
 		if (n == 4 || !known[i].args[n])
@@ -531,6 +533,23 @@ static void test_of_policies(void **state)
 	}
 }
 
+/* A machine that gave a check too little time says nothing about the text. */
+static void test_starved(void **state)
+{
+	static const char text[] = A "  pluginConfig: [{name: PodLifeTime, args: "
+				     "{starved: 1}}]\n";
+	struct neap_deschedule_config *config = NULL;
+	struct neap_deschedule_lines lines = {0};
+	struct neap_error err = {0};
+
+	(void)state;
+	assert_int_equal(neap_deschedule_config_parse(text, strlen(text), "f.yaml",
+						      &plugins, &config, &lines, &err),
+			 -NEAP_EUNAVAILABLE);
+	assert_true(neap_deschedule_is_passing(&err));
+	neap_deschedule_lines_done(&lines);
+}
+
 static void test_no_memory(void **state)
 {
 	static const char text[] = A "  plugins: {deschedule: {enabled: [{name: "
@@ -563,7 +582,7 @@ int main(void)
 		cmocka_unit_test(test_koordinator), cmocka_unit_test(test_upstream),
 		cmocka_unit_test(test_config_map),  cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_warnings),    cmocka_unit_test(test_of_policies),
-		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_starved),     cmocka_unit_test(test_no_memory),
 	};
 
 	neap_json_setup();

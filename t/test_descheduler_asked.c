@@ -14,6 +14,7 @@
 #include "api/client/client_ops.h"
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "lua/run/registry.h"
 #include "t/lib/patience.h"
 
 /* --- events --- */
@@ -321,6 +322,82 @@ static void test_file_waits(void **state)
 	json_decref(status);
 }
 
+static int told; /* how often who migrates was told */
+
+static void configured(void *arg, const struct neap_migrate_args *args)
+{
+	(void)arg;
+	told += args != NULL;
+}
+
+/* Jobs wait while there is a configuration that cannot be used yet, and go by a new one
+ * at once. */
+static void test_settled(void **state)
+{
+	static const char migrates[] =
+		"apiVersion: descheduler/v1alpha2\n"
+		"kind: DeschedulerConfiguration\n"
+		"profiles:\n"
+		"- name: k\n"
+		"  plugins:\n"
+		"    balance: {enabled: [{name: MoveAll}]}\n"
+		"    evict: {enabled: [{name: MigrationController}]}\n";
+	struct descheduler_rig *rig = *state;
+
+	descheduler_must(rig, "POST /api/v1/namespaces",
+			 "{'metadata':{'name':'koordinator-system'}}", 201);
+	rig->config.configured = configured;
+	descheduler_begin(rig);
+	assert_true(neap_descheduler_is_settled(rig->descheduler));
+	descheduler_put_map(rig, true, "kind: DeschedulerPolicy\nprofiles: 1\n");
+	assert_false(neap_descheduler_is_settled(rig->descheduler));
+	descheduler_wait(rig, "error~apiVersion");
+	assert_false(neap_descheduler_is_settled(rig->descheduler));
+	descheduler_put_map(rig, false, MOVE);
+	descheduler_wait(rig, "rounds=1");
+	assert_true(neap_descheduler_is_settled(rig->descheduler));
+	/* One that was good goes on. */
+	descheduler_put_map(rig, false, "kind: DeschedulerPolicy\nprofiles: 1\n");
+	descheduler_wait(rig, "error~apiVersion");
+	assert_true(neap_descheduler_is_settled(rig->descheduler));
+	neap_descheduler_set_file_trouble(rig->descheduler, "f.yaml", "f.yaml:7: no 'X'");
+	assert_false(neap_descheduler_is_settled(rig->descheduler));
+	assert_int_equal(told, 0);
+	descheduler_use(rig, migrates);
+	assert_int_equal(told, 1);
+	assert_true(neap_descheduler_is_settled(rig->descheduler));
+}
+
+/* A policy that is deleted evicts nobody any more, until it comes again. */
+static void test_deleted(void **state)
+{
+	static const char half[] =
+		"return { api = 1, kind = 'deschedule', name = 'half', plugin = 'Half',\n"
+		"  point = 'balance', run = function(ctx, round)\n"
+		"    for _, pod in ipairs(round:pods()) do round:evict(pod, 'x') end\n"
+		"  end }\n";
+	struct descheduler_rig *rig = *state;
+	json_t *status;
+
+	descheduler_pod(rig, "a0", "n1");
+	descheduler_begin(rig);
+	descheduler_upload(rig, half);
+	descheduler_use(rig, POLICY("", "balance: {enabled: [Half]}"));
+	json_decref(descheduler_rounds(rig, 1));
+	assert_string_equal(descheduler_pods(rig), "");
+	descheduler_pod(rig, "a1", "n1");
+	neap_registry_remove(rig->registry, "deschedule", "half");
+	neap_descheduler_policies_changed(rig->descheduler);
+	status = descheduler_run(rig, 2);
+	WANTS(status, "#round.evicted=0", "round.strategies.0.result=failed",
+	      "round.strategies.0.error=there is no policy of Half");
+	json_decref(status);
+	descheduler_upload(rig, half);
+	status = descheduler_run(rig, 3);
+	WANTS(status, "#round.evicted=1", "round.strategies.0.result=ok");
+	json_decref(status);
+}
+
 /* --- simulations --- */
 
 static void test_simulations(void **state)
@@ -449,6 +526,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_config_map, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_named_before, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_deleted, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_settled, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_file_waits, descheduler_setup,
 						descheduler_teardown),

@@ -36,6 +36,7 @@ struct rig {
 	enum neap_elsewhere elsewhere;
 	int asked;        /* for it */
 	uint64_t fail_at; /* of a round of arbitration; 0: never */
+	bool is_held;     /* nothing may go */
 };
 
 static const struct neap_log quiet = {.fd = -1, .program = "test"};
@@ -78,6 +79,13 @@ static bool forget(void *arg, struct neap_migrate_waiting *list, size_t count)
 	return false;
 }
 
+static bool may_go(void *arg)
+{
+	const struct rig *rig = arg;
+
+	return !rig->is_held;
+}
+
 static void begin(struct rig *rig)
 {
 	const struct neap_migrate_config config = {.tasks = rig->tasks,
@@ -86,6 +94,7 @@ static void begin(struct rig *rig)
 						   .order = forget,
 						   .leave = rig->leave,
 						   .fits_elsewhere = fits_elsewhere,
+						   .may_go = may_go,
 						   .arg = rig,
 						   .log = &quiet};
 	/* Time stands still, so that no token of the bucket of all comes. */
@@ -388,6 +397,24 @@ static void test_no_memory(void **state)
 	neap_mem_fail_at(0);
 }
 
+/* As long as it is not known by which arguments. */
+static void test_held(void **state)
+{
+	struct rig *rig = *state;
+
+	rig->is_held = true;
+	job(rig, "one", "a", "");
+	begin(rig);
+	for (int i = 0; i < 4; i++) {
+		kube_run(rig->kube, 5);
+		kube_now += 600000;
+	}
+	UNTIL(rig, JOB_PATH "/one", "!status.phase", "!metadata.annotations");
+	assert_int_equal(pods_left(rig), 4);
+	rig->is_held = false;
+	UNTIL(rig, JOB_PATH "/one", "status.phase=Succeeded");
+}
+
 #define MANY 100
 
 /* More pods than one turn can read. */
@@ -445,6 +472,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_another_way, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_node_fit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_held, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_wait, setup, teardown),
 	};
 

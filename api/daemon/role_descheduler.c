@@ -75,6 +75,8 @@ static int parse(struct neap_role_descheduler *role, struct neap_error *err)
 		neap_strategies_plugins(role->strategies), &config, &lines, err);
 
 	note_text(role, config, &lines, err);
+	if (!config && neap_deschedule_is_passing(err))
+		role->waits = role->is_unread = true;
 	(void)neap_deschedule_config_unref(config);
 	neap_deschedule_lines_done(&lines);
 	return rc;
@@ -130,6 +132,7 @@ static void was_read(void *arg, struct neap_deschedule_config *config,
 		return;
 	}
 	tell_trouble(role);
+	role->is_unread = neap_deschedule_is_passing(err);
 	if (strcmp(before, role->trouble) != 0)
 		neap_log_line(log, NEAP_LOG_ERROR, "reload: the descheduler %s: %s",
 			      role->file ? "goes on as before" : "waits", err->msg);
@@ -357,6 +360,13 @@ static enum neap_elsewhere fits_elsewhere(void *arg, const struct neap_migrate_a
 				 : NEAP_ELSEWHERE_UNKNOWN;
 }
 
+static bool may_go(void *arg)
+{
+	const struct neap_role_descheduler *role = arg;
+
+	return role->descheduler && neap_descheduler_is_settled(role->descheduler);
+}
+
 static void evicted(void *arg, bool is_done, const char *strategy, const char *ns,
 		    const char *node)
 {
@@ -377,6 +387,7 @@ static int migrate_start(struct neap_role_descheduler *role, struct neap_client 
 						   .order = order,
 						   .leave = leave,
 						   .fits_elsewhere = fits_elsewhere,
+						   .may_go = may_go,
 						   .evicted = evicted,
 						   .arg = role};
 

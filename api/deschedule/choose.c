@@ -33,10 +33,11 @@ bool deschedule_priority_of(void *arg, const char *name, int64_t *ret)
 	return is_known;
 }
 
-static void tell_who_migrates(const struct neap_descheduler *descheduler)
+/* At once, while its policies are still to be opened: jobs do not wait for rounds. */
+static void tell_who_migrates(const struct neap_descheduler *descheduler,
+			      const struct neap_play_set *set)
 {
 	const struct neap_descheduler_config *config = &descheduler->config;
-	const struct neap_play_set *set = descheduler->set;
 	size_t count = set ? set->config->profile_count : 0, i = 0;
 
 	while (i < count && !set->profiles[i].has_migrate)
@@ -55,12 +56,12 @@ void deschedule_take(struct neap_descheduler *descheduler, struct neap_play_set 
 	neap_zone_free(descheduler->zone);
 	descheduler->zone = NULL;
 	descheduler->has_run = false;
+	descheduler->is_asked = descheduler->is_asked && set;
 	if (set && set->config->window.is_set &&
 	    neap_zone_load(set->config->window.zone, &descheduler->zone, &err) < 0)
 		neap_log_line(descheduler->config.log, NEAP_LOG_ERROR,
 			      "descheduler: no rounds, as its window has no zone: %s",
 			      err.msg);
-	tell_who_migrates(descheduler);
 }
 
 /* Told once, as it is tried again and again. */
@@ -110,7 +111,19 @@ void deschedule_choose(struct neap_descheduler *descheduler)
 	neap_play_set_free(descheduler->next_set);
 	descheduler->next_set = set;
 	descheduler->has_next_set = true;
+	tell_who_migrates(descheduler, set);
 	deschedule_look(descheduler);
+}
+
+bool neap_descheduler_is_settled(const struct neap_descheduler *descheduler)
+{
+	if (*descheduler->trouble && !deschedule_has_config(descheduler))
+		return false;
+	if (has_file(descheduler))
+		return descheduler->of_file != NULL;
+	return descheduler->of_map ||
+	       !neap_client_find(descheduler->config.client, "configmaps",
+				 NEAP_DESCHEDULE_MAP_NS, NEAP_DESCHEDULE_MAP_NAME);
 }
 
 void neap_descheduler_set_file(struct neap_descheduler *descheduler,
@@ -204,6 +217,9 @@ static void map_was_read(void *arg, struct deschedule_reading *reading)
 	}
 	tell_lines(descheduler, &reading->lines);
 	use_map(descheduler, reading->config, &reading->err);
+	if (!reading->config && neap_deschedule_is_passing(&reading->err))
+		neap_feed_due(descheduler->maps, NEAP_DESCHEDULE_MAP_NS,
+			      NEAP_DESCHEDULE_MAP_NAME, AGAIN_USEC);
 }
 
 /* The object as a text of YAML would say it, so that lines are those of its data. Returns

@@ -411,6 +411,7 @@ int neap_deschedule_config_parse(const char *text, size_t len, const char *file,
 				       .file = file,
 				       .text = text,
 				       .len = len};
+	enum neap_code code;
 	char *copy;
 	size_t first = 0;
 
@@ -436,8 +437,13 @@ int neap_deschedule_config_parse(const char *text, size_t len, const char *file,
 	(void)neap_deschedule_config_unref(config);
 	while (first + 1 < lines->count && !lines->is_fault[first])
 		first++;
-	return lines->faults == 1
-		       ? neap_error_set(err, NEAP_EINVAL, "%s", lines->line[first])
-		       : neap_error_set(err, NEAP_EINVAL, "%zu faults; the first: %s",
-					lines->faults, lines->line[first]);
+	code = reader.is_short_of_time ? NEAP_EUNAVAILABLE : NEAP_EINVAL;
+	return lines->faults == 1 ? neap_error_set(err, code, "%s", lines->line[first])
+				  : neap_error_set(err, code, "%zu faults; the first: %s",
+						   lines->faults, lines->line[first]);
+}
+
+bool neap_deschedule_is_passing(const struct neap_error *err)
+{
+	return err->code == NEAP_ENOMEM || err->code == NEAP_EUNAVAILABLE;
 }

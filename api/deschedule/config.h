@@ -115,12 +115,15 @@ struct neap_deschedule_plugins {
 
 /* file: its name in messages. 0, with warnings in *lines; or -code, with the first fault
  * in *err and all of them in *lines, which the caller has set to zero and frees in either
- * case. NEAP_EINVAL, NEAP_ETOOLARGE, NEAP_ENOMEM. */
+ * case. NEAP_EINVAL, NEAP_ETOOLARGE; NEAP_ENOMEM and NEAP_EUNAVAILABLE (the machine gave
+ * a policy that checks arguments too little time), which pass. */
 int neap_deschedule_config_parse(const char *text, size_t len, const char *file,
 				 const struct neap_deschedule_plugins *plugins,
 				 struct neap_deschedule_config **ret,
 				 struct neap_deschedule_lines *lines,
 				 struct neap_error *err);
+/* Returns whether the same text may be right when it is read again. */
+bool neap_deschedule_is_passing(const struct neap_error *err);
 struct neap_deschedule_config *
 neap_deschedule_config_ref(struct neap_deschedule_config *config);
 /* Returns NULL. Accepts NULL. */

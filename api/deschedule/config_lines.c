@@ -108,6 +108,8 @@ void deschedule_wrong(struct config_reader *reader, const char *path,
 
 	if (err->code == NEAP_ENOMEM)
 		reader->is_short_of_memory = true;
+	if (err->code == NEAP_EUNAVAILABLE)
+		reader->is_short_of_time = true;
 	deschedule_field(err, field);
 	(void)snprintf(whole, sizeof(whole), "%s%s%s", path,
 		       *path && *field && *field != '[' ? "." : "", field);

@@ -18,6 +18,7 @@ struct config_reader {
 	size_t above;    /* lines of the ConfigMap before the text */
 	const char *key; /* in its data; NULL: the text is the whole file */
 	bool is_short_of_memory;
+	bool is_short_of_time; /* a policy that checks arguments was stopped */
 };
 
 /* --- config_lines.c --- */

@@ -365,6 +365,7 @@ static void look_for_round(struct neap_descheduler *descheduler, int64_t now,
 			  !deschedule_is_open(descheduler, now, &open_usec))) {
 		if (!*descheduler->paused_by && open_usec < *ret_usec)
 			*ret_usec = open_usec;
+		descheduler->is_looked_at = false;
 		return;
 	}
 	/* The interval may be another one now, or the clock set back. */
@@ -398,6 +399,7 @@ static void look_for_round(struct neap_descheduler *descheduler, int64_t now,
 			descheduler->next_usec = now + interval;
 		return;
 	}
+	descheduler->is_looked_at = false;
 	if (interval && descheduler->next_usec < *ret_usec)
 		*ret_usec = descheduler->next_usec;
 }

@@ -81,6 +81,9 @@ void neap_descheduler_set_file(struct neap_descheduler *descheduler,
  * as the ConfigMap does not stand in for a file. */
 void neap_descheduler_set_file_trouble(struct neap_descheduler *descheduler,
 				       const char *name, const char *trouble);
+/* Returns whether it is known which arguments migration jobs go by. false: there is a
+ * configuration, and it cannot be used (yet). */
+bool neap_descheduler_is_settled(const struct neap_descheduler *descheduler);
 /* Reads a configuration on the thread of the rounds, as policies check their arguments.
  * Calls told from the loop with the configuration, or NULL and why there is none; all is
  * borrowed. Not called when the descheduler ends before. */

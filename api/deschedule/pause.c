@@ -23,14 +23,20 @@ static void not_kept(const struct neap_descheduler *descheduler, const char *why
 
 static void keep(const struct neap_descheduler *descheduler)
 {
-	const char *path = descheduler->config.pause_file;
-	char fresh[256], text[128];
+	const char *path = descheduler->config.pause_file, *name = strrchr(path, '/') + 1;
+	char fresh[256], folder[256], text[128];
 	struct neap_error err;
+	neap_auto_fd int fd = -1;
 	int len = snprintf(text, sizeof(text), "%" PRId64 " %s\n",
 			   descheduler->paused_usec, descheduler->paused_by);
 
-	(void)snprintf(fresh, sizeof(fresh), "%s.new", path);
-	if (neap_file_put(AT_FDCWD, fresh, path, text, (size_t)len, 0, &err) < 0)
+	(void)snprintf(fresh, sizeof(fresh), "%s.new", name);
+	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(name - path), path);
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		not_kept(descheduler, strerror(errno));
+	else if (neap_file_put(fd, fresh, name, text, (size_t)len, NEAP_PUT_SYNCED,
+			       &err) < 0)
 		not_kept(descheduler, err.msg);
 }
 

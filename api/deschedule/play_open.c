@@ -87,7 +87,7 @@ static int look_at(struct neap_play_opening *opening, struct neap_play_plugin *p
 	if (policy && (!plugin->policy || plugin->broken[0] ||
 		       is_changed(plugin, policy) || is_stopped(plugin)))
 		return add_row(opening, plugin, policy, err);
-	if (!policy && (!plugin->policy || plugin->broken[0]))
+	if (!policy)
 		(void)snprintf(plugin->broken, sizeof(plugin->broken),
 			       "there is no policy of %s", plugin->name);
 	return 0;

@@ -186,7 +186,7 @@ static void opened(struct neap_descheduler *descheduler,
 		neap_play_set_free(set); /* another one was chosen meanwhile */
 	else
 		deschedule_take(descheduler, set);
-	descheduler->is_looked_at = true;
+	descheduler->is_looked_at = false; /* what failed is tried again for the round */
 }
 
 enum deschedule_start deschedule_refresh(struct neap_descheduler *descheduler)

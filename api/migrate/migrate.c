@@ -10,6 +10,8 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
+#define HELD_USEC INT64_C(500000) /* until may_go is asked again */
+
 static const struct {
 	const char *resource, *kind;
 } workloads[] = {
@@ -129,6 +131,8 @@ static int64_t look_at(void *arg, const char *ns, const char *name)
 {
 	struct neap_migrate *migrate = arg;
 
+	if (migrate->config.may_go && !migrate->config.may_go(migrate->config.arg))
+		return HELD_USEC;
 	return strcmp(ns, ARBITRATION_NS) == 0 ? migrate_round(migrate)
 					       : migrate_look(migrate, name);
 }

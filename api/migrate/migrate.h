@@ -46,6 +46,9 @@ struct neap_migrate_config {
 	enum neap_elsewhere (*fits_elsewhere)(void *arg,
 					      const struct neap_migrate_args *args,
 					      const char *ns, const char *name);
+	/* Asked before each look at jobs; while it is false they wait, as it is not known
+	 * yet by which arguments they go. */
+	bool (*may_go)(void *arg);
 	/* Reports the result of an eviction; node: the pod's. */
 	void (*evicted)(void *arg, bool is_done, const char *strategy, const char *ns,
 			const char *node);

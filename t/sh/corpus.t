@@ -101,11 +101,20 @@ check "the policy beside them still acts" is_quota 50000
 policy one 700 >"$WORK/one.lua"
 check "and can be changed" is "$(put one "$WORK/one.lua")" 200
 check "its change acts" eventually 2 is_quota 70000
-for ((i = 0; i < BATCH; i++)); do
-	policy p$i 900 >"$WORK/good.lua"
-	put p$i "$WORK/good.lua" >/dev/null
-done
-check "their names can be used again" is "$(running)" $((BATCH + 1))
+# What was refused, or went out of service, as the machine gave it too little time is put
+# once more.
+all_run()
+{
+	local i runs
+	runs=" $(neapctl policy list | awk '$4 == "active" || $4 == "probation" { print $1 }' | tr '\n' ' ')"
+	for ((i = 0; i < BATCH; i++)); do
+		[[ $runs != *" qos/p$i "* ]] || continue
+		policy "p$i" 900 >"$WORK/good.lua"
+		put "p$i" "$WORK/good.lua" >/dev/null
+	done
+	is "$(running)" $((BATCH + 1))
+}
+check "their names can be used again" eventually 20 all_run
 for ((i = 0; i < BATCH; i++)); do api DELETE policies/qos/p$i >/dev/null; done
 check "and be deleted" only_one_runs
 steady_end
