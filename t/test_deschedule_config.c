@@ -2,7 +2,7 @@
  *
  * Configurations of the descheduler in both forms: what is read from good ones, and what
  * is said of bad ones. The plugins are a table of the test's own. */
-#include "api/deschedule/config.h"
+#include "api/deschedule/config/config.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "api/deschedule/config.h"
-#include "api/deschedule/play.h"
-#include "api/deschedule/play_open.h"
-#include "api/deschedule/strategies.h"
+#include "api/deschedule/config/config.h"
+#include "api/deschedule/play/play.h"
+#include "api/deschedule/play/play_open.h"
+#include "api/deschedule/play/strategies.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 

@@ -13,9 +13,9 @@
 #include <event2/event.h>
 
 #include "api/deschedule/descheduler_priv.h"
-#include "api/deschedule/play_open.h"
+#include "api/deschedule/play/play_open.h"
+#include "api/deschedule/play/strategies.h"
 #include "api/deschedule/round_snapshot.h"
-#include "api/deschedule/strategies.h"
 #include "api/task/task.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"

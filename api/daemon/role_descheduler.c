@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "api/deschedule/descheduler.h"
+#include "api/deschedule/play/strategies.h"
 #include "api/deschedule/routes.h"
-#include "api/deschedule/strategies.h"
 #include "api/migrate/migrate.h"
 #include "api/task/task.h"
 #include "engine/base/clock.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "api/deschedule/descheduler_priv.h"
-#include "api/deschedule/play_open.h"
-#include "api/deschedule/play_rounds.h"
-#include "api/deschedule/strategies.h"
+#include "api/deschedule/play/play_open.h"
+#include "api/deschedule/play/play_rounds.h"
+#include "api/deschedule/play/strategies.h"
 #include "api/policy/thread.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"

@@ -8,7 +8,7 @@
 
 #include "api/client/events.h"
 #include "api/deschedule/descheduler_priv.h"
-#include "api/deschedule/strategies.h"
+#include "api/deschedule/play/strategies.h"
 #include "api/workload/loop/feed.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"

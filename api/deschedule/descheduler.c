@@ -10,9 +10,9 @@
 #include <time.h>
 
 #include "api/deschedule/descheduler_priv.h"
-#include "api/deschedule/play_rounds.h"
+#include "api/deschedule/play/play_rounds.h"
+#include "api/deschedule/play/strategies.h"
 #include "api/deschedule/round_snapshot.h"
-#include "api/deschedule/strategies.h"
 #include "api/policy/thread.h"
 #include "api/task/task.h"
 #include "api/workload/loop/feed.h"

@@ -12,7 +12,7 @@
 #define NEAP_API_DESCHEDULE_DESCHEDULER_H
 
 #include "api/client/client.h"
-#include "api/deschedule/config.h"
+#include "api/deschedule/config/config.h"
 #include "engine/migrate/migrate_filter.h"
 
 struct event_base;

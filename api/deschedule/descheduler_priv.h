@@ -6,7 +6,7 @@
 
 #include "api/deschedule/descheduler.h"
 #include "api/deschedule/figures.h"
-#include "api/deschedule/play.h"
+#include "api/deschedule/play/play.h"
 
 struct event;
 struct neap_feed;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/deschedule/descheduler.h"
-#include "api/deschedule/play_rounds.h"
+#include "api/deschedule/play/play_rounds.h"
 #include "api/http/server.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"

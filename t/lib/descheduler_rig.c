@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "api/deschedule/strategies.h"
+#include "api/deschedule/play/strategies.h"
 #include "api/task/task.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/deschedule/play_open.h"
+#include "api/deschedule/play/play_open.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/deschedule/strategies.h"
+#include "api/deschedule/play/strategies.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 

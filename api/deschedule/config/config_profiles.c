@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/deschedule/config_priv.h"
+#include "api/deschedule/config/config_priv.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/deschedule/play.h"
-#include "api/deschedule/strategies.h"
+#include "api/deschedule/play/play.h"
+#include "api/deschedule/play/strategies.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 

@@ -7,7 +7,7 @@
 #ifndef NEAP_API_DESCHEDULE_STRATEGIES_H
 #define NEAP_API_DESCHEDULE_STRATEGIES_H
 
-#include "api/deschedule/config.h"
+#include "api/deschedule/config/config.h"
 #include "lua/deschedule/deschedule.h"
 
 #define NEAP_PLUGIN_EVICTOR   "DefaultEvictor"

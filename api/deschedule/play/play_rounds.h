@@ -5,7 +5,7 @@
 #ifndef NEAP_API_DESCHEDULE_PLAY_ROUNDS_H
 #define NEAP_API_DESCHEDULE_PLAY_ROUNDS_H
 
-#include "api/deschedule/play.h"
+#include "api/deschedule/play/play.h"
 
 #define NEAP_PLAY_ROUNDS_MAX 100
 /* The most pods that are copied; and the CPU time of a simulation, which ends before its

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/deschedule/strategies.h"
+#include "api/deschedule/play/strategies.h"
 
 #include <dirent.h>
 #include <stdio.h>

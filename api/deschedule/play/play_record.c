@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/deschedule/play_priv.h"
+#include "api/deschedule/play/play_priv.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"

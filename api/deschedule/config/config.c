@@ -2,14 +2,14 @@
  *
  * Reads the top level of a DeschedulerConfiguration or DeschedulerPolicy; profiles are in
  * another file. */
-#include "api/deschedule/config.h"
+#include "api/deschedule/config/config.h"
 #include "api/yaml/yaml.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/deschedule/config_priv.h"
+#include "api/deschedule/config/config_priv.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 #include "lua/vm/zone.h"

@@ -2,15 +2,15 @@
  *
  * The order of a round: first the deschedule plugins of each profile, then the balance
  * plugins of each profile. A plugin that fails does not stop the others. */
-#include "api/deschedule/play.h"
+#include "api/deschedule/play/play.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "api/deschedule/play_priv.h"
-#include "api/deschedule/strategies.h"
+#include "api/deschedule/play/play_priv.h"
+#include "api/deschedule/play/strategies.h"
 #include "engine/base/clock.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/deschedule/play_priv.h"
-#include "api/deschedule/strategies.h"
+#include "api/deschedule/play/play_priv.h"
+#include "api/deschedule/play/strategies.h"
 #include "engine/base/mem.h"
 #include "engine/deschedule/fit.h"
 #include "engine/json/json.h"

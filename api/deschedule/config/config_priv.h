@@ -4,7 +4,7 @@
 #ifndef NEAP_API_DESCHEDULE_CONFIG_PRIV_H
 #define NEAP_API_DESCHEDULE_CONFIG_PRIV_H
 
-#include "api/deschedule/config.h"
+#include "api/deschedule/config/config.h"
 
 #define CONFIG_PATH 256
 #define CONFIG_ROOM 1024 /* of one message */

@@ -6,7 +6,7 @@
 #ifndef NEAP_API_DESCHEDULE_PLAY_H
 #define NEAP_API_DESCHEDULE_PLAY_H
 
-#include "api/deschedule/config.h"
+#include "api/deschedule/config/config.h"
 #include "engine/deschedule/round.h"
 #include "engine/migrate/migrate_args.h"
 #include "lua/call/policy.h"

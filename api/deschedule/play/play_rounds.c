@@ -3,14 +3,14 @@
  * Copied are nodes, namespaces, pods that are not finished, disruption budgets, and
  * reports of use. A pod's use is taken from the reports and stays the same share of its
  * requests. Existing Reservations, jobs and volumes are left out. */
-#include "api/deschedule/play_rounds.h"
+#include "api/deschedule/play/play_rounds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "api/deschedule/play_priv.h"
+#include "api/deschedule/play/play_priv.h"
 #include "engine/base/clock.h"
 #include "engine/base/map.h"
 #include "engine/base/quantity.h"

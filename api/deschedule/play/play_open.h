@@ -7,7 +7,7 @@
 #ifndef NEAP_API_DESCHEDULE_PLAY_OPEN_H
 #define NEAP_API_DESCHEDULE_PLAY_OPEN_H
 
-#include "api/deschedule/play.h"
+#include "api/deschedule/play/play.h"
 
 struct neap_play_opening;
 

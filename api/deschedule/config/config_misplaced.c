@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/deschedule/config_priv.h"
+#include "api/deschedule/config/config_priv.h"
 
 struct row {
 	const char *name, *what;

@@ -4,7 +4,7 @@
 #ifndef NEAP_API_DESCHEDULE_PLAY_PRIV_H
 #define NEAP_API_DESCHEDULE_PLAY_PRIV_H
 
-#include "api/deschedule/play.h"
+#include "api/deschedule/play/play.h"
 #include "engine/deschedule/landing.h"
 #include "engine/migrate/migrate_filter.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/deschedule/config_priv.h"
+#include "api/deschedule/config/config_priv.h"
 #include "api/yaml/yaml.h"
 #include "engine/base/mem.h"
 
