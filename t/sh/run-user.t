@@ -23,6 +23,7 @@ somebody() { (cd / && setpriv --reuid 12345 --regid 12345 --clear-groups env -u 
 start()
 {
 	local tries=600
+	: >"$WORK/neapd.log" # what the last one said is not taken for its banner
 	(cd "$TREE" && exec setpriv --reuid 12345 --regid 12345 --clear-groups env -u XDG_RUNTIME_DIR "$@" \
 		t/run.sh build --listen off --tls-listen off) >"$WORK/neapd.log" 2>&1 &
 	NEAPD_PID=$!
