@@ -45,7 +45,7 @@ deschedule_go_on()
 # deschedule_beside NODES PODS
 deschedule_beside()
 {
-	local i pid kind port=16329 loop from late begun=0
+	local i pid uid kind port=16329 loop from late begun=0
 	local -A turns=([alone]=0 [beside]=0)
 	mkdir -p "$tmp/round"
 	"$tools/cluster_fill" "$tmp/round/neap.db" "$1" "$2" || return
@@ -62,12 +62,20 @@ deschedule_beside()
 	    balance: {enabled: [LowNodeUtilization]}
 	YAML
 	"$build/neapd" --share-dir "$root" --roles api,scheduler,descheduler --run-dir "$tmp/round.run" --data-dir "$tmp/round" \
-		--unix-socket "$tmp/round.sock" --listen off --user "$user" --policy none --node-grace 24h --extender-plain \
+		--unix-socket "$tmp/round.sock" --listen off --user "$user" --policy none --node-grace 1h --extender-plain \
 		--extender-listen "127.0.0.1:$port" --descheduler-config "$tmp/round.yaml" --descheduler-interval 24h \
 		--descheduler-dry-run >"$tmp/round.log" 2>&1 &
 	pid=$!
 	for ((i = 0; i < 300; i++)); do
 		[ "$(deschedule_rounds 2>/dev/null)" = 1 ] && break
+		sleep 0.1
+	done
+	uid=$(curl -sS --unix-socket "$tmp/round.sock" -H 'Content-Type: application/json' \
+		http://neap/api/v1/namespaces/default/pods -d '{"metadata": {"name": "p"}, "spec": {"schedulerName": "stock-scheduler",
+		"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}]}}' |
+		sed -n 's/.*"uid":"\([^"]*\)".*/\1/p')
+	for ((i = 0; i < 300; i++)); do
+		"$tools/extender_load" "$port" "$pid" 1 1 "$uid" >/dev/null 2>&1 && break
 		sleep 0.1
 	done
 	for ((i = 0; i < rounds; i++)); do
@@ -79,7 +87,7 @@ deschedule_beside()
 				loop=$!
 			fi
 			late=$(slow_turns "$tmp/round.sock" 0.002)
-			"$tools/extender_load" "$port" "$pid" 500 2001 >>"$tmp/round.$kind" || break 2
+			"$tools/extender_load" "$port" "$pid" 500 2001 "$uid" >>"$tmp/round.$kind" || break 2
 			turns[$kind]=$((turns[$kind] + $(slow_turns "$tmp/round.sock" 0.002) - late))
 			if [ "$kind" = beside ]; then
 				touch "$tmp/round.end"

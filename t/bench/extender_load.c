@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The client of P3 to P5: extender_load PORT PID NAMES ROUNDS asks filter for the pod
- * default/p and so many nodes, then prioritize about those that filter let pass, in turn
+ * The client of P3 to P5: extender_load PORT PID NAMES ROUNDS [UID] asks filter for the
+ * pod default/p, whose uid is p or UID, and so many nodes, then prioritize about those that filter let pass, in turn
  * over one kept connection, as a kube-scheduler does. Prints the median wall times of
  * filter and of prioritize, and the CPU that process PID took a request, all in
  * microseconds; the nodes that filter let pass; and the 99th percentiles of the times. */
@@ -21,6 +21,8 @@
 #define ROUNDS_MAX  2001
 #define PATIENCE_S  120
 #define WARM_ROUNDS 5
+
+static const char *uid = "p"; /* of the pod */
 
 struct request {
 	char *text;
@@ -45,21 +47,21 @@ static void fail(const char *what)
 static struct request make(const char *verb, const char *names)
 {
 	static const char pod[] =
-		"{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\",\"uid\":\"p\","
+		"{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\",\"uid\":\"%s\","
 		"\"resourceVersion\":\"131\",\"creationTimestamp\":\"2026-01-01T00:00:00Z\","
 		"\"labels\":{\"app\":\"demo\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":"
 		"\"i\",\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}},"
 		"\"terminationMessagePath\":\"/dev/termination-log\",\"imagePullPolicy\":"
 		"\"Always\"}],\"restartPolicy\":\"Always\",\"dnsPolicy\":\"ClusterFirst\","
 		"\"schedulerName\":\"default-scheduler\"},\"status\":{\"phase\":\"Pending\"}},"
-		"\"Nodes\":null,\"NodeNames\":[";
+		"\"Nodes\":null,\"NodeNames\":[%s]}";
 	size_t size = sizeof(pod) + strlen(names) + 512, len = 0;
 	char *body = neap_alloc(size), *text = neap_alloc(size + 512);
 	int head;
 
 	if (!body || !text)
 		fail("memory");
-	len = (size_t)snprintf(body, size, "%s%s]}", pod, names);
+	len = (size_t)snprintf(body, size, pod, uid, names);
 	head = snprintf(text, size + 512,
 			"POST /extender/v1/%s HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: "
 			"Go-http-client/1.1\r\nContent-Length: %zu\r\nContent-Type: "
@@ -148,8 +150,10 @@ static char *names_of(const char *answer, size_t *ret)
 	const char *at = strstr(answer, "\"NodeNames\":[");
 	char *list = neap_alloc(strlen(answer) + 1), *to = list;
 
-	if (!at || !list)
-		fail("no NodeNames");
+	if (!at || !list) {
+		(void)fprintf(stderr, "extender_load: no NodeNames in: %.400s\n", answer);
+		exit(1);
+	}
 	*ret = 0;
 	for (at = strchr(at, '[') + 1; *at && *at != ']'; at++) {
 		if (*at == '\r') { /* "\r\nLENGTH\r\n" */
@@ -183,10 +187,13 @@ int main(int argc, char **argv)
 	double cpu = 0;
 	clockid_t clock;
 
-	if (argc != 5 || !answer) {
-		(void)fprintf(stderr, "usage: extender_load PORT PID NAMES ROUNDS\n");
+	if (argc < 5 || argc > 6 || !answer) {
+		(void)fprintf(stderr,
+			      "usage: extender_load PORT PID NAMES ROUNDS [UID]\n");
 		return 2;
 	}
+	if (argc == 6)
+		uid = argv[5];
 	names = (int)strtol(argv[3], NULL, 10);
 	rounds = (int)strtol(argv[4], NULL, 10);
 	if (rounds < 1 || rounds > ROUNDS_MAX || names < 1 || names > 65536 ||
