@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The client of P3 to P5: extender_load PORT PID NAMES ROUNDS [UID] asks filter for the
- * pod default/p, whose uid is p or UID, and so many nodes, then prioritize about those that filter let pass, in turn
- * over one kept connection, as a kube-scheduler does. Prints the median wall times of
- * filter and of prioritize, and the CPU that process PID took a request, all in
- * microseconds; the nodes that filter let pass; and the 99th percentiles of the times. */
+ * The client of P3 to P5 and P22: extender_load PORT PID NAMES ROUNDS [UID] asks filter
+ * for the pod default/p, whose uid is p or UID, and so many nodes, then prioritize about
+ * those that filter let pass, in turn over one kept connection, as a kube-scheduler does.
+ * Prints the median wall times of filter and of prioritize, and the CPU that process PID
+ * took a request, all in microseconds; the nodes that filter let pass; and the 99th
+ * percentiles of the times. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
