@@ -231,7 +231,7 @@ static void wants_elsewhere(struct descheduler_rig *rig, const char *selector,
 	wants_now(rig, selector, want);
 }
 
-/* What comes while a round holds the snapshot is told once it is taken. */
+/* Changes a node while a round holds the snapshot: the snapshot takes it afterwards. */
 static void change_held(struct descheduler_rig *rig, const char *spec,
 			enum neap_elsewhere want)
 {
@@ -246,7 +246,7 @@ static void change_held(struct descheduler_rig *rig, const char *spec,
 	wants_elsewhere(rig, "", want);
 }
 
-/* Of what the snapshot has taken so far, between rounds; while one runs nobody knows. */
+/* nodeFit is answered from the snapshot between rounds, and is unknown while one runs. */
 static void test_elsewhere(void **state)
 {
 	struct descheduler_rig *rig = begin(state);

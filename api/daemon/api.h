@@ -51,8 +51,8 @@ struct neap_client *neap_daemon_api_client(const struct neap_daemon_api *api);
 struct neap_store *neap_daemon_api_store(const struct neap_daemon_api *api);
 /* Ends watches and loops; call it before the server is freed. api may be NULL. */
 void neap_daemon_api_stop(struct neap_daemon_api *api);
-/* Call it after the server is freed: there are no more answers, but all accepted writes
- * are durable when it returns. */
+/* Call it after the server is freed. It sends no more answers; all accepted writes are
+ * durable when it returns. */
 void neap_daemon_api_free(struct neap_daemon_api *api);
 /* `neapd --new-store`: sets the store of a folder aside, whose neapd must have ended.
  * Returns the exit status. */

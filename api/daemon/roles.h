@@ -260,7 +260,7 @@ struct neap_role_descheduler {
 	struct neap_deschedule_config *file; /* NULL without --descheduler-config */
 	char *text;                          /* of the file, as it was read last */
 	char trouble[NEAP_ERROR_MSG];        /* why that cannot be used; "" */
-	bool waits;                          /* the trouble is of policies alone */
+	bool waits;                          /* the trouble may pass: policies, time */
 	bool is_reading;                     /* the descheduler reads text */
 	bool is_unread;                      /* it has to, or once more */
 	struct neap_tasks *tasks;

@@ -46,7 +46,8 @@ struct neap_descheduler_config {
 	 * DeschedulerPolicy; 0: one round. */
 	int64_t interval_usec;
 	bool dry_run; /* whatever the configuration says */
-	/* Exists while it is paused, also over a restart; NULL: a pause is not kept. */
+	/* Path of a file, with its folder, that exists while it is paused, also over a
+	 * restart; NULL: a pause is not kept. */
 	const char *pause_file;
 	/* Limits that no configuration can raise; -1: none. */
 	int64_t per_node, per_namespace, total;

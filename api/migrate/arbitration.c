@@ -10,7 +10,8 @@
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 
-/* Of sorting a job, and of judging one: look-ups; nodeFit goes through nodes. */
+/* Steps that a job costs: to sort it, to judge it by look-ups, and to search the nodes
+ * for nodeFit. */
 #define SORT_STEPS     12
 #define JUDGE_STEPS    50
 #define NODE_FIT_STEPS 2000

@@ -333,7 +333,7 @@ enum neap_migrate_check neap_migrate_holds(const struct neap_migrate_question *a
 		return NEAP_CHECK_NONE;
 	for (size_t i = 0; check == NEAP_CHECK_NONE && i < NEAP_ARRAY_LEN(checks); i++)
 		check = checks[i](ask);
-	/* Who can wait waits for an answer. */
+	/* An arbitrated job can wait until the answer is known. */
 	if (check == NEAP_CHECK_NONE && ask->arbitrates &&
 	    fits_elsewhere(ask) == NEAP_ELSEWHERE_UNKNOWN)
 		check = NEAP_CHECK_NODE_FIT;

@@ -11,26 +11,27 @@
 
 struct neap_play_opening;
 
-/* What the set lacks: policies that were not opened yet, new versions of those that
- * changed since, new states of those that were stopped; those that are broken are tried
- * again. Looks which are out of service. On the loop, while no thread has the set; which
- * outlives the opening. */
+/* Lists what the set lacks: policies that were not opened yet, new versions, new states
+ * of policies that were stopped, and broken ones, which are tried again. Marks plugins
+ * broken whose policy is out of service or gone. Call it on the loop, while no thread has
+ * the set. The set and strategies are borrowed until the opening ends. -NEAP_ENOMEM. */
 int neap_play_opening_new(struct neap_play_set *set,
 			  const struct neap_strategies *strategies,
 			  struct neap_play_opening **ret, struct neap_error *err);
-/* A policy that is not in service stands in for those of a plugin that the set has; it is
- * freed even on an error. Its own error is that of neap_play_opening_end. */
+/* Uses this policy, which is not in service, for the plugin of that name, which the set
+ * has. Takes policy over, even on an error. -NEAP_ENOMEM; neap_play_opening_end returns
+ * what is wrong with the policy itself. */
 int neap_play_opening_give_take(struct neap_play_opening *opening, const char *name,
 				struct neap_policy *policy, struct neap_error *err);
-/* Whether there is nothing to do. */
+/* Returns whether the set lacks nothing. */
 bool neap_play_opening_is_empty(const struct neap_play_opening *opening);
-/* On any thread. It touches nothing of the set. */
+/* Compiles the policies. Call it on any thread: it does not touch the set. */
 void neap_play_opening_work(struct neap_play_opening *opening);
-/* On the loop again, while no thread has the set. Puts them in their places, and frees
- * the opening. A policy that could not be opened is broken. Fails as the policy that was
- * given does. */
+/* Puts the policies into the set, and frees the opening. Call it on the loop, while no
+ * thread has the set. A plugin whose policy could not be opened is broken. Returns the
+ * error of the policy that was given. */
 int neap_play_opening_end(struct neap_play_opening *opening, struct neap_error *err);
-/* Nothing comes of it. Accepts NULL. */
+/* Frees it without changing the set. Accepts NULL. */
 void neap_play_opening_free(struct neap_play_opening *opening);
 
 #endif

@@ -18,8 +18,8 @@ struct neap_strategies {
 	struct neap_registry *registry; /* NULL: none, or a copy */
 	struct neap_policy **kept;      /* in service, of a copy */
 	size_t kept_count;
-	/* Of a copy: an instance of each that checks arguments, shipped ones first; NULL:
-	 * none yet. Hundreds of profiles may ask the same policy. */
+	/* In a copy: one instance of each policy checks the arguments of all profiles, of
+	 * which there may be hundreds. Shipped policies first; NULL: not loaded yet. */
 	struct neap_policy **checks;
 	const struct neap_log *log; /* NULL: none */
 	struct neap_policy *shipped[SHIPPED_MAX];
