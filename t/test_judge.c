@@ -493,12 +493,13 @@ static const struct {
 	 0, 20},
 };
 
-static void judge_replayed(const struct neap_tape *tape, size_t row)
+static void judge_replayed(struct neap_tape *tape, size_t row)
 {
 	static const char format[] = HEAD
 		"  needs = { \"used_milli\" },\n  tick = function(ctx, node)\n%s end,\n}";
 	char older[512], newer[512];
-	struct neap_judge_input input = {.tape = tape};
+	const struct neap_inputs inputs = {tape};
+	struct neap_judge_input input = {.inputs = &inputs};
 	struct neap_judgement verdict;
 	struct neap_error err = {0};
 	json_int_t same = 0, faults = 0;
@@ -544,11 +545,12 @@ static void test_torture(void **state)
 			     "  examples = { { name = \"one\", node = { used_milli = 1 },"
 			     " want = {} } },\n}";
 	struct neap_tape *tape = make_tape(2);
+	const struct neap_inputs inputs = {tape};
 	json_t *params = json_pack("{s:i}", "threshold", 80);
 	const struct neap_judge_side side = {
 		.text = text, .len = strlen(text), .origin = "p.lua", .params = params};
 	const struct neap_judge_input input = {
-		.newer = side, .older = side, .tape = tape};
+		.newer = side, .older = side, .inputs = &inputs};
 	uint64_t n = 1, tries = 0;
 	int rc = -1;
 

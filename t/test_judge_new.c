@@ -86,13 +86,15 @@ static const struct {
 static void test_rows(void **state)
 {
 	struct neap_tape *tape = make_tape();
+	const struct neap_inputs inputs = {tape};
 
 	(void)state;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
 		struct neap_judge_input input = {.newer = {.text = rows[i].text,
 							   .len = strlen(rows[i].text),
 							   .origin = "p.lua"},
-						 .tape = rows[i].has_tape ? tape : NULL};
+						 .inputs = rows[i].has_tape ? &inputs
+									    : NULL};
 		struct neap_judgement verdict;
 		struct neap_error err = {0};
 		int rc = neap_judge(&input, &verdict, &err);

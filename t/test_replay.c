@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
-#include "lua/run/replay.h"
+#include "lua/replay/replay.h"
 #include "lua/value/convert.h"
 
 #define FRAMES 30
@@ -158,7 +158,7 @@ static const struct row rows[] = {
 		  " \"newer\": [\"workload:? cpu.shares=9\"]}"},
 };
 
-static struct neap_tape *tape;
+static struct neap_inputs inputs;
 
 static int open_tape(void **state)
 {
@@ -173,15 +173,15 @@ static int open_tape(void **state)
 		sample.used_milli = i;
 		neap_record_add(record, &sample);
 	}
-	tape = record ? neap_record_share(record) : NULL;
+	inputs.samples = record ? neap_record_share(record) : NULL;
 	neap_record_free(record);
-	return tape ? 0 : -1;
+	return inputs.samples ? 0 : -1;
 }
 
 static int close_tape(void **state)
 {
 	(void)state;
-	tape = neap_tape_unref(tape);
+	neap_inputs_done(&inputs);
 	return 0;
 }
 
@@ -244,7 +244,7 @@ static void test_rows(void **state)
 		struct neap_error err = {0};
 		json_t *replay = NULL;
 
-		if (neap_policy_replay(older, newer, tape, 1000000, &replay, &err) < 0)
+		if (neap_policy_replay(older, newer, &inputs, 1000000, &replay, &err) < 0)
 			fail_msg("%s: %s", rows[i].name, err.msg);
 		check_row(&rows[i], replay);
 		json_decref(replay);
@@ -273,9 +273,9 @@ static void test_memo(void **state)
 		struct neap_policy *older =
 			load("return node.used_milli == 0 and ctx.hold or {}", "o.lua");
 
-		assert_int_equal(
-			neap_policy_replay(older, policy, tape, 1000000, &replay, &err),
-			0);
+		assert_int_equal(neap_policy_replay(older, policy, &inputs, 1000000,
+						    &replay, &err),
+				 0);
 		assert_int_equal(json_integer_value(json_object_get(replay, "same")),
 				 FRAMES);
 		json_decref(replay);
@@ -298,8 +298,8 @@ static void test_skip(void **state)
 
 	(void)state;
 	assert_int_equal(neap_policy_load(text, strlen(text), "n.lua", &newer, &err), 0);
-	assert_int_equal(neap_policy_replay(older, newer, tape, 1000000, &replay, &err),
-			 0);
+	assert_int_equal(
+		neap_policy_replay(older, newer, &inputs, 1000000, &replay, &err), 0);
 	first = json_array_get(json_object_get(replay, "differences"), 0);
 	assert_string_equal(json_string_value(json_object_get(first, "newer")), "skip");
 	assert_int_equal(json_integer_value(json_object_get(replay, "faults")), 0);
@@ -325,8 +325,8 @@ static void test_long(void **state)
 	(void)snprintf(newer_tick, sizeof(newer_tick), tick, 101);
 	older = load(older_tick, "o.lua");
 	newer = load(newer_tick, "n.lua");
-	assert_int_equal(neap_policy_replay(older, newer, tape, 10000000, &replay, &err),
-			 0);
+	assert_int_equal(
+		neap_policy_replay(older, newer, &inputs, 10000000, &replay, &err), 0);
 	row = json_array_get(json_object_get(replay, "differences"), 0);
 	list = json_object_get(row, "newer");
 	assert_int_equal(json_array_size(list), 65);
@@ -357,9 +357,9 @@ static void test_budget(void **state)
 		int64_t start = cpu_usec();
 		json_t *replay = NULL;
 
-		assert_int_equal(
-			neap_policy_replay(NULL, newer, tape, budgets[i], &replay, &err),
-			0);
+		assert_int_equal(neap_policy_replay(NULL, newer, &inputs, budgets[i],
+						    &replay, &err),
+				 0);
 		assert_true(json_is_false(json_object_get(replay, "is_complete")));
 		assert_true(json_integer_value(json_object_get(replay, "ran")) < FRAMES);
 		assert_true(cpu_usec() - start < 100000);
@@ -381,7 +381,7 @@ static void test_torture(void **state)
 		struct neap_error err;
 
 		neap_mem_fail_at(n);
-		rc = neap_policy_replay(older, newer, tape, 10000000, &replay, &err);
+		rc = neap_policy_replay(older, newer, &inputs, 10000000, &replay, &err);
 		neap_mem_fail_at(0);
 		assert_true(rc == 0 || rc == -NEAP_ENOMEM);
 		assert_true((rc == 0) == (replay != NULL));

@@ -149,12 +149,12 @@ static void in_example(const struct row *row, const char *text)
 }
 
 /* The line is told apart from the words. */
-static void at_upload(const struct row *row, const char *text,
-		      const struct neap_tape *tape)
+static void at_upload(const struct row *row, const char *text, struct neap_tape *tape)
 {
+	const struct neap_inputs inputs = {tape};
 	const struct neap_judge_input input = {
 		.newer = {.text = text, .len = strlen(text), .origin = "p.lua"},
-		.tape = tape};
+		.inputs = tape ? &inputs : NULL};
 	struct neap_judgement verdict;
 	struct neap_error err = {0};
 	char told[400];

@@ -62,7 +62,7 @@ struct neap_role_policies {
 	struct neap_policy_texts texts; /* until they are in service */
 	json_t *labels;                 /* of this node */
 	struct neap_registry *registry;
-	struct neap_record *record;
+	struct neap_recorders recorders;
 	struct neap_live *live;
 };
 

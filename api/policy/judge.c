@@ -16,8 +16,8 @@
 
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
+#include "lua/replay/replay.h"
 #include "lua/reserve/reserve.h"
-#include "lua/run/replay.h"
 #include "lua/vm/budget.h"
 
 #define PATCH_FIRST "PATCH it first, null takes the setting back"
@@ -408,10 +408,11 @@ static void judge_replay(struct judge *judge)
 		return;
 	line = neap_problem_cut(message ? message : "", judge->origin, &rest);
 	problem(judge, NEAP_EINVAL, line, "",
-		"%s (%lld of %lld recorded inputs of this node went wrong, it would be "
-		"taken out of service at once)",
+		"%s (%lld of %lld %s went wrong, it would be taken out of service at "
+		"once)",
 		rest, (long long)json_integer_value(json_object_get(replay, "faults")),
-		(long long)json_integer_value(json_object_get(replay, "ran")));
+		(long long)json_integer_value(json_object_get(replay, "ran")),
+		neap_replay_what(neap_policy_kind(judge->policy)));
 }
 
 static void replay(struct judge *judge)
@@ -424,7 +425,7 @@ static void replay(struct judge *judge)
 	if (rc == 0)
 		rc = neap_policy_load_again(judge->policy, &newer, &err);
 	if (rc == 0)
-		rc = neap_policy_replay(older, newer, judge->input->tape,
+		rc = neap_policy_replay(older, newer, judge->input->inputs,
 					time_left(judge), &judge->verdict->replay, &err);
 	if (rc < 0)
 		problem_of(judge, &err, "", "");
@@ -444,9 +445,8 @@ static void run(struct judge *judge)
 	set_params(judge);
 	if (!judge->input->has_examples_off)
 		run_examples(judge);
-	/* Recorded inputs are samples of the node. */
-	if (judge->input->tape && !judge->verdict->problem_count &&
-	    !neap_policy_kind(judge->policy)->is_place)
+	if (judge->input->inputs && !judge->verdict->problem_count &&
+	    neap_replay_what(neap_policy_kind(judge->policy)))
 		replay(judge);
 	if (!judge->input->has_examples_off && !judge->verdict->problem_count)
 		run_made(judge);

@@ -2,13 +2,13 @@
  *
  * Decides whether a text may go live. The checks of an upload, in order: size and text,
  * compilation, the chunk under its budget, the table against its kind, the parameters in
- * force against its schema, its examples, the recorded inputs of this node, and without
+ * force against its schema, its examples, the recorded inputs of its kind, and without
  * either the kind's default input. It reads no file, touches nothing that runs, and may
  * be called on any thread.
  *
  * Up to the table only the first problem is reported; parameters and examples are checked
  * completely. Recorded inputs refuse a version only if its faults on them would take it
- * out of service ("is_failed" of lua/run/replay.h); differences are listed. The whole has
+ * out of service ("is_failed" of lua/replay/replay.h); differences are listed. The whole has
  * 2 s of CPU time. */
 #ifndef NEAP_API_POLICY_JUDGE_H
 #define NEAP_API_POLICY_JUDGE_H
@@ -16,7 +16,7 @@
 #include <jansson.h>
 
 #include "lua/call/policy.h"
-#include "lua/run/record.h"
+#include "lua/replay/inputs.h"
 
 /* A text with the parameters it would run with. Borrowed by the judge. */
 struct neap_judge_side {
@@ -33,7 +33,7 @@ struct neap_judge_input {
 	struct neap_judge_side
 		older;           /* the live version of the same name; text NULL: none */
 	const char *kind, *name; /* expected in the table; NULL: any */
-	const struct neap_tape *tape; /* NULL: no replay */
+	const struct neap_inputs *inputs; /* NULL: no replay */
 	/* skip the examples: a version that passed them before */
 	bool has_examples_off;
 	/* The uploader is not an admin, or nobody uploaded it: texts that require an
@@ -65,7 +65,7 @@ struct neap_judgement {
 	int examples, examples_failed; /* how many ran, and how many failed */
 	/* without examples and recorded inputs, the default input was tried */
 	bool is_made;
-	/* lua/run/replay.h; NULL without one, or when something else is wrong */
+	/* lua/replay/replay.h; NULL without one, or when something else is wrong */
 	json_t *replay;
 	int64_t cpu_usec; /* of all checks */
 };

@@ -10,6 +10,7 @@
 #include "lua/vm/vm.h"
 
 struct neap_policy;
+struct neap_replay_family;
 
 /* Who may load, change, roll back and delete policies of a kind. Kinds that do not say it
  * require the admin role. */
@@ -39,6 +40,8 @@ struct neap_kind {
 	/* called in descheduling rounds, on the thread of the round: lua/deschedule */
 	bool is_round;
 	size_t memory_bytes; /* ceiling of its state; 0: NEAP_VM_MEMORY_BYTES */
+	/* which recorded inputs try a new version: lua/replay; NULL: none */
+	const struct neap_replay_family *replay;
 	enum neap_kind_loader loader;
 	bool (*is_admins)(const struct neap_policy *policy); /* BY_TEXT */
 	const char *admins_field; /* the field that decides; for BY_ADMINS "kind" */

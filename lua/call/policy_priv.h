@@ -130,6 +130,9 @@ int neap_where_read(lua_State *L, int index, struct neap_policy *policy,
 int neap_triggers_read(lua_State *L, int index, struct neap_policy *policy,
 		       struct neap_error *err);
 
+/* lua/replay: the families of recorded inputs. */
+extern const struct neap_replay_family neap_replay_samples;
+
 /* sample_input.c: pushes example row index, for 0 the kind's default row; raises. */
 void neap_policy_push_row(lua_State *L, const struct neap_policy *policy, int index);
 extern const char neap_made_qos[], neap_made_place[], neap_made_reservation[],

@@ -39,6 +39,7 @@ static const struct neap_kind kinds[] = {
 		.is_short = true,
 		.has_shadow = true,
 		.read_needs = neap_needs_read,
+		.replay = &neap_replay_samples,
 		.loader = NEAP_BY_EDITORS,
 		.made = neap_made_qos,
 		.run_example = neap_qos_run_example,

@@ -161,11 +161,11 @@ int live_start(struct live_rig *rig, struct neap_error *err)
 	int index, count;
 
 	rig->registry = neap_registry_new();
-	rig->record = neap_record_new(0, 0);
-	if (rig->registry == NULL || rig->record == NULL)
+	rig->recorders.samples = neap_record_new(0, 0);
+	if (rig->registry == NULL || rig->recorders.samples == NULL)
 		return neap_error_nomem(err);
 	config.registry = rig->registry;
-	config.record = rig->record;
+	config.recorders = &rig->recorders;
 	(void)neap_strcopy(config.dir, sizeof(config.dir), rig->dir);
 	if (neap_live_new(&config, &rig->live, err) < 0)
 		return -(int)err->code;
@@ -179,10 +179,10 @@ void live_stop(struct live_rig *rig)
 {
 	neap_live_free(rig->live);
 	neap_registry_free(rig->registry);
-	neap_record_free(rig->record);
+	neap_record_free(rig->recorders.samples);
 	rig->live = NULL;
 	rig->registry = NULL;
-	rig->record = NULL;
+	rig->recorders.samples = NULL;
 }
 
 struct live_rig *live_open(void **state)

@@ -21,7 +21,7 @@ struct live_rig {
 	char base_dir[64], dir[80], policy_dir[80];
 	struct event_base *base;
 	struct neap_registry *registry;
-	struct neap_record *record;
+	struct neap_recorders recorders;
 	struct neap_live *live;
 	json_t *labels;
 	struct neap_sample sample;

@@ -10,7 +10,7 @@
 
 #include "api/policy/judge.h"
 #include "engine/json/json.h"
-#include "lua/run/replay.h"
+#include "lua/replay/replay.h"
 #include "lua/run/shadow.h"
 #include "lua/value/convert.h"
 #include "t/torture/torture.h"
@@ -335,8 +335,12 @@ static int judge_act(void *state, struct neap_error *err)
 	json_t *params = json_pack("{s:i}", "threshold", 65);
 	const struct neap_judge_side side = {
 		.text = text, .len = strlen(text), .origin = "p.lua", .params = params};
-	const struct neap_judge_input input = {
-		.newer = side, .older = side, .kind = "qos", .name = "p", .tape = state};
+	const struct neap_inputs inputs = {state};
+	const struct neap_judge_input input = {.newer = side,
+					       .older = side,
+					       .kind = "qos",
+					       .name = "p",
+					       .inputs = &inputs};
 	struct neap_judgement verdict;
 	int rc;
 
@@ -406,7 +410,8 @@ static int replay_act(void *arg, struct neap_error *err)
 {
 	struct replay_state *state = arg;
 	json_t *replay = NULL;
-	int rc = neap_policy_replay(state->older, state->newer, state->tape, 10000000,
+	const struct neap_inputs inputs = {state->tape};
+	int rc = neap_policy_replay(state->older, state->newer, &inputs, 10000000,
 				    &replay, err);
 
 	if ((rc == 0) != (replay != NULL))

@@ -23,9 +23,10 @@ struct neap_live;
 struct neap_live_config {
 	struct event_base *base;
 	struct neap_registry *registry; /* borrowed; only this module changes it */
-	struct neap_record *record;     /* borrowed; NULL: uploads are not replayed */
-	char dir[256];                  /* DATA_DIR/policies */
-	int64_t deleted_bytes;          /* limit on disk space of deleted policies */
+	/* Borrowed; NULL: uploads are not replayed. */
+	const struct neap_recorders *recorders;
+	char dir[256];         /* DATA_DIR/policies */
+	int64_t deleted_bytes; /* limit on disk space of deleted policies */
 	uid_t own_uid;
 	const json_t *labels; /* borrowed: of this node, for `where` */
 	struct neap_log log;

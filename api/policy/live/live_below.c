@@ -85,7 +85,7 @@ int neap_live_judge(struct live_job *job, const char *text, size_t len,
 		input.older.params = job->older_params;
 	}
 	if (is_new)
-		input.tape = job->tape;
+		input.inputs = &job->inputs;
 	job->is_banned = neap_live_find_ban(job->live, text, len) != NULL;
 	if (job->is_banned) { /* none of its lines may run */
 		neap_judgement_done(&job->verdict);

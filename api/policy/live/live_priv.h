@@ -110,7 +110,8 @@ struct live_job {
 	char *older_text;
 	size_t older_len;
 	json_t *older_params;
-	struct neap_tape *tape;
+	struct neap_inputs inputs; /* recorded ones, of uploads */
+	bool has_inputs;
 	bool is_late; /* was already postponed once */
 	/* RENEW: the registry's policy; only jobs free one */
 	const struct neap_policy *starved;

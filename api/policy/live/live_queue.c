@@ -36,7 +36,7 @@ void neap_live_job_free(struct live_job *job)
 	json_decref(job->set_params);
 	free(job->older_text);
 	json_decref(job->older_params);
-	neap_tape_unref(job->tape);
+	neap_inputs_done(&job->inputs);
 	neap_judgement_done(&job->verdict);
 	json_decref(job->body);
 	free(job);
@@ -74,9 +74,11 @@ static int live_job_look(struct live_job *job, struct neap_error *err)
 		if (job->set_params == NULL)
 			return neap_error_nomem(err);
 	}
-	if (live->config.record != NULL && job->tape == NULL &&
-	    (job->verb == VERB_PUT || job->verb == VERB_FILE))
-		job->tape = neap_record_share(live->config.record);
+	if (live->config.recorders != NULL && !job->has_inputs &&
+	    (job->verb == VERB_PUT || job->verb == VERB_FILE)) {
+		neap_inputs_share(live->config.recorders, &job->inputs);
+		job->has_inputs = true;
+	}
 	slot = job->item != NULL ? neap_live_slot(live, job->item) : NULL;
 	if (slot == NULL || job->older_text != NULL)
 		return 0;
@@ -105,7 +107,8 @@ int neap_live_job_turn(struct live_job *job, struct live_item *item,
 	json_decref(neap_steal(job->set_params));
 	job->older_version[0] = job->older_label[0] = job->older_origin[0] = '\0';
 	job->is_older_admins = false;
-	job->tape = neap_tape_unref(job->tape);
+	neap_inputs_done(&job->inputs);
+	job->has_inputs = false;
 	return live_job_look(job, err);
 }
 

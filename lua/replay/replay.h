@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Two versions of a policy over the same recorded inputs, and where they differ. */
-#ifndef NEAP_LUA_RUN_REPLAY_H
-#define NEAP_LUA_RUN_REPLAY_H
+#ifndef NEAP_LUA_REPLAY_REPLAY_H
+#define NEAP_LUA_REPLAY_REPLAY_H
 
 #include "lua/call/policy.h"
-#include "lua/run/record.h"
+#include "lua/replay/inputs.h"
 
 #define NEAP_REPLAY_DIFFERENCES_MAX 20
 
-/* Runs both versions over the tape from its first frame, each with an empty memo and its
+/* Returns how many frames there are for a policy of this kind. */
+size_t neap_replay_count(const struct neap_kind *kind, const struct neap_inputs *inputs);
+/* Returns what they are, for people: "recorded inputs of this node"; NULL: the kind is
+ * not recorded. */
+const char *neap_replay_what(const struct neap_kind *kind);
+/* Runs both versions over the inputs from the first frame, each with an empty memo and its
  * own parameters. Both states belong to the caller's thread, and their memo is reset at
  * the end. older may be NULL: then only the answers of newer are counted. All runs share
  * budget_usec of CPU time; when it is used up, the replay ends early and says so.
  * *ret is a new reference:
- *   { "frames": 60, "ran": 60, "same": 58, "faults": 0, "is_complete": true,
+ *   { "of": "ticks", "frames": 60, "ran": 60, "same": 58, "faults": 0, "is_complete": true,
  *     "is_failed": false,
  *     "differences": [ { "unix": 1700000000, "frame": 3,
  *       "older": ["besteffort cpu.max_milli=2400"], "newer": "hold" } ] }
@@ -27,7 +32,7 @@
  * frames where older had none). A killed state of newer ends the replay, one of older
  * ends the comparison. Fails only without memory. */
 int neap_policy_replay(struct neap_policy *older, struct neap_policy *newer,
-		       const struct neap_tape *tape, int64_t budget_usec, json_t **ret,
-		       struct neap_error *err);
+		       const struct neap_inputs *inputs, int64_t budget_usec,
+		       json_t **ret, struct neap_error *err);
 
 #endif

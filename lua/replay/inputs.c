@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A new family is a line in each function here, and a row in replay_priv.h. */
+#include "lua/replay/inputs.h"
+
+void neap_inputs_share(const struct neap_recorders *recorders, struct neap_inputs *ret)
+{
+	*ret = (struct neap_inputs){0};
+	if (recorders->samples)
+		ret->samples = neap_record_share(recorders->samples);
+}
+
+void neap_inputs_done(struct neap_inputs *inputs)
+{
+	inputs->samples = neap_tape_unref(inputs->samples);
+}

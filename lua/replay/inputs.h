@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Recorded inputs of policies, one member for each family of kinds: samples of the node
+ * (kind qos). Whoever calls policies records; the policy thread replays. */
+#ifndef NEAP_LUA_REPLAY_INPUTS_H
+#define NEAP_LUA_REPLAY_INPUTS_H
+
+#include "lua/run/record.h"
+
+/* Borrowed, of the thread of the event loop. NULL: the family is not recorded. */
+struct neap_recorders {
+	struct neap_record *samples;
+};
+
+/* What was recorded at one moment, immutable, for any thread; NULL: nothing. */
+struct neap_inputs {
+	struct neap_tape *samples;
+};
+
+/* Fills *ret with what the recorders hold now. Without memory a family is left out. */
+void neap_inputs_share(const struct neap_recorders *recorders, struct neap_inputs *ret);
+/* Gives everything back; the inputs are empty then. */
+void neap_inputs_done(struct neap_inputs *inputs);
+
+#endif

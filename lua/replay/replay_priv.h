@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Between replay.c (the loop over frames, what counts, what is listed) and the families
+ * of recorded inputs, each of which runs a frame. struct neap_kind names its family. */
+#ifndef NEAP_LUA_REPLAY_REPLAY_PRIV_H
+#define NEAP_LUA_REPLAY_REPLAY_PRIV_H
+
+#include "lua/call/answer.h"
+#include "lua/call/policy_priv.h"
+#include "lua/replay/replay.h"
+
+struct neap_replay {
+	struct neap_policy *older,
+		*newer; /* older NULL: there is none, or none any more */
+	const struct neap_inputs *inputs;
+	size_t frames, ran, same, faults, faults_in_row;
+	bool is_failed, is_over;
+	struct neap_error first_fault;
+	json_t *differences;
+};
+
+struct neap_replay_family {
+	/* For people: "recorded inputs of this node", and what a frame is: "ticks". */
+	const char *what, *of;
+	size_t (*count)(const struct neap_inputs *inputs);
+	/* Runs both versions over one frame, notes how it went and lists where they
+	 * differ. Fails only without memory. */
+	int (*run)(struct neap_replay *replay, size_t frame, struct neap_error *err);
+};
+
+/* Called once per frame. Of an answer only verdict and err are read. older is not used
+ * without an older version. */
+void neap_replay_note(struct neap_replay *replay, const struct neap_answer *older,
+		      const struct neap_answer *newer, bool is_same);
+/* Returns whether another difference is listed. */
+bool neap_replay_has_room(const struct neap_replay *replay);
+/* Lists a difference: row with "older" and "newer", after "unix" and "frame". Consumes
+ * all three, which may be NULL for want of memory. Call it only while there is room. */
+int neap_replay_list_take(struct neap_replay *replay, size_t frame, int64_t now_unix,
+			  json_t *row, json_t *older, json_t *newer,
+			  struct neap_error *err);
+
+#endif
