@@ -17,7 +17,7 @@
 #include "api/client/events.h"
 #include "api/http/server.h"
 #include "api/remote/kubelet/kubelet.h"
-#include "api/remote/kubelet/kubelet_target.h"
+#include "api/remote/link/named_target.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 #include "engine/log/log.h"
@@ -277,7 +277,13 @@ static void test_options(void **state)
 	(void)state;
 	for (size_t i = 0; i < NEAP_ARRAY_LEN(named); i++) {
 		char ca[128], cert[128], key[128];
-		const struct neap_kubelet_named from = {
+		const struct neap_named_server from = {
+			.options = {.url = "--kubelet",
+				    .ca = "--kubelet-certificate-authority",
+				    .cert = "--kubelet-client-certificate",
+				    .key = "--kubelet-client-key",
+				    .token = "--kubelet-token-file",
+				    .insecure = "--kubelet-insecure-tls"},
 			.url = named[i].url,
 			.ca_file = path(named[i].ca, ca, sizeof(ca)),
 			.cert_file = path(named[i].cert, cert, sizeof(cert)),
@@ -286,7 +292,7 @@ static void test_options(void **state)
 			.is_insecure = named[i].is_insecure};
 		struct neap_remote_target *target = NULL;
 		struct neap_error err = {0};
-		int rc = neap_kubelet_target_new(&from, &target, &err);
+		int rc = neap_named_target_new(&from, &target, &err);
 
 		if ((rc < 0) != (named[i].want != NULL) ||
 		    (rc < 0 && !strstr(err.msg, named[i].want)) ||

@@ -4,19 +4,26 @@
 #include "api/agent/pod/pins.h"
 #include "api/daemon/roles.h"
 #include "api/remote/kubelet/kubelet.h"
-#include "api/remote/kubelet/kubelet_target.h"
 #include "api/remote/link/link.h"
+#include "api/remote/link/named_target.h"
 
 int neap_role_kubelet_open(struct neap_role_kubelet *role,
 			   const struct neap_process *process, struct neap_error *err)
 {
 	const struct neap_config *config = &process->config;
-	const struct neap_kubelet_named named = {.url = config->kubelet,
-						 .ca_file = config->kubelet_ca,
-						 .cert_file = config->kubelet_cert,
-						 .key_file = config->kubelet_key,
-						 .token_file = config->kubelet_token,
-						 .is_insecure = config->kubelet_insecure};
+	const struct neap_named_server named = {
+		.options = {.url = "--kubelet",
+			    .ca = "--kubelet-certificate-authority",
+			    .cert = "--kubelet-client-certificate",
+			    .key = "--kubelet-client-key",
+			    .token = "--kubelet-token-file",
+			    .insecure = "--kubelet-insecure-tls"},
+		.url = config->kubelet,
+		.ca_file = config->kubelet_ca,
+		.cert_file = config->kubelet_cert,
+		.key_file = config->kubelet_key,
+		.token_file = config->kubelet_token,
+		.is_insecure = config->kubelet_insecure};
 	const struct neap_link_config link = {.name = "kubelet",
 					      .uid = process->account.uid,
 					      .gid = process->account.gid,
@@ -27,7 +34,7 @@ int neap_role_kubelet_open(struct neap_role_kubelet *role,
 	role->process = process;
 	if (*config->kubelet == '\0')
 		return 0;
-	if (neap_kubelet_target_new(&named, &target, err) < 0)
+	if (neap_named_target_new(&named, &target, err) < 0)
 		return -(int)err->code;
 	return neap_link_open(&link, target, &role->link, err);
 }
