@@ -153,8 +153,10 @@ static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 	if (neap_daemon_extender_start(daemon->extender, process, daemon->server.tls,
 				       err) < 0)
 		return -(int)err->code;
-	if (neap_role_descheduler_open(&daemon->descheduler, &daemon->policies,
-				       daemon->server.http, err) < 0)
+	if (neap_role_prometheus_start(&daemon->prometheus, &daemon->remote, err) < 0 ||
+	    neap_role_descheduler_open(&daemon->descheduler, &daemon->policies,
+				       &daemon->prometheus, daemon->server.http,
+				       err) < 0)
 		return -(int)err->code;
 	if (daemon->api != NULL &&
 	    (loops_start(daemon, neap_daemon_api_client(daemon->api), err) < 0 ||
@@ -233,6 +235,8 @@ static int open_as_root(struct neap_daemon *daemon, struct neap_error *err)
 	    neap_role_pods_fork(&daemon->pods, process, err) < 0 ||
 	    neap_role_remote_open(&daemon->remote, process, err) < 0 ||
 	    neap_role_kubelet_open(&daemon->kubelet, process, err) < 0 ||
+	    neap_role_prometheus_open(&daemon->prometheus, process,
+				      daemon->descheduler.prometheus_url, err) < 0 ||
 	    neap_role_server_open(&daemon->server, err) < 0)
 		return -(int)err->code;
 	if (neap_daemon_extender_open(config, &daemon->extender, err) < 0)
@@ -300,6 +304,7 @@ static void clients_end(struct neap_daemon *daemon)
 	neap_role_kubelet_free(&daemon->kubelet);
 	neap_role_descheduler_stop(&daemon->descheduler);
 	loops_end(daemon);
+	neap_role_prometheus_free(&daemon->prometheus);
 	neap_role_remote_free(&daemon->remote);
 	neap_daemon_extender_free(daemon->extender);
 	daemon->extender = NULL;

@@ -77,6 +77,9 @@ static const struct {
 	{"descheduler-max-per-node", "1", "descheduler"},
 	{"descheduler-max-per-namespace", "1", "descheduler"},
 	{"descheduler-max-total", "1", "descheduler"},
+	{"prometheus", "http://127.0.0.1:9090", "descheduler"},
+	{"prometheus-ca", "/f", "descheduler"},
+	{"prometheus-token", "/f", "descheduler"},
 	{"extender-listen", NULL, "scheduler"}, /* refused without: test_config.c */
 	{"extender-plain", NULL, "scheduler"},
 	{"extender-deadline", "1s", "scheduler", "extender-listen"},

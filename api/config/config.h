@@ -114,6 +114,8 @@ struct neap_config {
 	bool descheduler_dry_run;          /* --descheduler-dry-run */
 	/* --descheduler-max-...: ceilings of a round; 0: none */
 	int64_t descheduler_per_node, descheduler_per_namespace, descheduler_total;
+	/* --prometheus, and what goes with it; "" none */
+	char prometheus[256], prometheus_ca[256], prometheus_token[256];
 	struct neap_node_label node_labels[NEAP_NODE_LABELS_MAX]; /* --node-label */
 	int node_label_count;
 	char policy_dir[256];           /* --policy-dir, "" none */

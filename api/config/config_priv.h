@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared by the option table (config.c) and the file reader (config_yaml.c). */
+ * Shared by the option table (config_options.c), the command line (config.c) and the
+ * file reader (config_yaml.c). */
 #ifndef NEAP_API_CONFIG_CONFIG_PRIV_H
 #define NEAP_API_CONFIG_CONFIG_PRIV_H
 
 #include "api/config/config.h"
 #include "engine/base/buf.h"
+
+/* Read without --config, if it exists. */
+#define FILE_FALLBACK "/etc/neap/neap.yaml"
 
 enum neap_option_type {
 	NEAP_OPTION_TEXT,     /* char[size] */

@@ -307,6 +307,7 @@ static void reload(evutil_socket_t number, short what, void *arg)
 	neap_role_server_reload(&daemon->server);
 	neap_link_reread(daemon->remote.link);
 	neap_link_reread(daemon->kubelet.link);
+	neap_link_reread(daemon->prometheus.link);
 	neap_role_scheduler_reload(&daemon->scheduler, neap_daemon_controllers_scheduler(
 							       daemon->controllers));
 	neap_role_descheduler_reload(&daemon->descheduler);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "api/daemon/api.h"
+#include "api/daemon/role_prometheus.h"
 #include "api/daemon/role_remote.h"
 #include "api/daemon/roles.h"
 #include "api/daemon/service_status.h"
@@ -30,6 +31,7 @@ struct neap_daemon {
 	struct neap_role_control control;
 	struct neap_role_scheduler scheduler;
 	struct neap_role_descheduler descheduler;
+	struct neap_role_prometheus prometheus;
 	struct neap_role_remote remote;
 	struct neap_role_kubelet kubelet;
 	struct neap_role_pods pods;

@@ -2,6 +2,7 @@
  *
  * The descheduler of a running neapd. Its file is checked every few seconds, because
  * users edit files and mounts of ConfigMaps change by themselves. */
+#include "api/daemon/role_prometheus.h"
 #include "api/daemon/roles.h"
 
 #include <errno.h>
@@ -82,6 +83,46 @@ static int parse(struct neap_role_descheduler *role, struct neap_error *err)
 	return rc;
 }
 
+static unsigned any_points(void *arg, const char *name)
+{
+	(void)arg;
+	(void)name;
+	return NEAP_AT(NEAP_AT_COUNT) - 1;
+}
+
+static const char *no_name(void *arg, size_t index)
+{
+	(void)arg;
+	(void)index;
+	return NULL;
+}
+
+static int any_args(void *arg, const char *name, const json_t *args,
+		    void (*warn)(void *warn_arg, const char *field, const char *text),
+		    void *warn_arg, struct neap_error *err)
+{
+	(void)arg, (void)name, (void)args, (void)warn, (void)warn_arg, (void)err;
+	return 0;
+}
+
+/* Finds the Prometheus that the file names, before there are strategies: connections to
+ * it are made by a process that is forked as root. What is wrong is told later. */
+static void find_prometheus(struct neap_role_descheduler *role)
+{
+	static const struct neap_deschedule_plugins plugins = {
+		.points = any_points, .name = no_name, .check = any_args};
+	struct neap_deschedule_config *config = NULL;
+	struct neap_deschedule_lines lines = {0};
+	struct neap_error err;
+
+	if (neap_deschedule_config_parse(role->text, strlen(role->text), "", &plugins,
+					 &config, &lines, &err) == 0 &&
+	    config->prometheus.url)
+		role->prometheus_url = neap_strdup(config->prometheus.url);
+	neap_deschedule_lines_done(&lines);
+	(void)neap_deschedule_config_unref(config);
+}
+
 int neap_role_descheduler_load(struct neap_role_descheduler *role,
 			       const struct neap_process *process, struct neap_error *err)
 {
@@ -89,7 +130,10 @@ int neap_role_descheduler_load(struct neap_role_descheduler *role,
 	if (!has_role(role) || process->config.descheduler_config[0] == '\0')
 		return 0;
 	role->text = read_file(role, err);
-	return role->text ? 0 : neap_error_wrap(err, "--descheduler-config");
+	if (!role->text)
+		return neap_error_wrap(err, "--descheduler-config");
+	find_prometheus(role);
+	return 0;
 }
 
 static void use_file(struct neap_role_descheduler *role)
@@ -201,6 +245,7 @@ static void look(evutil_socket_t fd, short what, void *arg)
 
 int neap_role_descheduler_open(struct neap_role_descheduler *role,
 			       const struct neap_role_policies *policies,
+			       struct neap_role_prometheus *prometheus,
 			       struct neap_http *http, struct neap_error *err)
 {
 	static const struct timeval every = {.tv_sec = LOOK_SEC};
@@ -210,6 +255,7 @@ int neap_role_descheduler_open(struct neap_role_descheduler *role,
 	if (!has_role(role))
 		return 0;
 	role->policies = policies;
+	role->prometheus = prometheus;
 	(void)snprintf(dir, sizeof(dir), "%s/policies", process->config.share_dir);
 	if (neap_strategies_new(dir, policies->registry, &role->strategies, err) < 0)
 		return -(int)err->code;
@@ -417,6 +463,8 @@ int neap_role_descheduler_start(struct neap_role_descheduler *role,
 		.configured = configured,
 		.limiter = limiter,
 		.migrate_arg = role,
+		.query = neap_role_prometheus_query,
+		.query_arg = role->prometheus,
 	};
 
 	if (!has_role(role))
@@ -474,5 +522,6 @@ void neap_role_descheduler_free(struct neap_role_descheduler *role)
 	(void)neap_deschedule_config_unref(role->file);
 	neap_strategies_free(role->strategies);
 	free(role->text);
+	free(role->prometheus_url);
 	*role = (struct neap_role_descheduler){0};
 }

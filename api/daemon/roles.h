@@ -40,6 +40,7 @@ struct neap_node;
 struct neap_node_keep;
 struct neap_pins;
 struct neap_policies_reserve;
+struct neap_role_prometheus;
 struct neap_role_remote;
 struct neap_schedule_config;
 struct neap_schedule_policies;
@@ -267,6 +268,8 @@ struct neap_role_descheduler {
 	struct neap_descheduler *descheduler; /* NULL: it does not work here now */
 	struct neap_migrate *migrate;         /* with the descheduler */
 	const struct neap_role_policies *policies;
+	struct neap_role_prometheus *prometheus;
+	char *prometheus_url; /* in the file when it was loaded; NULL: none */
 	struct neap_deschedule_routes *routes;
 	struct event *look; /* at the file */
 	char pause_file[160];
@@ -278,9 +281,10 @@ int neap_role_descheduler_load(struct neap_role_descheduler *role,
 			       const struct neap_process *process,
 			       struct neap_error *err);
 /* Reads the shipped strategies, checks the file, and adds the routes to the server. Does
- * nothing without the role, as do the others. policies is borrowed. */
+ * nothing without the role, as do the others. policies and prometheus are borrowed. */
 int neap_role_descheduler_open(struct neap_role_descheduler *role,
 			       const struct neap_role_policies *policies,
+			       struct neap_role_prometheus *prometheus,
 			       struct neap_http *http, struct neap_error *err);
 /* Begins to work on what the client shows. */
 int neap_role_descheduler_start(struct neap_role_descheduler *role,

@@ -121,6 +121,13 @@ json_t *neap_descheduler_status(const struct neap_descheduler *descheduler,
 	neap_json_set_int(status, "events", (int64_t)descheduler->triggers.fired);
 	if (descheduler->set)
 		add_set(descheduler, status);
+	if (descheduler->asked_usec) {
+		json_t *asked = json_object();
+
+		set_time(asked, "asked", descheduler->asked_usec);
+		neap_json_set_text(asked, "error", descheduler->unanswered);
+		(void)json_object_set_new(status, "prometheus", asked);
+	}
 	if (with_round && descheduler->last)
 		(void)json_object_set(status, "round", descheduler->last);
 	return status;

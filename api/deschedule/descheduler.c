@@ -101,6 +101,7 @@ int64_t deschedule_interval(const struct neap_descheduler *descheduler,
 
 static void job_free(struct deschedule_job *job)
 {
+	deschedule_forget_queries(job);
 	neap_play_done(&job->play);
 	neap_limiter_free(job->play.limiter);
 	neap_play_set_free(job->set);
@@ -121,85 +122,6 @@ void deschedule_refuse(struct neap_descheduler *descheduler, const struct neap_e
 
 	descheduler->waiting = job->next;
 	refuse_simulation(job, err);
-}
-
-static void note_figures(struct neap_descheduler *descheduler, struct neap_play_set *set,
-			 const struct neap_play *play)
-{
-	descheduler->figures.rounds++;
-	neap_figure_loop(&descheduler->figures, play->usec);
-	for (size_t i = 0; i < set->config->profile_count; i++)
-		for (size_t n = 0; n < set->profiles[i].of->plugin_count; n++) {
-			const struct neap_play_plugin *plugin =
-				&set->profiles[i].plugins[n];
-
-			if (!plugin->has_run)
-				continue;
-			neap_figure_strategy(&descheduler->figures, plugin->name,
-					     set->profiles[i].of->name, plugin->cpu_usec);
-			descheduler->figures.failed +=
-				plugin->verdict != NEAP_TICK_WISHES;
-		}
-}
-
-/* Faults count at the policy in service, which may end its service. */
-static void note_verdict(struct neap_descheduler *descheduler,
-			 const struct neap_play_plugin *plugin)
-{
-	struct neap_registry_slot *slot =
-		neap_strategies_slot(descheduler->config.strategies, plugin->name);
-	struct neap_policy_info info;
-
-	if (!slot || plugin->broken[0]) /* it was not called */
-		return;
-	neap_policy_get_info(slot->policy, &info);
-	if (neap_registry_note(slot, plugin->verdict, &plugin->err,
-			       deschedule_now(descheduler)))
-		neap_log_line(descheduler->config.log, NEAP_LOG_ERROR,
-			      "policy %s is out of service: %s; %s", info.label,
-			      plugin->err.msg, neap_policy_kind(slot->policy)->failsafe);
-}
-
-static void note_verdicts(struct neap_descheduler *descheduler,
-			  const struct neap_play_set *set)
-{
-	for (size_t i = 0; i < set->config->profile_count; i++)
-		for (size_t n = 0; n < set->profiles[i].of->plugin_count; n++) {
-			const struct neap_play_plugin *plugin =
-				&set->profiles[i].plugins[n];
-
-			if (!plugin->has_run)
-				continue;
-			note_verdict(descheduler, plugin);
-			if (plugin->verdict != NEAP_TICK_WISHES)
-				neap_log_from(descheduler->config.log, plugin->name,
-					      NEAP_LOG_WARN,
-					      "descheduler: %s in profile '%s': %s",
-					      plugin->name, set->profiles[i].of->name,
-					      plugin->err.msg);
-		}
-}
-
-static void end_round(struct neap_descheduler *descheduler, struct deschedule_job *job)
-{
-	struct neap_play *play = &job->play;
-
-	note_figures(descheduler, descheduler->set, play);
-	note_verdicts(descheduler, descheduler->set);
-	if (play->err.code)
-		neap_log_from(descheduler->config.log, "descheduler", NEAP_LOG_WARN,
-			      "descheduler: no round: %s", play->err.msg);
-	else if (play->evicted)
-		neap_log_line(descheduler->config.log, NEAP_LOG_INFO,
-			      "descheduler: %zu pods %s (%s)", play->evicted,
-			      play->is_dry ? "would leave" : "are to leave",
-			      job->because);
-	if (play->record) {
-		neap_json_set_text(play->record, "because", job->because);
-		neap_json_set_int(play->record, "round", (int64_t)descheduler->rounds);
-		json_decref(descheduler->last);
-		descheduler->last = json_incref(play->record);
-	}
 }
 
 void deschedule_round_is_over(struct neap_descheduler *descheduler)
@@ -229,6 +151,7 @@ static void job_done(void *arg)
 	static const struct neap_error ending = {.code = NEAP_EUNAVAILABLE,
 						 .msg = "the descheduler is ending"};
 
+	deschedule_note_answers(job);
 	if (play->err.code == NEAP_ENOMEM)
 		neap_snapshot_read_again(descheduler->snapshot);
 	if (descheduler->is_ending) {
@@ -241,7 +164,7 @@ static void job_done(void *arg)
 		return;
 	}
 	if (!job->done) {
-		end_round(descheduler, job);
+		deschedule_note_round(descheduler, job);
 		neap_snapshot_release(descheduler->snapshot);
 		deschedule_leave(descheduler);
 		return;
@@ -255,15 +178,14 @@ static void job_done(void *arg)
 	deschedule_look(descheduler);
 }
 
-/* The set's policies must not be used elsewhere meanwhile. */
-static int start(struct neap_descheduler *descheduler, struct deschedule_job *job,
-		 struct neap_play_set *set, struct neap_error *err)
+static int hand_over(struct neap_descheduler *descheduler, struct deschedule_job *job,
+		     struct neap_error *err)
 {
+	struct neap_play_set *set = job->play.set;
 	int rc = neap_snapshot_hold(descheduler->snapshot, err);
 
 	if (rc < 0)
 		return rc;
-	job->play.set = set;
 	job->play.world = neap_snapshot_world(descheduler->snapshot);
 	job->play.cluster = neap_snapshot_cluster(descheduler->snapshot);
 	job->play.decide = neap_snapshot_decide(descheduler->snapshot);
@@ -278,9 +200,40 @@ static int start(struct neap_descheduler *descheduler, struct deschedule_job *jo
 	rc = neap_thread_give(descheduler->thread, job_work, job_done, job, err);
 	if (rc < 0)
 		neap_snapshot_release(descheduler->snapshot);
-	else
+	job->is_answered = false;
+	return rc;
+}
+
+/* The set's policies must not be used elsewhere meanwhile. */
+static int start(struct neap_descheduler *descheduler, struct deschedule_job *job,
+		 struct neap_play_set *set, struct neap_error *err)
+{
+	int rc = 0;
+
+	job->play.set = set;
+	if (!deschedule_ask(job))
+		rc = hand_over(descheduler, job, err);
+	if (rc == 0)
 		descheduler->running = job;
 	return rc;
+}
+
+/* A job has its answers. The snapshot may have got lost meanwhile: a round waits until it
+ * is there again. */
+static void go_on(struct neap_descheduler *descheduler)
+{
+	struct deschedule_job *job = descheduler->running;
+	struct neap_error err = {0};
+
+	if (hand_over(descheduler, job, &err) == 0)
+		return;
+	if (job->done) {
+		descheduler->running = NULL;
+		refuse_simulation(job, &err);
+	} else {
+		job->is_answered = true;
+	}
+	wake(descheduler, AGAIN_USEC);
 }
 
 static bool start_round(struct neap_descheduler *descheduler, const char *because)
@@ -409,8 +362,13 @@ void deschedule_look(struct neap_descheduler *descheduler)
 	int64_t now = deschedule_now(descheduler), next = INT64_MAX;
 	enum deschedule_start start;
 
-	if (neap_thread_count(descheduler->thread) || descheduler->running)
+	if (neap_thread_count(descheduler->thread))
 		return; /* its end looks again */
+	if (descheduler->running) {
+		if (descheduler->running->is_answered)
+			go_on(descheduler);
+		return; /* likewise */
+	}
 	start = deschedule_prepare(descheduler);
 	if (start == DESCHEDULE_LATER)
 		wake(descheduler, AGAIN_USEC);
@@ -494,7 +452,9 @@ void neap_descheduler_free(struct neap_descheduler *descheduler)
 	descheduler->is_ending = true;
 	neap_thread_free(descheduler->thread); /* calls job_done */
 	neap_task_free(descheduler->writing);
-	if (descheduler->running) /* the rest of its decisions is not done */
+	if (descheduler->running && descheduler->running->done)
+		refuse_simulation(descheduler->running, &err);
+	else if (descheduler->running) /* the rest of its decisions is not done */
 		job_free(descheduler->running);
 	while (descheduler->waiting)
 		deschedule_refuse(descheduler, &err);

@@ -35,6 +35,10 @@ struct neap_deschedule_wish {
 	const struct neap_migrate_args *args;
 };
 
+/* The answer of a Prometheus: text is its JSON, from malloc, taken over; or NULL, and why
+ * there is none. */
+typedef void neap_deschedule_answered(void *arg, char *text, size_t len, const char *why);
+
 struct neap_descheduler_config {
 	struct event_base *base;
 	struct neap_tasks *tasks;
@@ -66,6 +70,12 @@ struct neap_descheduler_config {
 	/* Returns a copy of the migration's object limiters for a round; NULL: none. */
 	struct neap_limiter *(*limiter)(void *arg);
 	void *migrate_arg;
+	/* Asks a Prometheus for the figures of a strategy. from: what the configuration
+	 * says about it; both are borrowed. Calls told once, at once or from the loop,
+	 * also after the descheduler has ended. NULL: such strategies fail. */
+	void (*query)(void *arg, const struct neap_deschedule_prometheus *from,
+		      const char *query, neap_deschedule_answered *told, void *told_arg);
+	void *query_arg;
 };
 
 /* config is copied, what it points to borrowed. */

@@ -8,6 +8,7 @@
 #include "api/deschedule/figures.h"
 #include "api/deschedule/play/play.h"
 
+struct deschedule_query;
 struct event;
 struct neap_feed;
 struct neap_map;
@@ -40,6 +41,10 @@ struct deschedule_job {
 	char only[128];
 	char *text, *policy_text; /* still to be read; NULL */
 	bool is_ready;            /* its policies are open */
+	/* Its queries to a Prometheus that have no answer yet. */
+	struct deschedule_query *queries;
+	size_t unanswered;
+	bool is_answered; /* all are answered, and it waits for the snapshot alone */
 	unsigned rounds;          /* 0: one, without a copy of the cluster */
 	size_t written;           /* of a round's changes and evictions */
 	void (*done)(void *arg, json_t *record, const struct neap_error *err);
@@ -115,6 +120,8 @@ struct neap_descheduler {
 	struct neap_moved *moved;         /* of the thread while a round runs */
 	json_t *last;                     /* record of the last round */
 	uint64_t rounds;
+	int64_t asked_usec;              /* last query to a Prometheus; 0: none */
+	char unanswered[NEAP_ERROR_MSG]; /* why one of the last ones failed; "" */
 	struct neap_deschedule_figures figures;
 };
 
@@ -136,6 +143,12 @@ void deschedule_refuse(struct neap_descheduler *descheduler,
 bool deschedule_is_open(const struct neap_descheduler *descheduler, int64_t now_usec,
 			int64_t *ret_usec);
 
+/* --- outcome.c --- */
+
+/* Notes what came of a round that has run. */
+void deschedule_note_round(struct neap_descheduler *descheduler,
+			   struct deschedule_job *job);
+
 /* --- pause.c --- */
 
 /* Paused as it was before. */
@@ -146,6 +159,16 @@ void deschedule_pause_init(struct neap_descheduler *descheduler);
 /* Has the first waiting simulation read and opened. Returns whether the thread is now
  * busy with it. */
 bool deschedule_get_ready(struct neap_descheduler *descheduler);
+
+/* --- asking.c: the queries of a round --- */
+
+/* Asks what the strategies of a job need. Returns whether it must wait; job->is_answered
+ * is set, and deschedule_look called, when it has all answers. */
+bool deschedule_ask(struct deschedule_job *job);
+/* Counts the answers of a job that has run, and drops them. */
+void deschedule_note_answers(struct deschedule_job *job);
+/* Ignores answers that come later. */
+void deschedule_forget_queries(struct deschedule_job *job);
 
 /* --- choose.c: the configuration in force --- */
 

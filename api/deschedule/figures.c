@@ -188,4 +188,12 @@ void neap_deschedule_figures_write(const struct neap_deschedule_figures *figures
 	     "Strategies that failed or were stopped in a round.");
 	neap_buf_addf(out, "neap_deschedule_strategy_failures_total %" PRIu64 "\n",
 		      figures->failed);
+	head(out, "neap_deschedule_prometheus_queries_total", "counter",
+	     "Queries to Prometheus for strategies.");
+	neap_buf_addf(out,
+		      "neap_deschedule_prometheus_queries_total{result=\"success\"} "
+		      "%" PRIu64 "\n"
+		      "neap_deschedule_prometheus_queries_total{result=\"error\"} "
+		      "%" PRIu64 "\n",
+		      figures->queries[0], figures->queries[1]);
 }

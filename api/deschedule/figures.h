@@ -20,6 +20,7 @@ struct neap_deschedule_figures {
 	struct neap_map *evicted, *strategies;
 	struct neap_duration_figure loop;
 	uint64_t rounds, simulations, failed;
+	uint64_t queries[2]; /* to a Prometheus: answered, failed */
 };
 
 void neap_deschedule_figures_done(struct neap_deschedule_figures *figures);

@@ -245,11 +245,6 @@ static void read_providers(struct config_reader *reader, const json_t *json)
 					 source);
 		*has = true;
 		if (*source == 'P')
-			deschedule_warn(reader, path,
-					"Prometheus is not asked by this version: "
-					"strategies that need its figures fail, and the "
-					"others go on");
-		if (*source == 'P')
 			read_prometheus(reader, json_object_get(provider, "prometheus"),
 					deschedule_join(below, sizeof(below), path,
 							"prometheus"));

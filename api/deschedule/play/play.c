@@ -258,10 +258,13 @@ static void run_strategy(struct play_run *run, struct neap_play_profile *profile
 	if (!plugin->policy || plugin->broken[0]) {
 		plugin->verdict = NEAP_TICK_ERROR;
 		(void)neap_error_set(&plugin->err, NEAP_EINVAL, "%s", plugin->broken);
+	} else if (play_samples_set(run, plugin) < 0) {
+		plugin->verdict = NEAP_TICK_ERROR;
 	} else {
 		run->round->args.is_dry = run->play->is_dry || plugin->dry_run;
 		plugin->verdict = neap_policy_run_round(plugin->policy, run->round,
 							plugin->name, &plugin->err);
+		play_samples_clear(run, plugin);
 	}
 	plugin->cpu_usec = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID) - begin;
 	note_said(run, profile, plugin, from);

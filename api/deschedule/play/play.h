@@ -16,6 +16,7 @@ struct neap_decide;
 struct neap_limiter;
 struct neap_migrate_cluster;
 struct neap_moved;
+struct neap_samples;
 struct neap_strategies;
 
 /* Limit of the items of a list in a record; further ones are only counted. */
@@ -29,6 +30,15 @@ struct neap_play_plugin {
 	char label[80];             /* of the policy */
 	bool dry_run;
 	char broken[NEAP_ERROR_MSG]; /* why it cannot run; "" */
+	/* The query that source Prometheus stands for; NULL: it needs none. */
+	const char *query;
+	/* Of the newest query: its answer (JSON, until the thread has read it), or why
+	 * there is none. */
+	bool is_asked;
+	char *answer;
+	size_t answer_len;
+	struct neap_samples *samples;
+	char unanswered[NEAP_ERROR_MSG];
 	/* The results. */
 	bool has_run;
 	enum neap_tick_verdict verdict;
@@ -62,6 +72,14 @@ int neap_play_set_new(struct neap_deschedule_config *config, const char *const *
 /* Returns whether the argument dryRun of a strategy is set. */
 bool neap_play_is_asked_dry(const json_t *args);
 void neap_play_set_free(struct neap_play_set *set);
+/* Returns the query of a strategy whose arguments say source Prometheus, or NULL. */
+const char *neap_play_query(const json_t *args);
+/* Gives the plugin the answer to its query for the rounds to come: text is from malloc
+ * and is taken over; NULL: why says why there is none, and the plugin will fail. */
+void neap_play_answer_take(struct neap_play_plugin *plugin, char *text, size_t len,
+			   const char *why);
+/* Drops it; why there was none stays. */
+void neap_play_answer_forget(struct neap_play_plugin *plugin);
 
 /* A pod that leaves. */
 struct neap_play_evict {

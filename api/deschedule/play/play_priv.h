@@ -52,6 +52,15 @@ void play_drop_job(const struct play_run *run, const struct neap_world_pod *pod)
 /* Drops the jobs since that answer of the round. */
 void play_drop_jobs(const struct play_run *run, size_t from);
 
+/* --- play_samples.c --- */
+
+/* Gives the nodes the figures that the plugin has asked for. A plugin without a query
+ * needs none. Fills plugin->err when there are none. */
+int play_samples_set(const struct play_run *run, struct neap_play_plugin *plugin);
+/* Takes them away. */
+void play_samples_clear(const struct play_run *run,
+			const struct neap_play_plugin *plugin);
+
 /* --- play_record.c --- */
 
 int play_record_begin(struct play_run *run);

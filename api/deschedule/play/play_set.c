@@ -87,6 +87,7 @@ static int open_rules(struct neap_play_profile *profile,
 
 		plugin->name = of->plugins[i].name;
 		plugin->args = of->plugins[i].args;
+		plugin->query = neap_play_query(plugin->args);
 		plugin->dry_run = of->plugins[i].dry_run;
 		if (!is_own(plugin))
 			plugin->dry_run |= neap_play_is_asked_dry(plugin->args);
@@ -131,8 +132,11 @@ void neap_play_set_free(struct neap_play_set *set)
 	for (size_t i = 0; i < set->config->profile_count; i++) {
 		struct neap_play_profile *profile = &set->profiles[i];
 
-		for (size_t n = 0; profile->plugins && n < profile->of->plugin_count; n++)
+		for (size_t n = 0; profile->plugins && n < profile->of->plugin_count;
+		     n++) {
+			neap_play_answer_forget(&profile->plugins[n]);
 			neap_policy_free(profile->plugins[n].policy);
+		}
 		free(profile->plugins);
 		if (profile->has_evictor)
 			neap_evictor_done(&profile->evictor);

@@ -248,6 +248,21 @@ void neap_link_reread(struct neap_link *link)
 	read_keys(link);
 }
 
+int neap_link_set_token(struct neap_link *link, const char *token, struct neap_error *err)
+{
+	char *copy = token != NULL ? neap_strdup(token) : NULL;
+
+	if (token != NULL && copy == NULL)
+		return neap_error_nomem(err);
+	if (is_same(link->target->token, copy)) {
+		free(copy);
+		return 0;
+	}
+	free(link->target->token);
+	link->target->token = copy;
+	return link->is_ready ? use_keys(link, err) : 0;
+}
+
 static void pair_due(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;

@@ -50,6 +50,10 @@ int neap_link_start(struct neap_link *link, struct event_base *base,
 		    struct neap_error *err);
 /* Reads all files again now (SIGHUP). Does nothing before the start; NULL is fine. */
 void neap_link_reread(struct neap_link *link);
+/* Sets the token, of a target without a token file, for requests to come; copied. NULL:
+ * none. -NEAP_ENOMEM. */
+int neap_link_set_token(struct neap_link *link, const char *token,
+			struct neap_error *err);
 /* Transfers are cancelled. NULL is fine. */
 void neap_link_free(struct neap_link *link);
 
