@@ -155,8 +155,7 @@ static int api_start(struct neap_daemon *daemon, struct neap_error *err)
 		return -(int)err->code;
 	if (neap_role_prometheus_start(&daemon->prometheus, &daemon->remote, err) < 0 ||
 	    neap_role_descheduler_open(&daemon->descheduler, &daemon->policies,
-				       &daemon->prometheus, daemon->server.http,
-				       err) < 0)
+				       &daemon->prometheus, daemon->server.http, err) < 0)
 		return -(int)err->code;
 	if (daemon->api != NULL &&
 	    (loops_start(daemon, neap_daemon_api_client(daemon->api), err) < 0 ||

@@ -25,7 +25,7 @@
 	"{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[" list  \
 	"]}}"
 #define ONE(node, value)                                                                 \
-	"{\"metric\":{\"instance\":\"" node "\",\"job\":\"j\"},\"value\":[1.5,\"" value   \
+	"{\"metric\":{\"instance\":\"" node "\",\"job\":\"j\"},\"value\":[1.5,\"" value  \
 	"\"]}"
 
 static const struct {
@@ -388,16 +388,16 @@ static void test_nobody(void **state)
 	neap_descheduler_free(rig->descheduler);
 	descheduler_begin(rig);
 	descheduler_use(rig, BY_SAMPLE);
-	WANTS(descheduler_rounds(rig, 1), "round.strategies.0.error=Prometheus: nobody can be asked");
+	WANTS(descheduler_rounds(rig, 1),
+	      "round.strategies.0.error=Prometheus: nobody can be asked");
 }
 
-#define FOUR(n)                                                                          \
-	PROFILE(n "0") PROFILE(n "1") PROFILE(n "2") PROFILE(n "3")
+#define FOUR(n) PROFILE(n "0") PROFILE(n "1") PROFILE(n "2") PROFILE(n "3")
 #define PROFILE(n)                                                                       \
 	"- name: p" n "\n"                                                               \
-	"  pluginConfig: [{name: DefaultEvictor}, {name: BySample, args: " ARGS("q" n)   \
-	"}, {name: HasNone}]\n"                                                          \
-	"  plugins: {balance: {enabled: [BySample]}}\n"
+	"  pluginConfig: [{name: DefaultEvictor}, {name: BySample, args: " ARGS(         \
+		"q" n) "}, {name: HasNone}]\n"                                           \
+		       "  plugins: {balance: {enabled: [BySample]}}\n"
 
 static void test_queries(void **state)
 {

@@ -29,7 +29,7 @@
 #include "t/lib/tls_rig.h"
 
 #define BYTES_MAX 4096
-#define QUERY	  "avg by (instance) (rate(x{a=\"b+c\"}[5m])) / 2"
+#define QUERY     "avg by (instance) (rate(x{a=\"b+c\"}[5m])) / 2"
 #define FORM                                                                             \
 	"query=avg%20by%20%28instance%29%20%28rate%28x%7Ba%3D%22b%2Bc%22%7D%5B5m%5D%29"  \
 	"%29%20%2F%202"
@@ -125,8 +125,9 @@ static struct http_server plain, secret;
 static int start(void **state)
 {
 	static char files[3][96];
-	static const char *const names[][2] = {
-		{"server.crt", "tls.crt"}, {"server.key", "tls.key"}, {"ca.crt", "c.crt"}};
+	static const char *const names[][2] = {{"server.crt", "tls.crt"},
+					       {"server.key", "tls.key"},
+					       {"ca.crt", "c.crt"}};
 	const struct neap_tls_config tls = {files[0], files[1], files[2], geteuid()};
 
 	if (tls_rig_make(state) < 0)
@@ -196,9 +197,8 @@ static void begin(struct asking *asking, bool is_https, int port, const char *pa
 	const struct neap_transport_keys keys = {.ca = is_https ? read_ca() : NULL,
 						 .token = token};
 	struct neap_transport_config transport = {.url = url, .log = &quiet};
-	struct neap_prometheus_config config = {.timeout_usec = timeout_usec,
-						.bytes_max = BYTES_MAX,
-						.told = told};
+	struct neap_prometheus_config config = {
+		.timeout_usec = timeout_usec, .bytes_max = BYTES_MAX, .told = told};
 
 	free(answer.body);
 	memset(&answer, 0, sizeof(answer));
@@ -260,8 +260,8 @@ static void ask_all(bool is_https)
 		if (!rows[i].why && (!answer.body || strcmp(answer.body, FORM) != 0 ||
 				     answer.len != strlen(FORM)))
 			fail_msg("%s: %s %s", rows[i].path, answer.body, answer.why);
-		if (rows[i].why && (answer.body || !*answer.why ||
-				    !strstr(answer.why, rows[i].why)))
+		if (rows[i].why &&
+		    (answer.body || !*answer.why || !strstr(answer.why, rows[i].why)))
 			fail_msg("%s: %s %s", rows[i].path, answer.body, answer.why);
 	}
 }

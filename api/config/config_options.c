@@ -5,8 +5,8 @@
 
 #include "api/config/config_priv.h"
 
-#define SECOND        INT64_C(1000000)
-#define MINUTE        (60 * SECOND)
+#define SECOND INT64_C(1000000)
+#define MINUTE (60 * SECOND)
 
 #define AT(member)                                                                       \
 	offsetof(struct neap_config, member), sizeof(((struct neap_config *)0)->member)

@@ -239,8 +239,8 @@ void neap_role_prometheus_query(void *arg, const struct neap_deschedule_promethe
 	why = refuse(role, from->url, buf, sizeof(buf));
 	wish->query = neap_strdup(query);
 	wish->deadline = event_new(role->process->base, -1, 0, too_late, wish);
-	if (!why && (!wish->query || !wish->deadline ||
-		     event_add(wish->deadline, &limit) < 0))
+	if (!why &&
+	    (!wish->query || !wish->deadline || event_add(wish->deadline, &limit) < 0))
 		why = "there is no memory";
 	if (why)
 		fail(wish, why);

@@ -45,8 +45,8 @@ struct deschedule_job {
 	struct deschedule_query *queries;
 	size_t unanswered;
 	bool is_answered; /* all are answered, and it waits for the snapshot alone */
-	unsigned rounds;          /* 0: one, without a copy of the cluster */
-	size_t written;           /* of a round's changes and evictions */
+	unsigned rounds;  /* 0: one, without a copy of the cluster */
+	size_t written;   /* of a round's changes and evictions */
 	void (*done)(void *arg, json_t *record, const struct neap_error *err);
 	void *arg;
 };

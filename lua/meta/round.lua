@@ -152,7 +152,7 @@ function Round:uncordon(node) end
 ---@field has_usage boolean there is a NodeMetric with usage
 ---@field usage_age_s number|nil age of the NodeMetric, seconds
 ---@field is_measured boolean the metrics API, or else a NodeMetric, knows its use
----@field sample number|nil a figure from Prometheus, 0 to 1
+---@field sample number|nil the figure from Prometheus, 0 to 1, for a strategy that asks for it (`metricsUtilization`)
 local RoundNode = {} -- node
 
 --- Returns the value of a label.

@@ -198,8 +198,8 @@ return {
                         doc = "older name of KubernetesMetrics" },
       prometheus = { type = "object", fields = {
         query = { type = "string",
-                  doc = "its answer has a node in the label instance, and 0 to 1" },
-      }, doc = "the query of source Prometheus" },
+                  doc = "PromQL for 0 to 1 a node, whose name is in the label instance" },
+      }, doc = "of source Prometheus, which neapd asks before the round" },
     }, doc = "measured use in place of requests" },
   },
 

@@ -27,7 +27,7 @@ longest()
 {
 	case $1 in
 	http | journal | record | zone) echo 8192 ;;
-	config | crd | kernel | policy | scheduler_config | script | table | wire | yaml) echo 4096 ;;
+	config | crd | kernel | policy | samples | scheduler_config | script | table | wire | yaml) echo 4096 ;;
 	*) echo 1024 ;;
 	esac
 }

@@ -33,8 +33,7 @@ static int read_value(const json_t *pair, const char *node, double *ret,
 static int read_one(struct neap_samples *samples, const json_t *element,
 		    struct neap_error *err)
 {
-	const char *node =
-		neap_json_text(json_object_get(element, "metric"), "instance");
+	const char *node = neap_json_text(json_object_get(element, "metric"), "instance");
 	struct neap_sample_of_node *sample = &samples->list[samples->count];
 
 	if (!*node)
@@ -62,9 +61,9 @@ static int read_all(struct neap_samples *samples, const json_t *answer,
 		return neap_error_set(err, NEAP_EINVAL, "the query failed: %.180s",
 				      neap_json_text(answer, "error"));
 	if (strcmp(type, "vector") != 0 || !json_is_array(list))
-		return neap_error_set(err, NEAP_EINVAL,
-				      "the query must give an instant vector, not '%.40s'",
-				      type);
+		return neap_error_set(
+			err, NEAP_EINVAL,
+			"the query must give an instant vector, not '%.40s'", type);
 	samples->list = neap_arena_array(&samples->arena, json_array_size(list) + 1,
 					 sizeof(*samples->list));
 	if (!samples->list)

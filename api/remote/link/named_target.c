@@ -67,7 +67,8 @@ static int read_files(const struct neap_named_server *named,
 		return rc;
 	rc = read_file(options->cert, named->cert_file, &target->cert_file, &cert, err);
 	if (rc == 0) {
-		rc = read_file(options->key, named->key_file, &target->key_file, &key, err);
+		rc = read_file(options->key, named->key_file, &target->key_file, &key,
+			       err);
 		if (rc == 0)
 			rc = check_pair(options, target, &cert, &key, err);
 		neap_buf_done(&key);
@@ -75,7 +76,8 @@ static int read_files(const struct neap_named_server *named,
 	neap_buf_done(&cert);
 	if (rc < 0)
 		return rc;
-	rc = read_file(options->token, named->token_file, &target->token_file, &token, err);
+	rc = read_file(options->token, named->token_file, &target->token_file, &token,
+		       err);
 	neap_buf_done(&token);
 	return rc;
 }

@@ -59,12 +59,12 @@ static bool take(void *arg, const char *bytes, size_t len)
 static void refuse(struct neap_prometheus_query *query,
 		   const struct neap_transport_answer *answer)
 {
-	const char *todo =
-		answer->status == 401 ? ": it does not know who asks: give a token "
-					"(--prometheus-token, or authToken)"
-		: answer->status == 403 ? ": whose token it is may not query"
-		: answer->status == 404 ? ": is it the URL of a Prometheus?"
-					: "";
+	const char *todo = answer->status == 401
+				   ? ": it does not know who asks: give a token "
+				     "(--prometheus-token, or authToken)"
+			   : answer->status == 403 ? ": whose token it is may not query"
+			   : answer->status == 404 ? ": is it the URL of a Prometheus?"
+						   : "";
 	json_t *json = NULL;
 	json_error_t where;
 	const char *error;

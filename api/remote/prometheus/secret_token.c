@@ -21,7 +21,8 @@ static int check(char *token, size_t len, struct neap_error *err)
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)token[i] <= ' ' || token[i] == 0x7f)
 			return neap_error_set(err, NEAP_EINVAL,
-					      "its " KEY " is not a token: it has blanks");
+					      "its " KEY
+					      " is not a token: it has blanks");
 	return 0;
 }
 
