@@ -131,8 +131,10 @@ int neap_role_policies_open(struct neap_role_policies *role,
 	live.registry = role->registry = neap_registry_new();
 	live.recorders = &role->recorders;
 	role->recorders.samples = neap_record_new(0, 0);
+	role->recorders.decisions = neap_decisions_new(0, 0);
 	live.labels = role->labels = neap_config_labels(config);
-	if (!role->registry || !role->recorders.samples || !role->labels)
+	if (!role->registry || !role->recorders.samples || !role->recorders.decisions ||
+	    !role->labels)
 		return neap_error_nomem(err);
 	(void)snprintf(live.dir, sizeof(live.dir), "%s/policies", config->data_dir);
 	if (neap_live_new(&live, &role->live, err) < 0)
@@ -192,6 +194,7 @@ void neap_role_policies_free(struct neap_role_policies *role)
 {
 	neap_registry_free(role->registry);
 	neap_record_free(role->recorders.samples);
+	neap_decisions_free(role->recorders.decisions);
 	json_decref(role->labels);
 	texts_free(&role->texts);
 }

@@ -125,14 +125,16 @@ int neap_role_scheduler_open(struct neap_role_scheduler *role,
 			     const struct neap_role_policies *policies,
 			     struct neap_daemon_api_config *ret, struct neap_error *err)
 {
-	const struct neap_schedule_policies_config placing = {.registry =
-								      policies->registry,
-							      .purse = &role->purse,
-							      .log = &role->process->log,
-							      .failed = out_of_service,
-							      .arg = role};
+	const struct neap_schedule_policies_config placing = {
+		.registry = policies->registry,
+		.decisions = policies->recorders.decisions,
+		.purse = &role->purse,
+		.log = &role->process->log,
+		.failed = out_of_service,
+		.arg = role};
 	const struct neap_policies_reserve_config matching = {
 		.registry = policies->registry,
+		.decisions = policies->recorders.decisions,
 		.purse = &role->purse,
 		.log = &role->process->log,
 		.out_of_service = out_of_service,

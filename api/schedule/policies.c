@@ -11,6 +11,7 @@
 #include "engine/base/mem.h"
 #include "lua/call/purse.h"
 #include "lua/place/place.h"
+#include "lua/replay/decisions.h"
 #include "lua/run/registry.h"
 #include "lua/vm/budget.h"
 
@@ -138,7 +139,11 @@ static bool begin(void *arg, struct neap_cluster *cluster, const struct neap_pod
 		if (slot->shadow)
 			neap_shadow_begin(slot->shadow);
 	}
-	return has_filters;
+	/* Then it is asked about rows, whether there are filters or not. */
+	return (policies->config.decisions &&
+		neap_decisions_begin(policies->config.decisions, cluster, pod,
+				     now_usec)) ||
+	       has_filters;
 }
 
 static bool make_room(struct neap_schedule_policies *policies, size_t count)
@@ -201,8 +206,11 @@ static bool filter(void *arg, const uint32_t *rows, size_t count, bool is_trial,
 {
 	struct neap_schedule_policies *policies = arg;
 	const struct neap_kind *kind = neap_kind_find("filter");
+	struct neap_decisions *decisions = policies->config.decisions;
 	size_t left = count;
 
+	if (decisions && !is_trial)
+		neap_decisions_rows(decisions, rows, count);
 	memset(ret, 0, count * sizeof(*ret));
 	if (!make_room(policies, count))
 		return !is_trial; /* short of memory: no policy is called */
@@ -217,8 +225,11 @@ static bool filter(void *arg, const uint32_t *rows, size_t count, bool is_trial,
 			continue;
 		left = ask(policies, i, left, is_trial, ret);
 		/* What it refused before is void; in a trial there is nothing before. */
-		if (one->has_failed && (is_trial || one->has_refused))
-			return false;
+		if (!one->has_failed || (!is_trial && !one->has_refused))
+			continue;
+		if (decisions && !is_trial)
+			neap_decisions_again(decisions);
+		return false;
 	}
 	return true;
 }
@@ -337,6 +348,10 @@ static int score(void *arg, size_t index, const uint32_t *rows, size_t count,
 	struct turn turn;
 	size_t i;
 
+	/* Rows that nobody filters. */
+	if (index == 0 && policies->config.decisions &&
+	    !neap_decisions_has_rows(policies->config.decisions))
+		neap_decisions_rows(policies->config.decisions, rows, count);
 	if (!find_score(policies, index, &i))
 		return -1;
 	slot = neap_registry_get(policies->config.registry, i);
@@ -366,6 +381,14 @@ static const char *score_from(void *arg, size_t index)
 	return policies->of[i].from;
 }
 
+static void end(void *arg)
+{
+	struct neap_schedule_policies *policies = arg;
+
+	if (policies->config.decisions)
+		neap_decisions_end(policies->config.decisions);
+}
+
 /* --- all of them --- */
 
 struct neap_schedule_policies *
@@ -377,7 +400,7 @@ neap_schedule_policies_new(const struct neap_schedule_policies_config *config)
 		return NULL;
 	policies->config = *config;
 	policies->more = (struct neap_decide_more){
-		policies, begin, filter, reason, reason_from, score_from, score};
+		policies, begin, filter, reason, reason_from, score_from, score, end};
 	return policies;
 }
 

@@ -10,6 +10,7 @@
 #include "engine/decide/decide.h"
 #include "engine/log/log.h"
 
+struct neap_decisions;
 struct neap_purse;
 struct neap_registry;
 struct neap_schedule_policies;
@@ -17,6 +18,7 @@ struct neap_schedule_policies;
 struct neap_schedule_policies_config {
 	struct neap_registry *registry; /* borrowed; may change between decisions */
 	struct neap_purse *purse; /* borrowed; filled at the start of each question */
+	struct neap_decisions *decisions; /* borrowed: records them; NULL: nobody */
 	const struct neap_log *log;
 	/* Called within a decision when a policy was taken out of service; it must not
 	 * change the registry. NULL: ignored. */

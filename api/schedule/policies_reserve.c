@@ -11,6 +11,7 @@
 
 #include "engine/base/mem.h"
 #include "lua/call/purse.h"
+#include "lua/replay/decisions.h"
 #include "lua/reserve/reserve.h"
 #include "lua/run/registry.h"
 
@@ -157,6 +158,8 @@ static void begin(void *arg, const struct neap_resources *resources,
 		begin_one(policies, i);
 	if (!policies->count || policies->has_failed)
 		return;
+	if (policies->config.decisions)
+		neap_decisions_offers(policies->config.decisions, pod, now_usec);
 	ret->rule = policies->is_replaced ? NEAP_RESERVE_REPLACED : NEAP_RESERVE_NARROWED;
 	ret->pairs = policies->pairs;
 	ret->pair_count = policies->pair_count;
@@ -190,6 +193,8 @@ static bool match(void *arg, const struct neap_reserve_offer *offer,
 
 	if (policies->has_failed)
 		return false;
+	if (policies->config.decisions)
+		neap_decisions_offer(policies->config.decisions, offer);
 	for (size_t i = 0; i < policies->count; i++) {
 		struct one *one = &policies->of[i];
 		struct neap_registry_slot *slot = slot_of(policies, one);

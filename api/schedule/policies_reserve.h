@@ -11,6 +11,7 @@
 #include "engine/log/log.h"
 #include "engine/reserve/matcher.h"
 
+struct neap_decisions;
 struct neap_purse;
 struct neap_registry;
 struct neap_policies_reserve;
@@ -18,6 +19,7 @@ struct neap_policies_reserve;
 struct neap_policies_reserve_config {
 	struct neap_registry *registry; /* borrowed; may change between decisions */
 	struct neap_purse *purse; /* borrowed; filled at the start of each question */
+	struct neap_decisions *decisions; /* borrowed: records them; NULL: nobody */
 	const struct neap_log *log;
 	/* Called within a decision when a policy was taken out of service; it must not
 	 * change the registry. NULL: ignored. */

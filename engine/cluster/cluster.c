@@ -470,6 +470,16 @@ void neap_cluster_remove_namespace(struct neap_cluster *cluster, const char *nam
 	cluster->generation++;
 }
 
+void neap_cluster_set_told(struct neap_cluster *cluster, const struct neap_told *told)
+{
+	cluster->told = told;
+}
+
+const struct neap_told *neap_cluster_told(const struct neap_cluster *cluster)
+{
+	return cluster->told;
+}
+
 struct neap_resources *neap_cluster_resources(struct neap_cluster *cluster)
 {
 	return cluster->resources;

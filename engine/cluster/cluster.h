@@ -13,6 +13,7 @@
 
 struct neap_cpus;
 struct neap_cpus_said;
+struct neap_told;
 
 #define NEAP_CLUSTER_NODES_MAX 65536
 /* Limit on the taints and on the images of one node. */
@@ -140,6 +141,10 @@ enum {
 int neap_cluster_new(struct neap_cluster **ret, struct neap_error *err);
 void neap_cluster_free(struct neap_cluster *cluster);
 struct neap_resources *neap_cluster_resources(struct neap_cluster *cluster);
+/* Columns of its nodes come from told (engine/decide/columns/told.h), which is borrowed;
+ * NULL: they are counted. */
+void neap_cluster_set_told(struct neap_cluster *cluster, const struct neap_told *told);
+const struct neap_told *neap_cluster_told(const struct neap_cluster *cluster);
 /* Sets how load counts, in place of neap_load_args_init. Must come before the first node
  * or report, else NEAP_ECONFLICT. NEAP_ETOOLARGE, NEAP_ENOMEM. */
 int neap_cluster_set_load(struct neap_cluster *cluster, const struct neap_load_args *args,

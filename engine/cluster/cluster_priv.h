@@ -11,6 +11,7 @@
 
 struct neap_cluster {
 	struct neap_resources *resources;
+	const struct neap_told *told;
 	/* number of resource names that pods were last resolved with */
 	uint32_t resolved;
 	struct neap_map *nodes;       /* by name */

@@ -299,6 +299,10 @@ static int begin(struct neap_decide *decide, const struct neap_pod *pod,
 
 void neap_decide_finish(struct neap_decide *decide)
 {
+	const struct neap_decide_more *more = decide->cycle.more;
+
+	if (more && more->end)
+		more->end(more->arg);
 	neap_kept_put_back(&decide->cycle);
 }
 

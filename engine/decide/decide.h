@@ -220,6 +220,9 @@ struct neap_decide_more {
 	 * score. */
 	int (*score)(void *arg, size_t index, const uint32_t *rows, size_t count,
 		     int64_t *ret);
+	/* Ends the decision, while the cluster still is as it was in it. NULL:
+	 * ignored. */
+	void (*end)(void *arg);
 };
 
 /* Distinct reasons of one decision. */

@@ -131,7 +131,8 @@ int neap_triggers_read(lua_State *L, int index, struct neap_policy *policy,
 		       struct neap_error *err);
 
 /* lua/replay: the families of recorded inputs. */
-extern const struct neap_replay_family neap_replay_samples;
+extern const struct neap_replay_family neap_replay_samples, neap_replay_decisions,
+	neap_replay_offers;
 
 /* sample_input.c: pushes example row index, for 0 the kind's default row; raises. */
 void neap_policy_push_row(lua_State *L, const struct neap_policy *policy, int index);

@@ -8,9 +8,12 @@ void neap_inputs_share(const struct neap_recorders *recorders, struct neap_input
 	*ret = (struct neap_inputs){0};
 	if (recorders->samples)
 		ret->samples = neap_record_share(recorders->samples);
+	if (recorders->decisions)
+		ret->decisions = neap_decisions_share(recorders->decisions);
 }
 
 void neap_inputs_done(struct neap_inputs *inputs)
 {
 	inputs->samples = neap_tape_unref(inputs->samples);
+	inputs->decisions = neap_decision_tape_unref(inputs->decisions);
 }

@@ -8,6 +8,8 @@
 #include "lua/replay/inputs.h"
 
 #define NEAP_REPLAY_DIFFERENCES_MAX 20
+/* Of one frame: nodes of which the answers are listed. */
+#define NEAP_REPLAY_NODES_MAX 8
 
 /* Returns how many frames there are for a policy of this kind. */
 size_t neap_replay_count(const struct neap_kind *kind, const struct neap_inputs *inputs);
@@ -23,7 +25,7 @@ const char *neap_replay_what(const struct neap_kind *kind);
  *     "is_failed": false,
  *     "differences": [ { "unix": 1700000000, "frame": 3,
  *       "older": ["besteffort cpu.max_milli=2400"], "newer": "hold" } ] }
- * An answer is the sorted list of writes as text (a long one ends in "and 12 more"), or
+ * "of" says what a frame is. The answer to a tick is the sorted list of writes as text (a long one ends in "and 12 more"), or
  * "hold", "skip" or "error: ...". Answers are the same when their sets of target, key and
  * value are. At most NEAP_REPLAY_DIFFERENCES_MAX differences are listed; "same" counts
  * all equal answers. Faults of newer (error, budget exceeded) are counted in "faults",

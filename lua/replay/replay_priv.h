@@ -39,5 +39,7 @@ bool neap_replay_has_room(const struct neap_replay *replay);
 int neap_replay_list_take(struct neap_replay *replay, size_t frame, int64_t now_unix,
 			  json_t *row, json_t *older, json_t *newer,
 			  struct neap_error *err);
+/* replay_place.c: {"pod": "NAMESPACE/NAME"} of a recorded decision, as the row above. */
+json_t *neap_replay_pod_json(const json_t *frame);
 
 #endif

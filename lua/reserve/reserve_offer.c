@@ -66,8 +66,7 @@ static int64_t amount_of(const struct neap_place_need *need, uint32_t resource,
 	return free > 0 ? free : 0;
 }
 
-/* False: it never does by itself. */
-static bool read_expiry(const struct neap_reserve *reserve, int64_t *ret_usec)
+bool neap_reserve_read_expiry(const struct neap_reserve *reserve, int64_t *ret_usec)
 {
 	int64_t end = reserve->expires_usec;
 
@@ -122,7 +121,7 @@ static void push_field(lua_State *L, const struct neap_policy *policy, size_t i,
 		lua_pushinteger(L, usec > 0 ? usec / 1000000 : 0);
 		break;
 	case NEAP_PLACE_RESV_EXPIRES:
-		if (read_expiry(reserve, &usec))
+		if (neap_reserve_read_expiry(reserve, &usec))
 			lua_pushinteger(L, usec / 1000000);
 		else
 			lua_pushnil(L);

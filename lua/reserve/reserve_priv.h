@@ -57,11 +57,33 @@ bool neap_reserve_owners_are_small(const struct neap_reserve *reserve);
 void neap_reserve_push_owners(lua_State *L, struct neap_policy *policy,
 			      const struct neap_reserve *reserve);
 
-/* reserve_offer.c: creates the tables of a decision; raises. */
+/* reserve_offer.c: when it expires; false: never by itself. */
+bool neap_reserve_read_expiry(const struct neap_reserve *reserve, int64_t *ret_usec);
+/* Creates the tables of a decision; raises. */
 void neap_reserve_open(lua_State *L, struct neap_policy *policy);
 /* Fills the reservation's table, stored as NEAP_REF_RESV. False: it lacks a required
  * field, and err says which. Raises. */
 bool neap_reserve_set(lua_State *L, struct neap_policy *policy,
 		      const struct neap_reserve_offer *offer, struct neap_error *err);
+
+/* --- reserve_row.c: a pod and reservations of a row (lua/place/place_priv.h) --- */
+
+struct neap_reserve_row {
+	const struct neap_place_row *row;
+	struct neap_place_pod pod;
+	struct neap_resources *resources;
+	struct neap_pod *made_pod;
+	struct neap_reserve *reserve;
+	struct neap_object *node;
+	struct neap_arena arena;
+	struct neap_amounts allocated;
+	struct neap_reserve_offer offer; /* borrows the above */
+};
+
+/* Makes the row's pod, then its reservation, or several of them one after the other. Call
+ * neap_reserve_row_done whatever they return. */
+int neap_reserve_row_pod(struct neap_reserve_row *made);
+int neap_reserve_row_offer(struct neap_reserve_row *made, const json_t *told);
+void neap_reserve_row_done(struct neap_reserve_row *made);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "lua/place/compare.h"
 #include "lua/run/registry.h"
 #include "lua/vm/budget.h"
 
@@ -129,43 +130,21 @@ void neap_shadow_begin(struct neap_shadow *shadow)
 		*shadow->call = (struct neap_place_call){0};
 }
 
-/* What is said of each row by one of the two; points of a score, reasons of a filter. */
-struct side {
-	enum neap_tick_verdict verdict;
-	const int64_t *points; /* times weight */
-	const struct neap_place_call *call;
-	const uint32_t *answers;
-	struct neap_error err;
-};
-
-static bool is_same_at(const struct side *a, const struct side *b, size_t i)
-{
-	return a->points ? a->points[i] == b->points[i]
-			 : !a->answers[i] == !b->answers[i];
-}
-
-static json_t *side_json(const struct side *side, size_t i)
+static json_t *side_json(const struct neap_place_side *side, size_t i)
 {
 	const struct neap_answer answer = {.verdict = side->verdict, .err = side->err};
-	char text[NEAP_PLACE_REASON + 16];
+	char text[NEAP_PLACE_SIDE_TEXT];
 
-	if (side->verdict != NEAP_TICK_WISHES)
-		return neap_answer_json(&answer);
-	if (side->points)
-		(void)snprintf(text, sizeof(text), "%lld points",
-			       (long long)side->points[i]);
-	else if (!side->answers[i])
-		(void)snprintf(text, sizeof(text), "allowed");
-	else
-		(void)snprintf(text, sizeof(text), "refused: %s",
-			       side->call->reasons[side->answers[i] - 1]);
-	return neap_text_json(text);
+	return side->verdict == NEAP_TICK_WISHES
+		       ? neap_text_json(neap_place_side_text(side, i, text))
+		       : neap_answer_json(&answer);
 }
 
 /* Counts what the shadow said beside the other, row by row. */
 static void compare_places(struct neap_shadow *shadow, const struct neap_place *place,
-			   const struct side *active, const struct side *own,
-			   const uint32_t *rows, size_t count)
+			   const struct neap_place_side *active,
+			   const struct neap_place_side *own, const uint32_t *rows,
+			   size_t count)
 {
 	const struct neap_answer answer = {.verdict = own->verdict, .err = own->err};
 	size_t at = 0;
@@ -177,9 +156,9 @@ static void compare_places(struct neap_shadow *shadow, const struct neap_place *
 	shadow->calls++;
 	note_fault(shadow, &answer);
 	if (active->verdict == own->verdict)
-		while (at < count &&
-		       (own->verdict != NEAP_TICK_WISHES || is_same_at(active, own, at)))
-			at++;
+		at = own->verdict == NEAP_TICK_WISHES
+			     ? neap_place_side_differs(active, own, 0, count)
+			     : count;
 	if (at == count) {
 		shadow->same++;
 		return;
@@ -194,17 +173,6 @@ static void compare_places(struct neap_shadow *shadow, const struct neap_place *
 			  "active", side_json(active, at), "shadow", side_json(own, at)));
 }
 
-/* Returns how many there was time for. */
-static size_t weigh(const struct neap_curve_score *score, const struct neap_place *place,
-		    const uint32_t *rows, size_t count, int64_t *left_usec, int64_t *ret)
-{
-	size_t done = neap_place_weigh(score, place, rows, count, left_usec, ret);
-
-	for (size_t i = 0; i < done; i++)
-		ret[i] *= score->weight;
-	return done;
-}
-
 void neap_shadow_plan(struct neap_shadow *shadow, const struct neap_place *place,
 		      enum neap_tick_verdict verdict,
 		      const struct neap_curve_score *score, const uint32_t *rows,
@@ -213,8 +181,8 @@ void neap_shadow_plan(struct neap_shadow *shadow, const struct neap_place *place
 	neap_auto_free struct neap_curve_score *mine = neap_alloc(sizeof(*mine));
 	neap_auto_free int64_t *points = neap_alloc_array(count + 1, 2 * sizeof(*points));
 	int64_t *own_points = points ? points + count : NULL, always = INT64_MAX;
-	struct side active = {.verdict = verdict, .points = points};
-	struct side own = {.points = own_points};
+	struct neap_place_side active = {.verdict = verdict, .points = points};
+	struct neap_place_side own = {.points = own_points};
 
 	if (shadow->is_failed || !count)
 		return;
@@ -230,9 +198,11 @@ void neap_shadow_plan(struct neap_shadow *shadow, const struct neap_place *place
 		left_usec = &always;
 	}
 	if (verdict == NEAP_TICK_WISHES)
-		count = weigh(score, place, rows, count, left_usec, points);
+		count = neap_place_weigh_fully(score, place, rows, count, left_usec,
+					       points);
 	if (own.verdict == NEAP_TICK_WISHES)
-		count = weigh(mine, place, rows, count, left_usec, own_points);
+		count = neap_place_weigh_fully(mine, place, rows, count, left_usec,
+					       own_points);
 	if (!count)
 		own.verdict = NEAP_TICK_PUT_OFF;
 	compare_places(shadow, place, &active, &own, rows, count);
@@ -244,8 +214,9 @@ void neap_shadow_allow(struct neap_shadow *shadow, const struct neap_place *plac
 		       int64_t *left_usec)
 {
 	neap_auto_free uint32_t *mine = neap_alloc_array(count + 1, sizeof(*mine));
-	struct side active = {.verdict = verdict, .call = call, .answers = answers};
-	struct side own = {.call = shadow->call, .answers = mine};
+	struct neap_place_side active = {
+		.verdict = verdict, .call = call, .answers = answers};
+	struct neap_place_side own = {.call = shadow->call, .answers = mine};
 
 	if (shadow->is_failed || !count)
 		return;

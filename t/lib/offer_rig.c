@@ -48,6 +48,8 @@ struct offer_rig *offer_new(void)
 	rig->registry = neap_registry_new();
 	config.registry = rig->registry;
 	config.purse = &rig->purse;
+	config.decisions = rig->decisions = neap_decisions_new(0, 0);
+	assert_non_null(rig->decisions);
 	rig->policies = neap_policies_reserve_new(&config);
 	assert_non_null(rig->policies);
 	rig->matcher = neap_policies_reserve_matcher(rig->policies);
@@ -62,6 +64,7 @@ struct offer_rig *offer_new(void)
 void offer_free(struct offer_rig *rig)
 {
 	neap_policies_reserve_free(rig->policies);
+	neap_decisions_free(rig->decisions);
 	neap_registry_free(rig->registry);
 	(void)neap_pod_unref(rig->pod);
 	(void)neap_object_unref(rig->node);

@@ -7,6 +7,7 @@
 
 #include "api/schedule/policies_reserve.h"
 #include "lua/call/purse.h"
+#include "lua/replay/decisions.h"
 #include "lua/run/registry.h"
 
 #define OFFER_NOW INT64_C(1700000000000000)
@@ -15,6 +16,7 @@ struct offer_rig {
 	struct neap_resources *resources;
 	struct neap_registry *registry;
 	struct neap_policies_reserve *policies;
+	struct neap_decisions *decisions; /* hears what is offered */
 	const struct neap_reserve_matcher *matcher;
 	struct neap_purse purse; /* filled for each decision */
 	struct neap_pod *pod;    /* of the decision */

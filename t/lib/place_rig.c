@@ -38,6 +38,8 @@ struct place_rig *place_new(void)
 	policies.registry = rig->registry;
 	policies.log = &log;
 	policies.purse = &rig->purse;
+	policies.decisions = rig->decisions = neap_decisions_new(0, 0);
+	assert_non_null(rig->decisions);
 	neap_purse_fill(&rig->purse);
 	rig->policies = neap_schedule_policies_new(&policies);
 	assert_non_null(rig->policies);
@@ -51,6 +53,7 @@ void place_free(struct place_rig *rig)
 {
 	neap_decide_free(rig->decide);
 	neap_schedule_policies_free(rig->policies);
+	neap_decisions_free(rig->decisions);
 	neap_registry_free(rig->registry);
 	neap_cluster_free(rig->cluster);
 	free(rig);

@@ -7,6 +7,7 @@
 #include "api/schedule/policies.h"
 #include "engine/decide/decide.h"
 #include "lua/call/purse.h"
+#include "lua/replay/decisions.h"
 #include "lua/run/registry.h"
 #include "t/lib/cluster_rig.h"
 
@@ -15,6 +16,7 @@ struct place_rig {
 	struct neap_registry *registry;
 	struct neap_schedule_policies *policies;
 	struct neap_decide *decide;
+	struct neap_decisions *decisions; /* records every decision */
 	struct neap_purse purse; /* filled for each place_decide */
 	int failed;              /* policies that were taken out of service */
 };

@@ -11,6 +11,7 @@
 #include "engine/base/mem.h"
 #include "engine/cluster/cpus.h"
 #include "engine/decide/columns/same.h"
+#include "engine/decide/columns/told.h"
 
 static const struct {
 	const char *name;
@@ -105,6 +106,16 @@ static void open_numa(struct neap_column_view *view, struct neap_cluster *cluste
 		view->ask = neap_pod_request(pod, view->resource);
 }
 
+static void take_amounts(struct neap_column_view *view, const struct neap_told *told)
+{
+	const char *key = view->column->key;
+
+	if (!told)
+		return;
+	view->allocatable = told->amounts(told->arg, NEAP_COLUMN_ALLOCATABLE, key);
+	view->used = told->amounts(told->arg, NEAP_COLUMN_REQUESTED, key);
+}
+
 static void open_amount(struct neap_column_view *view, struct neap_cluster *cluster,
 			const struct neap_pod *pod)
 {
@@ -115,6 +126,7 @@ static void open_amount(struct neap_column_view *view, struct neap_cluster *clus
 		return;
 	view->allocatable = view->columns->allocatable[resource];
 	view->used = view->columns->used[resource];
+	take_amounts(view, neap_cluster_told(cluster));
 	view->is_missing = !view->allocatable || !view->used;
 	if (!view->is_missing && !neap_column_is_share(view->column->family)) {
 		bool is_used = view->column->family == NEAP_COLUMN_REQUESTED;
@@ -153,14 +165,37 @@ static void open_same(struct neap_column_view *view, struct neap_cluster *cluste
 	view->is_missing = !view->own;
 }
 
+/* But for amounts of resources, which take what the pod asks for from its cluster. */
+static void open_told(struct neap_column_view *view, const struct neap_told *told)
+{
+	enum neap_column_family family = view->column->family;
+	bool is_count = family == NEAP_COLUMN_PODS || family == NEAP_COLUMN_PODS_SAME;
+
+	if (is_count)
+		view->amounts = told->amounts(told->arg, family, view->column->key);
+	else
+		view->told = told->shares(told->arg, family, view->column->key);
+	view->is_missing = !view->amounts && !view->told;
+}
+
+static bool is_told(enum neap_column_family family)
+{
+	return family == NEAP_COLUMN_PODS || family == NEAP_COLUMN_PODS_SAME ||
+	       family >= NEAP_COLUMN_LOAD_SHARE;
+}
+
 void neap_column_open(struct neap_column_view *view, const struct neap_column *column,
 		      struct neap_cluster *cluster, const struct neap_pod *pod,
 		      int64_t now_usec)
 {
+	const struct neap_told *told = neap_cluster_told(cluster);
+
 	*view = (struct neap_column_view){.column = column,
 					  .columns = neap_cluster_settle(cluster)};
 	/* Each pod takes one; if no node reports a limit, there is no column. */
-	if (column->family == NEAP_COLUMN_PODS)
+	if (told && is_told(column->family))
+		open_told(view, told);
+	else if (column->family == NEAP_COLUMN_PODS)
 		view->amounts = view->columns->used[NEAP_RESOURCE_PODS];
 	else if (column->family == NEAP_COLUMN_PODS_SAME)
 		open_same(view, cluster, pod);
@@ -293,6 +328,8 @@ void neap_column_numbers(const struct neap_column_view *view, const uint32_t *ro
 	for (size_t i = 0; i < count; i++) {
 		if (neap_column_is_text(family))
 			ret[i] = number_of(neap_column_text(view, rows[i]));
+		else if (view->told)
+			ret[i] = view->told[rows[i]];
 		else if (family == NEAP_COLUMN_LOAD_SHARE)
 			ret[i] = load_of(view, rows[i]);
 		else if (family >= NEAP_COLUMN_NUMA_SHARE)

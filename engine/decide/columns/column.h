@@ -58,6 +58,7 @@ struct neap_column_view {
 	 * are not in a column, or are missing. */
 	const int64_t *amounts, *less;
 	int64_t *own; /* owned copy behind amounts, when it was counted for this view */
+	const double *told; /* shares by row that are told: told.h */
 	/* Load. */
 	const struct neap_load *load;
 	uint32_t name;
