@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/daemon/job_policies.h"
 #include "api/deschedule/descheduler.h"
 #include "api/deschedule/play/strategies.h"
 #include "api/deschedule/routes.h"
@@ -19,8 +20,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/file.h"
 #include "engine/base/mem.h"
-#include "lua/migrate/migrate_policy.h"
-#include "lua/run/registry.h"
 
 #define LOOK_SEC 5
 
@@ -295,6 +294,7 @@ static void migrate(void *arg, const struct neap_deschedule_wish *wish,
 					       .uid = wish->uid,
 					       .reason = wish->why,
 					       .trigger = wish->strategy,
+					       .profile = wish->profile,
 					       .landing = wish->landing};
 
 	neap_migrate_ask(role->migrate, &what, told, told_arg);
@@ -305,95 +305,6 @@ static struct neap_limiter *limiter(void *arg)
 	const struct neap_role_descheduler *role = arg;
 
 	return neap_migrate_copy_limiter(role->migrate);
-}
-
-/* --- policies of migration --- */
-
-/* The policy in service; a fault takes it out as it does others. NULL: there is none. */
-static struct neap_registry_slot *slot_of(const struct neap_role_descheduler *role,
-					  const char *kind)
-{
-	struct neap_registry *registry = role->policies->registry;
-
-	for (size_t i = 0; registry && i < neap_registry_count(registry); i++) {
-		struct neap_registry_slot *slot = neap_registry_get(registry, i);
-
-		if (!slot->stats.is_failed && !slot->is_elsewhere &&
-		    strcmp(neap_policy_kind(slot->policy)->name, kind) == 0)
-			return slot;
-	}
-	return NULL;
-}
-
-static bool is_good(const struct neap_role_descheduler *role,
-		    struct neap_registry_slot *slot, enum neap_tick_verdict verdict,
-		    const struct neap_error *err)
-{
-	struct neap_policy_info info;
-
-	neap_policy_get_info(slot->policy, &info);
-	if (neap_registry_note(slot, verdict, err, neap_clock_unix()))
-		neap_log_line(&role->process->log, NEAP_LOG_ERROR,
-			      "policy %s is out of service: %s; %s", info.label, err->msg,
-			      neap_policy_kind(slot->policy)->failsafe);
-	return verdict == NEAP_TICK_WISHES;
-}
-
-/* Puts the jobs in the order that the policy says; they come in neap's own. */
-static bool order(void *arg, struct neap_migrate_waiting *list, size_t count)
-{
-	const struct neap_role_descheduler *role = arg;
-	struct neap_registry_slot *slot = slot_of(role, "migration");
-	struct neap_migrate_waiting *spare;
-	struct neap_error err = {0};
-	json_t *jobs;
-	size_t *places;
-	bool is_done = false;
-
-	if (!slot || count > NEAP_ORDER_MAX)
-		return false;
-	jobs = neap_order_jobs_new(list, count);
-	places = neap_alloc_array(count + 1, sizeof(*places));
-	spare = neap_alloc_array(count + 1, sizeof(*spare));
-	if (jobs && places && spare &&
-	    is_good(role, slot,
-		    neap_policy_order(slot->policy, jobs, neap_clock_unix() / 1000000,
-				      places, &err),
-		    &err)) {
-		for (size_t i = 0; i < count; i++)
-			spare[i] = list[places[i]];
-		memcpy(list, spare, count * sizeof(*list));
-		is_done = true;
-	}
-	json_decref(jobs);
-	free(places);
-	free(spare);
-	return is_done;
-}
-
-static void leave(void *arg, const json_t *pod, const json_t *job,
-		  struct neap_migrate_way *way)
-{
-	static const enum neap_migrate_policy policies[NEAP_LEAVE_COUNT] = {
-		[NEAP_LEAVE_EVICTION] = NEAP_MIGRATE_EVICTION,
-		[NEAP_LEAVE_DELETION] = NEAP_MIGRATE_DELETE,
-		[NEAP_LEAVE_PATCH] = NEAP_MIGRATE_SOFT,
-		[NEAP_LEAVE_STAYS] = NEAP_MIGRATE_EVICTION,
-	};
-	const struct neap_role_descheduler *role = arg;
-	struct neap_registry_slot *slot = slot_of(role, "evictor");
-	struct neap_error err = {0};
-	struct neap_leave said;
-
-	if (!slot || !is_good(role, slot,
-			      neap_policy_leave(slot->policy, pod, job,
-						neap_clock_unix() / 1000000, &said, &err),
-			      &err))
-		return;
-	way->policy = policies[said.how];
-	way->patch = said.patch;
-	way->take_back = said.take_back;
-	(void)neap_strcopy(way->why_not, sizeof(way->why_not), said.why);
 }
 
 static enum neap_elsewhere fits_elsewhere(void *arg, const struct neap_migrate_args *args,
@@ -430,8 +341,8 @@ static int migrate_start(struct neap_role_descheduler *role, struct neap_client 
 						   .client = client,
 						   .log = &role->process->log,
 						   .schedulers = schedulers,
-						   .order = order,
-						   .leave = leave,
+						   .order = neap_job_policies_order,
+						   .leave = neap_job_policies_leave,
 						   .fits_elsewhere = fits_elsewhere,
 						   .may_go = may_go,
 						   .evicted = evicted,

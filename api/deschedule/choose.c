@@ -86,11 +86,52 @@ static bool has_file(const struct neap_descheduler *descheduler)
 	return descheduler->of_file || *descheduler->file_trouble;
 }
 
+/* In force, or about to be opened; NULL. */
+static const struct neap_deschedule_config *
+get_config(const struct neap_descheduler *descheduler)
+{
+	const struct neap_play_set *set =
+		descheduler->opening_set ? descheduler->opening_set : descheduler->set;
+
+	if (descheduler->has_next_set)
+		set = descheduler->next_set;
+	return set ? set->config : NULL;
+}
+
 bool deschedule_has_config(const struct neap_descheduler *descheduler)
 {
-	if (descheduler->has_next_set)
-		return descheduler->next_set != NULL;
-	return descheduler->opening_set || descheduler->set;
+	return get_config(descheduler) != NULL;
+}
+
+static const char *named_by(const struct neap_deschedule_profile *profile,
+			    const char *kind)
+{
+	return strcmp(kind, "evictor") == 0 ? profile->evictor : profile->migration;
+}
+
+const char *neap_descheduler_policy_of(const struct neap_descheduler *descheduler,
+				       const char *kind, const char *profile)
+{
+	const struct neap_deschedule_config *config = get_config(descheduler);
+
+	for (size_t i = 0; config && i < config->profile_count; i++)
+		if (strcmp(config->profiles[i].name, profile) == 0)
+			return named_by(&config->profiles[i], kind);
+	return NULL;
+}
+
+bool neap_descheduler_is_named(const struct neap_descheduler *descheduler,
+			       const char *kind, const char *name)
+{
+	const struct neap_deschedule_config *config = get_config(descheduler);
+
+	for (size_t i = 0; config && i < config->profile_count; i++) {
+		const char *named = named_by(&config->profiles[i], kind);
+
+		if (named && strcmp(named, name) == 0)
+			return true;
+	}
+	return false;
 }
 
 void deschedule_choose(struct neap_descheduler *descheduler)

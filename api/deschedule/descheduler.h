@@ -30,7 +30,7 @@ struct neap_tasks;
 /* A requested PodMigrationJob; borrowed. */
 struct neap_deschedule_wish {
 	const char *ns, *name, *uid; /* of the pod */
-	const char *strategy, *why;
+	const char *profile, *strategy, *why;
 	const char *landing; /* where its successor should land; "": not known */
 	const struct neap_migrate_args *args;
 };
@@ -95,6 +95,13 @@ void neap_descheduler_set_file_trouble(struct neap_descheduler *descheduler,
 /* Returns whether it is known which arguments migration jobs go by. false: there is a
  * configuration, and it cannot be used (yet). */
 bool neap_descheduler_is_settled(const struct neap_descheduler *descheduler);
+/* Returns the name of the policy of kind "evictor" or "migration" that decides about the
+ * jobs of that profile, by the configuration in force; NULL: it names none. */
+const char *neap_descheduler_policy_of(const struct neap_descheduler *descheduler,
+				       const char *kind, const char *profile);
+/* Returns whether some profile names that policy: then it decides about no other jobs. */
+bool neap_descheduler_is_named(const struct neap_descheduler *descheduler,
+			       const char *kind, const char *name);
 /* Reads a configuration on the thread of the rounds, as policies check their arguments.
  * Calls told from the loop with the configuration, or NULL and why there is none; all is
  * borrowed. Not called when the descheduler ends before. */

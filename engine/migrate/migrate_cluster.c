@@ -139,6 +139,7 @@ void neap_migrate_job_read(const json_t *job, struct neap_migrate_job *ret)
 		.pod_name = text_at(job, "spec.podRef.name"),
 		.pod_uid = text_at(job, "spec.podRef.uid"),
 		.reason = text_at(job, "status.reason"),
+		.profile = neap_json_text(notes, NEAP_KEY_JOB_PROFILE),
 		.phase = phase_of(text_at(job, "status.phase")),
 		.is_arbitrated = neap_json_is_text(notes, NEAP_KEY_ARBITRATED, "true"),
 		.is_paused = json_is_true(neap_json_at(job, "spec.paused")),
@@ -179,6 +180,7 @@ static const size_t job_texts[] = {
 	offsetof(struct neap_migrate_job, pod_name),
 	offsetof(struct neap_migrate_job, pod_uid),
 	offsetof(struct neap_migrate_job, reason),
+	offsetof(struct neap_migrate_job, profile),
 };
 
 /* A copy of facts that has its texts in the same block; NULL without memory. */

@@ -13,6 +13,8 @@
 
 #define NEAP_KEY_ARBITRATED "descheduler.koordinator.sh/passed-arbitration"
 #define NEAP_KEY_FORCE      "descheduler.alpha.kubernetes.io/evict"
+/* The profile whose round made the job. */
+#define NEAP_KEY_JOB_PROFILE "migration.neap.sh/profile"
 
 struct neap_map;
 struct neap_migrate_known;
@@ -47,6 +49,7 @@ struct neap_migrate_job {
 	const char *name, *uid;
 	const char *pod_ns, *pod_name, *pod_uid; /* "": not given */
 	const char *reason;                      /* of its status; "" */
+	const char *profile;                     /* NEAP_KEY_JOB_PROFILE; "" */
 	enum neap_job_phase phase;
 	bool is_arbitrated, is_paused, is_direct, has_mode, has_force, is_deleting;
 	int64_t created_usec;

@@ -368,31 +368,30 @@ check "and the Reservation stays" exists "$RESERVATIONS/seat"
 
 api DELETE "$BUDGETS/held" >/dev/null
 
-# configure SELECTOR: a pod is moved only when it fits another such node.
+# configure: the profile p with the lines of stdin.
 configure()
 {
 	kubectl create namespace koordinator-system
 	kubectl delete -n koordinator-system --ignore-not-found configmap koord-descheduler-config
-	kubectl create -n koordinator-system -f - <<-YAML
-	apiVersion: v1
-	kind: ConfigMap
-	metadata: {name: koord-descheduler-config}
-	data:
-	  koord-descheduler-config: |
-	    apiVersion: descheduler/v1alpha2
-	    kind: DeschedulerConfiguration
-	    deschedulingInterval: 0s
-	    profiles:
-	    - name: p
-	      pluginConfig:
-	      - name: MigrationController
-	        args: {nodeFit: true, nodeSelector: $1}
-	      plugins:
-	        evict: {enabled: [{name: MigrationController}]}
-	YAML
+	kubectl create -n koordinator-system configmap koord-descheduler-config --from-file=c=<(
+		cat <<-YAML
+		apiVersion: descheduler/v1alpha2
+		kind: DeschedulerConfiguration
+		deschedulingInterval: 0s
+		profiles:
+		- name: p
+		YAML
+		sed 's/^/  /'
+	)
 } >/dev/null 2>&1
 goes_by() { has "$(neapctl deschedule -o json | jq -c '[.source, .rounds]')" "\"ConfigMap koordinator-system/koord-descheduler-config\",$1]"; }
-configure tier=x
+configure <<YAML
+pluginConfig:
+- name: MigrationController
+  args: {nodeFit: true, nodeSelector: tier=x}
+plugins:
+  evict: {enabled: [{name: MigrationController}]}
+YAML
 check "the configuration is used" eventually 30 goes_by 1
 job unfit "$POD"
 check "a pod that fits no such node stays" eventually 120 ended unfit Failed ForbiddenMigratePod
@@ -400,6 +399,37 @@ check "it was not evicted" exists "$NS/pods/$POD"
 kubectl label node --all tier=x >/dev/null
 job fit "$POD"
 check "one that fits is moved" eventually 120 job_is fit .status.phase Succeeded
+
+# --- a profile that names who decides how its pods leave ---
+
+deployment mover 3 500m
+eventually 120 are_ready mover 3
+kubectl label pod -l app=mover example.com/moves-itself=yes >/dev/null
+check "a policy" neapctl policy put policies/evictor/by-label.lua
+configure <<YAML
+pluginConfig:
+- name: PodLifeTime
+  args: {maxPodLifeTimeSeconds: 1, labelSelector: {matchLabels: {app: mover}}}
+plugins:
+  deschedule: {enabled: [{name: PodLifeTime}]}
+neap: {evictor: by-label}
+YAML
+check "the configuration that names it" eventually 30 goes_by 2
+marked() { api GET "$NS/pods?labelSelector=app%3Dmover" | jq -r '.items[] | select(.metadata.annotations["example.com/please-move"]) | .metadata.name'; }
+# Each asks for a round, as pods have to be old enough.
+is_marked() { neapctl deschedule run && not is "$(marked)" ""; } >/dev/null 2>&1
+check "a pod of the profile is marked" eventually 120 is_marked
+POD=$(marked)
+check "with the reason" has "$(of "$NS/pods/$POD" '.metadata.annotations["example.com/please-move"]')" "old"
+JOB=$(api GET "$PMJ" | jq -r '.items[] | select(.spec.podRef.name == "'"$POD"'") | .metadata.name')
+check "its job names the profile" job_is "$JOB" '.metadata.annotations["migration.neap.sh/profile"]' p
+api DELETE "$NS/pods/$POD" >/dev/null
+check "whoever acts on the mark deletes it" eventually 120 job_is "$JOB" .status.phase Succeeded
+POD=$(pod_of mover)
+job plainly "$POD"
+patch "$PMJ/plainly" '{"metadata": {"annotations": {"descheduler.alpha.kubernetes.io/evict": ""}}}' >/dev/null
+check "the job of a user evicts" eventually 120 job_is plainly .status.phase Succeeded
+check "the pod is gone" not exists "$NS/pods/$POD"
 
 check "the log has no errors" not grep -q ' error: ' "$WORK/neapd.log"
 play_end

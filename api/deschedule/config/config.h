@@ -44,6 +44,9 @@ struct neap_deschedule_plugin {
 struct neap_deschedule_profile {
 	const char *name;
 	struct neap_selector *nodes; /* NULL: all */
+	/* Policies of the kinds evictor and migration that decide about its jobs, by
+	 * name; NULL: those in service that no profile names. */
+	const char *evictor, *migration;
 	struct neap_deschedule_plugin plugins[NEAP_DESCHEDULE_PLUGINS_MAX];
 	size_t plugin_count;
 	/* Indexes of plugins, in order. */
@@ -105,6 +108,9 @@ struct neap_deschedule_plugins {
 	/* Returns whether that plugin is not part of neap and can change at any time;
 	 * NULL: none is. */
 	bool (*is_uploaded)(void *arg, const char *name);
+	/* Returns whether a policy of kind evictor or migration is there; NULL: none
+	 * is. */
+	bool (*serves)(void *arg, const char *kind, const char *name);
 	/* Checks arguments, {} when there are none. warn may be called any number of
 	 * times. An error's field is the path inside the arguments. */
 	int (*check)(void *arg, const char *name, const json_t *args,

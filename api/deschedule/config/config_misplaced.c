@@ -66,6 +66,8 @@ static const struct row profile[] = {
 	{"evict", "belongs into plugins"},
 	{"preevictionfilter", "belongs into plugins"},
 	{"args", "belongs into an item of pluginConfig"},
+	{"neap", "belongs to the top of the text: a profile of a DeschedulerPolicy makes "
+		 "no PodMigrationJobs"},
 };
 
 static const struct row points[] = {

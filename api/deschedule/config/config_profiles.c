@@ -320,10 +320,52 @@ static void read_name(struct profile_reader *of, const json_t *json, size_t inde
 	of->profile->name = deschedule_keep(of->reader, name);
 }
 
+/* The name of a policy that decides about the profile's jobs; NULL: none is named. */
+static const char *read_policy(struct profile_reader *of, const json_t *json,
+			       const char *path, const char *kind)
+{
+	const struct neap_deschedule_plugins *plugins = of->reader->plugins;
+	const char *name = NULL;
+	char whole[CONFIG_PATH];
+
+	deschedule_text(of->reader, json, path, kind, &name);
+	if (!name)
+		return NULL;
+	if (!plugins->serves || !plugins->serves(plugins->arg, kind, name)) {
+		of->reader->lines->of_policies++;
+		deschedule_fault(of->reader,
+				 deschedule_join(whole, sizeof(whole), path, kind),
+				 "no policy %s/%.80s is in service", kind, name);
+	}
+	return deschedule_keep(of->reader, name);
+}
+
+/* neap's own part of a profile. */
+static void read_policies(struct profile_reader *of, const json_t *json)
+{
+	static const char *const names[] = {"evictor", "migration", NULL};
+	struct neap_deschedule_profile *profile = of->profile;
+	const json_t *own = json_object_get(json, "neap");
+	char path[CONFIG_PATH];
+
+	(void)deschedule_join(path, sizeof(path), of->path, "neap");
+	if (!deschedule_is_object(of->reader, own, path))
+		return;
+	deschedule_members(of->reader, own, path, names, NULL, false);
+	profile->evictor = read_policy(of, own, path, names[0]);
+	profile->migration = read_policy(of, own, path, names[1]);
+	if ((profile->evictor || profile->migration) &&
+	    !deschedule_is_at(profile, NEAP_AT_EVICT,
+			      deschedule_find_plugin(profile, MIGRATION)))
+		deschedule_fault(of->reader, path,
+				 "its policies are for PodMigrationJobs, and this "
+				 "profile makes none: enable " MIGRATION " at evict");
+}
+
 static void read_profile(struct config_reader *reader, const json_t *json, size_t index)
 {
-	static const char *const koordinator[] = {"name", "plugins", "pluginConfig",
-						  "nodeSelector", NULL};
+	static const char *const koordinator[] = {
+		"name", "plugins", "pluginConfig", "nodeSelector", "neap", NULL};
 	static const char *const upstream[] = {"name", "plugins", "pluginConfig", NULL};
 	struct neap_deschedule_config *config = reader->config;
 	bool is_upstream = config->form == NEAP_DESCHEDULE_UPSTREAM;
@@ -354,6 +396,8 @@ static void read_profile(struct config_reader *reader, const json_t *json, size_
 	deschedule_read_args(&of, json);
 	read_points(&of, json);
 	complete(&of);
+	if (!is_upstream)
+		read_policies(&of, json);
 	deschedule_check_args(&of);
 }
 

@@ -92,6 +92,12 @@ static bool is_plugin(const struct neap_policy *policy)
 	return is_kind(policy, kinds[0]) || is_kind(policy, kinds[1]);
 }
 
+/* Whether a profile may name it for its jobs. */
+static bool is_for_jobs(const struct neap_policy *policy)
+{
+	return is_kind(policy, "evictor") || is_kind(policy, "migration");
+}
+
 static const char *name_of(const struct neap_policy *policy)
 {
 	struct neap_policy_info info;
@@ -212,6 +218,16 @@ static unsigned points(void *arg, const char *name)
 static bool is_uploaded(void *arg, const char *name)
 {
 	return find_served(arg, name) < count_served(arg);
+}
+
+static bool serves(void *arg, const char *kind, const char *name)
+{
+	size_t count = count_served(arg), i = 0;
+
+	while (i < count && (!is_kind(get_served(arg, i), kind) ||
+			     strcmp(name_of(get_served(arg, i)), name) != 0))
+		i++;
+	return i < count;
 }
 
 static const char *name_at(void *arg, size_t index)
@@ -416,6 +432,7 @@ static struct neap_strategies *make(void)
 			(struct neap_deschedule_plugins){.points = points,
 							 .name = name_at,
 							 .is_uploaded = is_uploaded,
+							 .serves = serves,
 							 .check = check,
 							 .arg = strategies};
 	return strategies;
@@ -459,7 +476,8 @@ int neap_strategies_copy(const struct neap_strategies *strategies,
 		copy->shipped[copy->shipped_count] =
 			neap_policy_ref(strategies->shipped[copy->shipped_count]);
 	for (size_t i = 0; i < count; i++)
-		if (is_plugin(get_served(strategies, i)))
+		if (is_plugin(get_served(strategies, i)) ||
+		    is_for_jobs(get_served(strategies, i)))
 			copy->kept[copy->kept_count++] =
 				neap_policy_ref(get_served(strategies, i));
 	*ret = copy;

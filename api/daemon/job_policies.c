@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/daemon/job_policies.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/daemon/roles.h"
+#include "api/deschedule/descheduler.h"
+#include "engine/base/clock.h"
+#include "engine/base/mem.h"
+#include "engine/json/json.h"
+#include "engine/log/log.h"
+#include "lua/migrate/migrate_policy.h"
+#include "lua/run/registry.h"
+
+/* --- which --- */
+
+/* Whether the policy is the one that is named, or one that no profile names. */
+static bool is_for(const struct neap_role_descheduler *role, const char *kind,
+		   const char *named, const struct neap_policy *policy)
+{
+	struct neap_policy_info info;
+
+	neap_policy_get_info(policy, &info);
+	if (named)
+		return strcmp(info.name, named) == 0;
+	return !role->descheduler ||
+	       !neap_descheduler_is_named(role->descheduler, kind, info.name);
+}
+
+/* The policy for jobs of the profile; NULL: none is in service. A fault takes it out of
+ * service as it does others. *ret_named: its name in the configuration; NULL. */
+static struct neap_registry_slot *slot_of(const struct neap_role_descheduler *role,
+					  const char *kind, const char *profile,
+					  const char **ret_named)
+{
+	struct neap_registry *registry = role->policies->registry;
+	const char *named =
+		role->descheduler
+			? neap_descheduler_policy_of(role->descheduler, kind, profile)
+			: NULL;
+
+	*ret_named = named;
+	for (size_t i = 0; registry && i < neap_registry_count(registry); i++) {
+		struct neap_registry_slot *slot = neap_registry_get(registry, i);
+
+		if (!slot->stats.is_failed && !slot->is_elsewhere &&
+		    strcmp(neap_policy_kind(slot->policy)->name, kind) == 0 &&
+		    is_for(role, kind, named, slot->policy))
+			return slot;
+	}
+	return NULL;
+}
+
+static bool is_good(const struct neap_role_descheduler *role,
+		    struct neap_registry_slot *slot, const char *failsafe,
+		    enum neap_tick_verdict verdict, const struct neap_error *err)
+{
+	struct neap_policy_info info;
+
+	neap_policy_get_info(slot->policy, &info);
+	if (neap_registry_note(slot, verdict, err, neap_clock_unix()))
+		neap_log_line(&role->process->log, NEAP_LOG_ERROR,
+			      "policy %s is out of service: %s; %s", info.label, err->msg,
+			      failsafe);
+	return verdict == NEAP_TICK_WISHES;
+}
+
+/* --- order --- */
+
+/* Jobs of one policy, with their places in the whole list. */
+struct share {
+	struct neap_registry_slot *slot;
+	struct neap_migrate_waiting *jobs;
+	size_t *places, *order;
+	size_t count;
+};
+
+static void share_done(struct share *share)
+{
+	free(share->jobs);
+	free(share->places);
+	free(share->order);
+}
+
+static bool share_init(struct share *share, size_t count)
+{
+	*share = (struct share){
+		.jobs = neap_alloc_array(count + 1, sizeof(*share->jobs)),
+		.places = neap_alloc_array(count + 1, sizeof(*share->places)),
+		.order = neap_alloc_array(count + 1, sizeof(*share->order)),
+	};
+	return share->jobs && share->places && share->order;
+}
+
+/* Moves the jobs of the slot from the list to the share. */
+static void take(struct share *share, struct neap_registry_slot *slot,
+		 const struct neap_migrate_waiting *list,
+		 struct neap_registry_slot **slots, size_t count)
+{
+	share->slot = slot;
+	share->count = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (slots[i] != slot)
+			continue;
+		slots[i] = NULL;
+		share->places[share->count] = i;
+		share->jobs[share->count++] = list[i];
+	}
+}
+
+static bool sort(const struct neap_role_descheduler *role, struct share *share)
+{
+	struct neap_policy *policy = share->slot->policy;
+	struct neap_error err = {0};
+	enum neap_tick_verdict verdict;
+	json_t *jobs;
+
+	if (share->count > NEAP_ORDER_MAX)
+		return false;
+	jobs = neap_order_jobs_new(share->jobs, share->count);
+	if (!jobs)
+		return false;
+	verdict = neap_policy_order(policy, jobs, neap_clock_unix() / 1000000,
+				    share->order, &err);
+	json_decref(jobs);
+	return is_good(role, share->slot, neap_policy_kind(policy)->failsafe, verdict,
+		       &err);
+}
+
+bool neap_job_policies_order(void *arg, struct neap_migrate_waiting *list, size_t count)
+{
+	const struct neap_role_descheduler *role = arg;
+	struct neap_registry_slot **slots =
+		neap_alloc_array(count + 1, sizeof(struct neap_registry_slot *));
+	const char *named;
+	struct share share;
+	bool has_room = share_init(&share, count) && slots, is_done = false;
+
+	for (size_t i = 0; has_room && i < count; i++)
+		slots[i] = slot_of(role, "migration", list[i].job->profile, &named);
+	for (size_t i = 0; has_room && i < count; i++) {
+		if (!slots[i])
+			continue;
+		take(&share, slots[i], list, slots, count);
+		if (!sort(role, &share))
+			continue;
+		for (size_t n = 0; n < share.count; n++)
+			list[share.places[n]] = share.jobs[share.order[n]];
+		is_done = true;
+	}
+	share_done(&share);
+	free(slots);
+	return is_done;
+}
+
+/* --- the way --- */
+
+void neap_job_policies_leave(void *arg, const json_t *pod, const json_t *job,
+			     struct neap_migrate_way *way)
+{
+	static const enum neap_migrate_policy policies[NEAP_LEAVE_COUNT] = {
+		[NEAP_LEAVE_EVICTION] = NEAP_MIGRATE_EVICTION,
+		[NEAP_LEAVE_DELETION] = NEAP_MIGRATE_DELETE,
+		[NEAP_LEAVE_PATCH] = NEAP_MIGRATE_SOFT,
+		[NEAP_LEAVE_STAYS] = NEAP_MIGRATE_EVICTION,
+	};
+	const struct neap_role_descheduler *role = arg;
+	const char *profile = neap_json_text(neap_json_at(job, "metadata.annotations"),
+					     NEAP_KEY_JOB_PROFILE);
+	const char *named;
+	struct neap_registry_slot *slot = slot_of(role, "evictor", profile, &named);
+	struct neap_error err = {0};
+	enum neap_tick_verdict verdict;
+	struct neap_leave said;
+
+	if (!slot && named)
+		(void)snprintf(
+			way->why_not, sizeof(way->why_not),
+			"policy evictor/%.80s, which profile %.80s names, is not in "
+			"service",
+			named, profile);
+	if (!slot)
+		return;
+	verdict = neap_policy_leave(slot->policy, pod, job, neap_clock_unix() / 1000000,
+				    &said, &err);
+	if (is_good(role, slot,
+		    named ? "pods of profiles that name it stay"
+			  : neap_policy_kind(slot->policy)->failsafe,
+		    verdict, &err)) {
+		way->policy = policies[said.how];
+		way->patch = said.patch;
+		way->take_back = said.take_back;
+		(void)neap_strcopy(way->why_not, sizeof(way->why_not), said.why);
+	} else if (named) {
+		(void)snprintf(way->why_not, sizeof(way->why_not),
+			       "policy evictor/%.80s gives no answer: %.140s", named,
+			       err.msg);
+	}
+}
