@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -512,6 +514,43 @@ static void test_pause_is_kept(void **state)
 	neap_descheduler_resume(rig->descheduler);
 }
 
+static void wants(const struct descheduler_rig *rig, const char *want)
+{
+	json_t *status = neap_descheduler_status(rig->descheduler, false);
+
+	WANTS(status, want);
+	json_decref(status);
+}
+
+/* A folder that is not there stands for a full disk. */
+static void test_pause_is_not_kept(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	char path[128], folder[128];
+
+	(void)snprintf(folder, sizeof(folder), "%s/data", rig->dir);
+	(void)snprintf(path, sizeof(path), "%s/data/paused", rig->dir);
+	rig->config.pause_file = path;
+	descheduler_begin(rig);
+	neap_descheduler_pause(rig->descheduler, "eve");
+	wants(rig, "paused_by=eve");
+	wants(rig, "pause_error=a new start of neapd will not know that it is paused: No "
+		   "such file or directory");
+	assert_int_equal(mkdir(folder, 0755), 0);
+	neap_descheduler_pause(rig->descheduler, "eve");
+	wants(rig, "!pause_error");
+	/* It cannot be taken away. */
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkdir(path, 0755), 0);
+	neap_descheduler_resume(rig->descheduler);
+	wants(rig, "!paused_by");
+	wants(rig, "pause_error=a new start of neapd will not know that it is resumed: "
+		   "Is a directory");
+	assert_int_equal(rmdir(path), 0);
+	neap_descheduler_resume(rig->descheduler);
+	wants(rig, "!pause_error");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -538,6 +577,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_simulations, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_pause_is_kept, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_pause_is_not_kept, descheduler_setup,
 						descheduler_teardown),
 	};
 

@@ -215,6 +215,7 @@ static void add_status(const json_t *status, const void *arg, struct neap_buf *o
 	if (json_is_true(json_object_get(status, "dry_run")))
 		neap_buf_adds(out, ", dry run");
 	neap_buf_adds(out, "\n");
+	neap_cells_add_if(out, status, "pause_error", "{pause_error}\n");
 	neap_cells_add_if(out, status, "error",
 			  "the newest configuration is not used: {error}\n");
 	neap_cells_add_if(out, status, "opens", "outside its window until {opens}\n");
@@ -231,8 +232,8 @@ static void add_status(const json_t *status, const void *arg, struct neap_buf *o
 
 static void add_said(const json_t *status, const void *says, struct neap_buf *out)
 {
-	(void)status;
 	neap_buf_addf(out, "%s\n", (const char *)says);
+	neap_cells_add_if(out, status, "pause_error", "{pause_error}\n");
 }
 
 /* --- simulations --- */

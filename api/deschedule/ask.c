@@ -111,6 +111,7 @@ json_t *neap_descheduler_status(const struct neap_descheduler *descheduler,
 		neap_json_set_text(status, "paused_by", descheduler->paused_by);
 		set_time(status, "paused_since", descheduler->paused_usec);
 	}
+	neap_json_set_text(status, "pause_error", descheduler->pause_trouble);
 	neap_json_set_text(status, "error",
 			   *descheduler->trouble        ? descheduler->trouble
 			   : *descheduler->file_trouble ? descheduler->file_trouble

@@ -112,6 +112,8 @@ struct neap_descheduler {
 	bool has_run;       /* with this configuration; for the interval 0 */
 	char paused_by[80]; /* "": it is not */
 	int64_t paused_usec;
+	/* Why a new start would not know that it is paused, or resumed; "". */
+	char pause_trouble[NEAP_ERROR_MSG];
 	/* running: also while a round's decisions are written; waiting: simulations. */
 	struct deschedule_job *running, *waiting;
 	struct neap_task *writing; /* what the running round decided */

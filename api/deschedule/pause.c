@@ -14,14 +14,16 @@
 #include "engine/base/file.h"
 #include "engine/log/log.h"
 
-static void not_kept(const struct neap_descheduler *descheduler, const char *why)
+static void not_kept(struct neap_descheduler *descheduler, const char *why)
 {
-	neap_log_line(descheduler->config.log, NEAP_LOG_ERROR,
-		      "descheduler: a new start of neapd will not know that it is %s: %s",
-		      *descheduler->paused_by ? "paused" : "resumed", why);
+	(void)snprintf(descheduler->pause_trouble, sizeof(descheduler->pause_trouble),
+		       "a new start of neapd will not know that it is %s: %s",
+		       *descheduler->paused_by ? "paused" : "resumed", why);
+	neap_log_line(descheduler->config.log, NEAP_LOG_ERROR, "descheduler: %s",
+		      descheduler->pause_trouble);
 }
 
-static void keep(const struct neap_descheduler *descheduler)
+static void keep(struct neap_descheduler *descheduler)
 {
 	const char *path = descheduler->config.pause_file, *name = strrchr(path, '/') + 1;
 	char fresh[256], folder[256], text[128];
@@ -63,6 +65,7 @@ void neap_descheduler_pause(struct neap_descheduler *descheduler, const char *by
 {
 	(void)snprintf(descheduler->paused_by, sizeof(descheduler->paused_by), "%s", by);
 	descheduler->paused_usec = deschedule_now(descheduler);
+	descheduler->pause_trouble[0] = '\0';
 	if (descheduler->config.pause_file)
 		keep(descheduler);
 }
@@ -70,6 +73,7 @@ void neap_descheduler_pause(struct neap_descheduler *descheduler, const char *by
 void neap_descheduler_resume(struct neap_descheduler *descheduler)
 {
 	descheduler->paused_by[0] = '\0';
+	descheduler->pause_trouble[0] = '\0';
 	if (descheduler->config.pause_file &&
 	    unlink(descheduler->config.pause_file) < 0 && errno != ENOENT)
 		not_kept(descheduler, strerror(errno));
