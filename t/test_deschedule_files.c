@@ -294,6 +294,51 @@ static void test_opened(void **state)
 	}
 }
 
+/* Koordinator's defaults: one profile that carries out PodMigrationJobs, and does nothing
+ * else; an only profile needs neither a name nor plugins. */
+static void test_default_profile(void **state)
+{
+	static const struct {
+		const char *text, *name;
+		size_t warnings;
+	} same[] = {
+		{"", "koord-descheduler", 1},
+		{"profiles: []\n", "koord-descheduler", 1},
+		{"profiles:\n", "koord-descheduler", 1},
+		{"profiles: [{}]\n", "koord-descheduler", 0},
+		{"profiles: [{name: a}]\n", "a", 0},
+		{"profiles: [{plugins: {balance: {enabled: []}}}]\n", "koord-descheduler",
+		 0},
+	};
+
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(same); i++) {
+		struct neap_deschedule_lines lines = {0};
+		struct neap_deschedule_config *config = NULL;
+		const struct neap_deschedule_profile *profile;
+		struct neap_error err = {0};
+		char text[256];
+
+		(void)snprintf(text, sizeof(text),
+			       "apiVersion: descheduler/v1alpha2\n"
+			       "kind: DeschedulerConfiguration\n%s",
+			       same[i].text);
+		if (neap_deschedule_config_parse(text, strlen(text), "f.yaml",
+						 neap_strategies_plugins(*state), &config,
+						 &lines, &err) < 0)
+			fail_msg("%s: %s", same[i].text, err.msg);
+		assert_int_equal(lines.count, same[i].warnings);
+		assert_int_equal(config->profile_count, 1);
+		profile = &config->profiles[0];
+		assert_string_equal(profile->name, same[i].name);
+		assert_int_equal(profile->plugin_count, 1);
+		assert_string_equal(profile->plugins[0].name, "MigrationController");
+		assert_int_equal(profile->at_count[NEAP_AT_EVICT], 1);
+		assert_int_equal(profile->at_count[NEAP_AT_FILTER], 1);
+		(void)neap_deschedule_config_unref(config);
+		neap_deschedule_lines_done(&lines);
+	}
+}
+
 /* --- files of others --- */
 
 /* Whether an expectation's first word takes the file. */
@@ -403,6 +448,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_opened),
+		cmocka_unit_test(test_default_profile),
 		cmocka_unit_test(test_files),
 	};
 

@@ -10,6 +10,8 @@
 
 #define MIGRATION "MigrationController"
 #define NAMES_MAX 64
+/* The name that a DeschedulerConfiguration gives its only profile. */
+#define ONLY_PROFILE "koord-descheduler"
 
 static const struct {
 	const char *name;
@@ -258,7 +260,7 @@ static void read_points(struct profile_reader *of, const json_t *json)
 		deschedule_members(of->reader, plugins, path, names,
 				   of->is_upstream ? deschedule_misplaced_points : NULL,
 				   false);
-	else
+	else if (of->is_upstream)
 		deschedule_fault(of->reader, of->path, "has no plugins: it does nothing");
 	for (int i = 0; i < NEAP_AT_COUNT; i++)
 		if (of->is_upstream ? points[i].is_upstream : points[i].is_koordinator)
@@ -299,7 +301,9 @@ static void complete(struct profile_reader *of)
 
 /* --- profiles --- */
 
-static void read_name(struct profile_reader *of, const json_t *json, size_t index)
+/* is_only: there is no other profile. */
+static void read_name(struct profile_reader *of, const json_t *json, size_t index,
+		      bool is_only)
 {
 	struct neap_deschedule_config *config = of->reader->config;
 	const char *name = NULL;
@@ -307,9 +311,9 @@ static void read_name(struct profile_reader *of, const json_t *json, size_t inde
 
 	deschedule_text(of->reader, json, of->path, "name", &name);
 	if (!name || !*name) {
-		if (!of->is_upstream)
+		if (!of->is_upstream && !is_only)
 			deschedule_fault(of->reader, of->path, "has no name");
-		name = "";
+		name = of->is_upstream ? "" : ONLY_PROFILE;
 	}
 	(void)deschedule_join(path, sizeof(path), of->path, "name");
 	for (size_t i = 0; i < index; i++)
@@ -362,7 +366,8 @@ static void read_policies(struct profile_reader *of, const json_t *json)
 				 "profile makes none: enable " MIGRATION " at evict");
 }
 
-static void read_profile(struct config_reader *reader, const json_t *json, size_t index)
+static void read_profile(struct config_reader *reader, const json_t *json, size_t index,
+			 bool is_only)
 {
 	static const char *const koordinator[] = {
 		"name", "plugins", "pluginConfig", "nodeSelector", "neap", NULL};
@@ -383,7 +388,7 @@ static void read_profile(struct config_reader *reader, const json_t *json, size_
 	deschedule_members(reader, json, path, is_upstream ? upstream : koordinator,
 			   is_upstream ? deschedule_misplaced_profile : NULL,
 			   is_upstream);
-	read_name(&of, json, index);
+	read_name(&of, json, index, is_only);
 	if (!is_upstream && selector && !json_is_null(selector) &&
 	    neap_selector_parse(selector, &of.profile->nodes, &err) < 0) {
 		char whole[CONFIG_PATH];
@@ -464,20 +469,39 @@ static void read_dry(struct config_reader *reader, const json_t *json)
 	}
 }
 
+/* What a form does without any profile. */
+static void read_none(struct config_reader *reader)
+{
+	json_t *empty;
+
+	if (reader->config->form == NEAP_DESCHEDULE_UPSTREAM) {
+		deschedule_fault(reader, "profiles",
+				 "there is none: nothing would ever be done");
+		return;
+	}
+	deschedule_warn(reader, "profiles",
+			"there is none: no strategy runs, and PodMigrationJobs are "
+			"carried out by the defaults of " MIGRATION);
+	empty = json_object();
+	if (empty)
+		read_profile(reader, empty, 0, true);
+	else
+		reader->is_short_of_memory = true;
+	json_decref(empty);
+}
+
 void deschedule_read_profiles(struct config_reader *reader, const json_t *json)
 {
 	const json_t *list = json_object_get(json, "profiles");
+	size_t count = json_array_size(list);
 
-	if (!deschedule_is_list(reader, list, "profiles", NEAP_DESCHEDULE_PROFILES_MAX) ||
-	    !json_array_size(list)) {
-		if (!list || (json_is_array(list) && !json_array_size(list)))
-			deschedule_fault(reader, "profiles",
-					 "there is none: nothing would "
-					 "ever be done");
+	if (!list || json_is_null(list) || (json_is_array(list) && count == 0))
+		read_none(reader);
+	else if (!deschedule_is_list(reader, list, "profiles",
+				     NEAP_DESCHEDULE_PROFILES_MAX))
 		return;
-	}
-	for (size_t i = 0; i < json_array_size(list); i++)
-		read_profile(reader, json_array_get(list, i), i);
+	for (size_t i = 0; i < count; i++)
+		read_profile(reader, json_array_get(list, i), i, count == 1);
 	check_migration(reader);
 	read_dry(reader, json);
 }
