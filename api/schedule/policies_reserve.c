@@ -138,6 +138,8 @@ static void begin_one(struct neap_policies_reserve *policies, size_t i)
 		return;
 	}
 	policies->of[policies->count++] = (struct one){.slot = i};
+	if (slot->shadow)
+		neap_shadow_begin_offers(slot->shadow, &policies->pod);
 	if (neap_policy_replaces_owners(slot->policy))
 		policies->is_replaced = true;
 	add_pairs(policies, slot->policy);
@@ -205,6 +207,10 @@ static bool match(void *arg, const struct neap_reserve_offer *offer,
 			slot->policy, offer, &left, &verdict, &err);
 
 		take(policies, slot, had - left);
+		left = had = neap_purse_left(policies->config.purse, NULL);
+		if (slot->shadow)
+			neap_shadow_match(slot->shadow, offer, how, &verdict, &left);
+		neap_purse_take(policies->config.purse, NULL, had - left);
 		if (!note(policies, one, how, &err))
 			return false;
 		if (how == NEAP_TICK_SKIPPED)
@@ -247,6 +253,10 @@ static int rank(void *arg, const struct neap_reserve_offer *offer)
 		had = left = left_of(policies, slot);
 		how = neap_policy_rank_within(slot->policy, offer, &left, &ret, &err);
 		take(policies, slot, had - left);
+		left = had = neap_purse_left(policies->config.purse, NULL);
+		if (slot->shadow)
+			neap_shadow_rank(slot->shadow, offer, how, ret, &left);
+		neap_purse_take(policies->config.purse, NULL, had - left);
 		return note(policies, one, how, &err) ? ret : -1;
 	}
 	return -1;

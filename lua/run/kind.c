@@ -91,6 +91,7 @@ static const struct neap_kind kinds[] = {
 		.upload_budget_usec = 2000000,
 		.failsafe = "owners alone say who uses a reservation",
 		.is_short = true,
+		.has_shadow = true,
 		.is_place = true,
 		.read_needs = neap_place_needs_read,
 		.replay = &neap_replay_offers,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Counts agreements and differences of two versions, per tick or decision. */
-#include "lua/run/shadow.h"
+#include "lua/run/shadow_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,17 +10,6 @@
 #include "lua/place/compare.h"
 #include "lua/run/registry.h"
 #include "lua/vm/budget.h"
-
-struct neap_shadow {
-	struct neap_policy *policy;
-	int64_t since_unix_usec;
-	uint64_t calls, same, different, faults, put_off;
-	int faults_in_row;
-	bool is_failed;
-	json_t *last;                 /* difference; NULL: none yet */
-	struct neap_place_call *call; /* of a filter, in the decision at hand */
-	char last_error[256];
-};
 
 struct neap_shadow *neap_shadow_new_take(struct neap_policy *policy,
 					 int64_t now_unix_usec)
@@ -40,6 +29,7 @@ struct neap_shadow *neap_shadow_new_take(struct neap_policy *policy,
 	}
 	shadow->policy = policy;
 	shadow->since_unix_usec = now_unix_usec;
+	shadow->is_out = true; /* until a decision begins */
 	return shadow;
 }
 
@@ -53,7 +43,7 @@ void neap_shadow_free(struct neap_shadow *shadow)
 	free(shadow);
 }
 
-static void note_fault(struct neap_shadow *shadow, const struct neap_answer *answer)
+void neap_shadow_note_fault(struct neap_shadow *shadow, const struct neap_answer *answer)
 {
 	bool is_dead = neap_vm_is_dead(neap_policy_vm(shadow->policy));
 
@@ -68,8 +58,7 @@ static void note_fault(struct neap_shadow *shadow, const struct neap_answer *ans
 	shadow->is_failed = is_dead || shadow->faults_in_row >= NEAP_POLICY_FAULTS_MAX;
 }
 
-/* Without memory the count is right and the text is left out. */
-static void note_difference(struct neap_shadow *shadow, json_t *row)
+void neap_shadow_note_difference(struct neap_shadow *shadow, json_t *row)
 {
 	shadow->different++;
 	if (!row)
@@ -85,8 +74,8 @@ static void compare(struct neap_shadow *shadow, int64_t now_unix,
 	if (neap_answer_is_same(active, own))
 		shadow->same++;
 	else
-		note_difference(shadow,
-				json_pack("{s:I, s:o, s:o}", "unix", (json_int_t)now_unix,
+		neap_shadow_note_difference(
+			shadow, json_pack("{s:I, s:o, s:o}", "unix", (json_int_t)now_unix,
 					  "active", neap_answer_json(active), "shadow",
 					  neap_answer_json(own)));
 }
@@ -110,7 +99,7 @@ void neap_shadow_ask(struct neap_shadow *shadow, const struct neap_sample *sampl
 	}
 	started = neap_budget_clock_usec();
 	shadow->calls++;
-	note_fault(shadow, &own);
+	neap_shadow_note_fault(shadow, &own);
 	/* Lent for the comparison, taken back before the end. */
 	active.wishes = (struct neap_policy_wish *)(uintptr_t)wishes;
 	active.count = verdict == NEAP_TICK_WISHES ? count : 0;
@@ -154,7 +143,7 @@ static void compare_places(struct neap_shadow *shadow, const struct neap_place *
 		return;
 	}
 	shadow->calls++;
-	note_fault(shadow, &answer);
+	neap_shadow_note_fault(shadow, &answer);
 	if (active->verdict == own->verdict)
 		at = own->verdict == NEAP_TICK_WISHES
 			     ? neap_place_side_differs(active, own, 0, count)
@@ -163,7 +152,7 @@ static void compare_places(struct neap_shadow *shadow, const struct neap_place *
 		shadow->same++;
 		return;
 	}
-	note_difference(
+	neap_shadow_note_difference(
 		shadow,
 		json_pack("{s:I, s:o, s:s, s:o, s:o}", "unix",
 			  (json_int_t)(place->now_usec / 1000000), "pod",

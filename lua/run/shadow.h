@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "lua/call/answer.h"
-#include "lua/place/place.h"
+#include "lua/reserve/reserve.h"
 
 struct neap_shadow;
 
@@ -44,11 +44,26 @@ void neap_shadow_allow(struct neap_shadow *shadow, const struct neap_place *plac
 		       const uint32_t *answers, const uint32_t *rows, size_t count,
 		       int64_t *left_usec);
 
+/* --- of offers of reservations: a decision counts as one call --- */
+
+/* Starts a decision about a pod; what pod points to must stay until the next. */
+void neap_shadow_begin_offers(struct neap_shadow *shadow,
+			      const struct neap_place_pod *pod);
+/* Call it after a policy in service was asked whether a reservation is open, with its
+ * verdict and, for WISHES, what it said. Compared is which are open, not the texts. */
+void neap_shadow_match(struct neap_shadow *shadow, const struct neap_reserve_offer *offer,
+		       enum neap_tick_verdict verdict,
+		       const struct neap_reserve_verdict *said, int64_t *left_usec);
+/* ... and for its rank. */
+void neap_shadow_rank(struct neap_shadow *shadow, const struct neap_reserve_offer *offer,
+		      enum neap_tick_verdict verdict, int rank, int64_t *left_usec);
+
 /* Returns { "version", "since_unix_usec", "is_failed", "calls", "same", "different",
  *   "faults", "put_off", "last_difference": { "unix", "active": [..] | "hold" | "skip",
  *   "shadow": .. }?, "last_error"? }
  * A difference in a decision also has "pod" and "node", and says "40 points", "allowed"
- * or "refused: why" for the first node that differs. */
+ * or "refused: why" for the first node that differs; or "reservation", and "open",
+ * "refused: why", "rank 5" or "no rank" for the first one. */
 json_t *neap_shadow_json(const struct neap_shadow *shadow);
 
 #endif

@@ -197,9 +197,9 @@ check "... and counted" json_is '.shadow | [.calls > 0, .calls == .different, .f
 check "a pod that may go to both nodes" pod red LS 1 red
 check "... is placed" eventually 20 placed red
 check "... and the points differ" shows 'points", the shadow "0 points"' policy show score/spread
-echo 'return { api = 1, kind = "reservation", name = "any" }' >"$WORK/any.lua"
-check "of kind reservation there is none" fails 1 "a policy of kind reservation has no shadow" policy put --shadow "$WORK/any.lua" \
-	reservation/any
+echo 'return { api = 1, kind = "migration", name = "any" }' >"$WORK/any.lua"
+check "of kind migration there is none" fails 1 "a policy of kind migration has no shadow" policy put --shadow "$WORK/any.lua" \
+	migration/any
 check "a shadow ends" "${C[@]}" policy delete --shadow score/spread
 check "its reader needs the scheduler" neapd_end TERM
 if is_own; then

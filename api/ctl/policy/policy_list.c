@@ -50,6 +50,7 @@ void neap_ctl_policy_add_shadow(const json_t *shadow, struct neap_buf *out)
 		return;
 	neap_buf_adds(out, "  last difference: ");
 	neap_cells_add_if(out, last, "node", "{pod} on {node}: ");
+	neap_cells_add_if(out, last, "reservation", "{pod} and {reservation}: ");
 	neap_buf_addf(out, "it %s, the shadow %s\n", active, own);
 }
 
