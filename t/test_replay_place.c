@@ -15,6 +15,7 @@
 
 #include "api/policy/judge.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "lua/replay/play.h"
 #include "lua/replay/replay.h"
 #include "t/lib/cpus_rig.h"
@@ -549,5 +550,6 @@ int main(void)
 		cmocka_unit_test(test_torture),    cmocka_unit_test(test_torture_record),
 	};
 
+	neap_json_setup();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

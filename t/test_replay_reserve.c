@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 #include "lua/replay/replay.h"
 #include "t/lib/cluster_rig.h"
 #include "t/lib/offer_rig.h"
@@ -302,5 +303,6 @@ int main(void)
 		cmocka_unit_test(test_torture),
 	};
 
+	neap_json_setup();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
