@@ -1,221 +1,191 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rounds of writes: nobody looks at a key while something of it is on its way, whoever
- * asked for it. */
+ * Rounds are recorded and played again: each shipped strategy over the clusters of its
+ * own examples. */
+#include "t/lib/rounds_rig.h"
+
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
-#include <event2/event.h>
 
-#include "api/workload/loop/rounds.h"
 #include "engine/base/mem.h"
-#include "t/lib/kube_rig.h"
+#include "engine/base/quantity.h"
+#include "engine/json/json.h"
+#include "lua/place/place_priv.h"
 
-#define MAPS "/api/v1/namespaces/default/configmaps"
+#define SECOND ROUNDS_SECOND
 
-struct rounds_rig {
-	struct kube_rig *kube;
-	struct neap_feed *feed;
-	struct neap_rounds *rounds;
-	int looks, told, failed;
+/* --- shipped strategies --- */
+
+struct shipped {
+	const char *name;
+	size_t rounds, evicted;
 };
 
-static void heard(void *arg, const char *resource, const struct neap_client_event *event)
+/* A policy of that plugin that asks for nothing. */
+static struct neap_policy *idle(const struct neap_policy *policy)
 {
-	(void)arg;
-	(void)resource;
-	(void)event;
-}
-
-static int64_t look(void *arg, const char *ns, const char *name)
-{
-	struct rounds_rig *rig = arg;
-
-	assert_string_equal(ns, "default");
-	rig->looks += strcmp(name, "key") == 0;
-	return 0;
-}
-
-static void told(void *arg, const struct neap_round_told *what)
-{
-	struct rounds_rig *rig = arg;
-
-	assert_int_equal(what->what, 7);
-	assert_string_equal(what->key, "key");
-	assert_string_equal(what->uid, "uid");
-	rig->told++;
-	rig->failed += what->object == NULL;
-}
-
-static void start(struct rounds_rig *rig)
-{
-	struct neap_feed_config feed = {.tasks = neap_kube_tasks(rig->kube->kube),
-					.client = rig->kube->client,
-					.arg = rig,
-					.resources = {"configmaps"},
-					.heard = heard,
-					.look = look};
-	struct neap_rounds_config rounds = {.client = rig->kube->client,
-					    .resource = "configmaps",
-					    .arg = rig,
-					    .told = told};
+	struct neap_policy *ret = NULL;
 	struct neap_error err = {0};
+	char text[512];
 
-	assert_int_equal(neap_feed_new(&feed, &rig->feed, &err), 0);
-	rounds.feed = rig->feed;
-	assert_int_equal(neap_rounds_new(&rounds, &rig->rounds, &err), 0);
+	(void)snprintf(text, sizeof(text),
+		       "return { api = 1, kind = 'deschedule', name = 'idle', plugin = "
+		       "'%s', point = 'balance', run = function() end }",
+		       neap_policy_plugin(policy));
+	rounds_need(neap_policy_load(text, strlen(text), "idle", &ret, &err), &err,
+		    "idle");
+	return ret;
 }
 
-static void stop(struct rounds_rig *rig)
+/* Sets the arguments of all runs to none, as the idle policy has none of them. */
+static void drop_args(json_t *list)
 {
-	neap_rounds_free(rig->rounds);
-	neap_feed_free(rig->feed);
+	size_t i, n;
+	json_t *round, *run;
+
+	json_array_foreach (list, i, round)
+		json_array_foreach (json_object_get(round, "runs"), n, run)
+			(void)json_object_set_new(run, "args", json_object());
 }
 
-static int setup(void **state)
+/* What is told of the first round against one that does nothing is what was recorded. */
+static void compare_answers(struct neap_policy *policy, json_t *round)
 {
-	struct rounds_rig *rig = neap_alloc(sizeof(*rig));
+	const json_t *run = json_array_get(json_object_get(round, "runs"), 0), *row;
+	const json_t *args = json_object_get(run, "args");
+	struct neap_policy *none = idle(policy), *set = NULL;
+	json_t *list = json_array(), *copy = json_deep_copy(round), *result, *lines;
+	struct neap_error err = {0};
+	size_t i;
 
-	assert_non_null(rig);
-	assert_int_equal(kube_rig_setup((void **)&rig->kube), 0);
-	assert_int_equal(kube_ask(rig->kube, "POST " MAPS, "{'metadata':{'name':'key'}}"),
-			 201);
-	start(rig);
-	*state = rig;
+	/* The arguments go as parameters of the policy instead. */
+	rounds_need(neap_policy_load_again(policy, &set, &err), &err, "again");
+	(void)json_array_append_new(list, copy);
+	drop_args(list);
+	json_object_del(json_array_get(json_object_get(copy, "runs"), 0), "args");
+	rounds_need(neap_policy_set_params(set, args, &err), &err, "args");
+	result = rounds_replay(none, set, list);
+	lines = json_object_get(json_array_get(json_object_get(result, "differences"), 0),
+				"newer");
+	json_array_foreach (json_object_get(run, "evicted"), i, row) {
+		char *want = neap_asprintf("evict %s: %s", neap_json_text(row, "pod"),
+					   neap_json_text(row, "why"));
+		bool is_there = false;
+
+		for (size_t n = 0; n < json_array_size(lines); n++)
+			is_there |= strcmp(json_string_value(json_array_get(lines, n)),
+					   want) == 0;
+		if (!is_there && json_array_size(lines) < NEAP_ROUND_LINES_MAX)
+			fail_msg("not again: %s", want);
+		free(want);
+	}
+	json_decref(result);
+	json_decref(list);
+	neap_policy_free(none);
+	neap_policy_free(set);
+}
+
+static void check_same(const struct neap_place_row *row, json_t *list)
+{
+	json_t *result = rounds_replay(NULL, row->policy, list);
+
+	if (json_integer_value(json_object_get(result, "ran")) !=
+		    (json_int_t)json_array_size(list) ||
+	    json_integer_value(json_object_get(result, "same")) !=
+		    (json_int_t)json_array_size(list) ||
+	    json_object_get(result, "cut") || json_object_get(result, "is_new") ||
+	    !json_object_get(result, "older"))
+		fail_msg("%s: %s", row->name, json_dumps(result, JSON_INDENT(1)));
+	json_decref(result);
+}
+
+static int run_row(struct neap_place_row *row, void *arg)
+{
+	struct shipped *shipped = arg;
+	const json_t *params = json_object_get(row->json, "params");
+	const json_t *steps = json_object_get(row->json, "steps"), *run;
+	const json_t *cluster = json_object_get(row->json, "cluster");
+	const json_t *caps = json_object_get(row->json, "limits");
+	struct neap_play_set *set = rounds_open_set(
+		row->policy, params, json_object_get(row->json, "evictor"));
+	struct neap_limits limits = {NEAP_LIMITS_NONE, NEAP_LIMITS_NONE, NEAP_LIMITS_NONE,
+				     NEAP_LIMITS_NONE, false};
+	const char *now = neap_json_text_or(row->json, "now", ROUNDS_BEGAN);
+	json_t *list = json_array();
+	int64_t now_usec = 0;
+
+	(void)neap_time_parse(now, &now_usec, NULL);
+	if (json_object_get(caps, "node"))
+		limits.per_node = json_integer_value(json_object_get(caps, "node"));
+	if (json_object_get(caps, "total"))
+		limits.total = json_integer_value(json_object_get(caps, "total"));
+	for (size_t i = 0; i < (steps ? json_array_size(steps) : 1); i++) {
+		const json_t *step = json_array_get(steps, i);
+		const json_t *own = json_object_get(step, "cluster");
+
+		now_usec += json_integer_value(json_object_get(step, "after_s")) * SECOND;
+		(void)json_array_append_new(
+			list, rounds_play(set, own ? own : cluster, now_usec, &limits));
+	}
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		run = json_array_get(json_object_get(json_array_get(list, i), "runs"), 0);
+		shipped->evicted += json_array_size(json_object_get(run, "evicted"));
+		shipped->rounds += run != NULL;
+	}
+	check_same(row, list);
+	if (!steps)
+		compare_answers(row->policy, json_array_get(list, 0));
+	json_decref(list);
+	neap_play_set_free(set);
 	return 0;
 }
 
-static int teardown(void **state)
+static void test_shipped(void **state)
 {
-	struct rounds_rig *rig = *state;
+	static const char *const fields[] = {"name",   "params",  "now",  "evictor",
+					     "limits", "cluster", "want", "steps",
+					     "pod",    NULL};
+	struct dirent **files = NULL;
+	int count = scandir("policies/deschedule", &files, NULL, alphasort);
 
-	stop(rig);
-	(void)kube_rig_teardown((void **)&rig->kube);
-	free(rig);
-	return 0;
-}
+	(void)state;
+	for (int i = 0; i < count; i++) {
+		struct shipped shipped = {.name = files[i]->d_name};
+		struct neap_policy *policy = NULL;
+		struct neap_error err = {0};
+		char path[512];
 
-static bool begin(struct rounds_rig *rig)
-{
-	int64_t again;
-
-	return neap_rounds_begin(rig->rounds, "default", "key", &again);
-}
-
-static void begin_in_time(struct rounds_rig *rig)
-{
-	for (int left = 30000; !begin(rig) && left > 0; left -= 2)
-		kube_run(rig->kube, 2);
-	assert_true(begin(rig));
-}
-
-/* While it is held nothing that is written becomes visible, or is told. */
-static void hold(struct rounds_rig *rig, bool is_held)
-{
-	if (is_held)
-		assert_int_equal(event_del(rig->kube->heard), 0);
-	else
-		assert_int_equal(event_add(rig->kube->heard, NULL), 0);
-}
-
-static void ask_create(struct rounds_rig *rig, const char *name)
-{
-	struct neap_round_ask what = {7, "configmaps", "default", NULL, "uid"};
-	struct neap_client_ask ask;
-
-	assert_true(neap_rounds_ask(rig->rounds, &what, &ask));
-	neap_client_create_take(rig->kube->client, &ask,
-				json_pack("{s:{s:s}}", "metadata", "name", name));
-}
-
-static bool is_there(struct rounds_rig *rig, const char *name)
-{
-	return neap_store_find(rig->kube->store.store, "configmaps", "default", name);
-}
-
-static void test_on_its_way(void **state)
-{
-	struct rounds_rig *rig = *state;
-	int looks;
-
-	begin_in_time(rig);
-	looks = rig->looks;
-	hold(rig, true);
-	ask_create(rig, "a");
-	ask_create(rig, "b");
-	assert_int_equal(neap_rounds_asked(rig->rounds), 2);
-	assert_int_equal(neap_rounds_refused(rig->rounds, NULL), 0);
-	assert_int_equal(neap_rounds_end(rig->rounds, 0), 0);
-	for (int i = 0; i < 20; i++) {
-		kube_run(rig->kube, 2);
-		assert_false(begin(rig));
+		if (files[i]->d_name[0] != '.') {
+			(void)snprintf(path, sizeof(path), "policies/deschedule/%s",
+				       files[i]->d_name);
+			rounds_need(neap_policy_load_file(path, &policy, &err), &err,
+				    path);
+			for (int n = 1; n <= neap_policy_example_count(policy); n++)
+				rounds_need(neap_place_row_run(policy, n, fields, run_row,
+							       &shipped, &err),
+					    &err, path);
+			print_message("%s: %zu rounds, %zu evicted\n", shipped.name,
+				      shipped.rounds, shipped.evicted);
+			assert_true(shipped.rounds > 0);
+			assert_true(shipped.evicted > 0);
+			neap_policy_free(policy);
+		}
+		free(files[i]);
 	}
-	assert_int_equal(rig->told, 0);
-	hold(rig, false);
-	begin_in_time(rig);
-	assert_int_equal(rig->told, 2);
-	assert_true(is_there(rig, "a") && is_there(rig, "b"));
-	(void)neap_rounds_end(rig->rounds, 0);
-	for (int left = 30000; rig->looks == looks && left > 0; left -= 2)
-		kube_run(rig->kube, 2);
-	assert_true(rig->looks > looks);
+	free(files);
 }
-
-static void test_refused(void **state)
-{
-	struct rounds_rig *rig = *state;
-	const char *why;
-
-	begin_in_time(rig);
-	ask_create(rig, "key");
-	assert_int_equal(neap_rounds_refused(rig->rounds, &why), 1);
-	assert_non_null(strstr(why, "already exists"));
-	assert_int_equal(neap_rounds_asked(rig->rounds), 0);
-	assert_int_equal(rig->failed, 1);
-	assert_int_equal(neap_rounds_end(rig->rounds, 0), -1);
-	assert_true(begin(rig));
-	assert_int_equal(neap_rounds_refused(rig->rounds, NULL), 0);
-	assert_int_equal(neap_rounds_end(rig->rounds, 5), 5);
-}
-
-/* What another life has asked for is there before this one looks; that one hears of
- * nothing any more. */
-static void test_another_life(void **state)
-{
-	struct rounds_rig *rig = *state;
-
-	begin_in_time(rig);
-	hold(rig, true);
-	ask_create(rig, "a");
-	(void)neap_rounds_end(rig->rounds, 0);
-	stop(rig);
-	start(rig);
-	for (int i = 0; i < 20; i++) {
-		kube_run(rig->kube, 2);
-		assert_false(begin(rig));
-	}
-	hold(rig, false);
-	begin_in_time(rig);
-	assert_true(is_there(rig, "a"));
-	assert_int_equal(rig->told, 0);
-	(void)neap_rounds_end(rig->rounds, 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(on_its_way),
-		TEST(refused),
-		TEST(another_life),
+		cmocka_unit_test(test_shipped),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, rounds_setup, rounds_teardown);
 }

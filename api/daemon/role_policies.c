@@ -132,6 +132,9 @@ int neap_role_policies_open(struct neap_role_policies *role,
 	live.recorders = &role->recorders;
 	role->recorders.samples = neap_record_new(0, 0);
 	role->recorders.decisions = neap_decisions_new(0, 0);
+	(void)snprintf(role->rounds_dir, sizeof(role->rounds_dir), "%s/rounds",
+		       config->data_dir);
+	role->recorders.rounds_dir = role->rounds_dir;
 	live.labels = role->labels = neap_config_labels(config);
 	if (!role->registry || !role->recorders.samples || !role->recorders.decisions ||
 	    !role->labels)

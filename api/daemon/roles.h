@@ -64,6 +64,7 @@ struct neap_role_policies {
 	json_t *labels;                 /* of this node */
 	struct neap_registry *registry;
 	struct neap_recorders recorders;
+	char rounds_dir[160]; /* of recorders */
 	struct neap_live *live;
 };
 

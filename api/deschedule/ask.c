@@ -129,6 +129,9 @@ json_t *neap_descheduler_status(const struct neap_descheduler *descheduler,
 		neap_json_set_text(asked, "error", descheduler->unanswered);
 		(void)json_object_set_new(status, "prometheus", asked);
 	}
+	if (descheduler->config.rounds_dir && status)
+		(void)json_object_set_new(status, "recording",
+					  deschedule_recording_status(descheduler));
 	if (with_round && descheduler->last)
 		(void)json_object_set(status, "round", descheduler->last);
 	return status;

@@ -148,6 +148,8 @@ void deschedule_choose(struct neap_descheduler *descheduler)
 		deschedule_look(descheduler); /* which tries it again */
 		return;
 	}
+	if (set)
+		set->has_shadows = true;
 	descheduler->trouble[0] = '\0';
 	neap_play_set_free(descheduler->next_set);
 	descheduler->next_set = set;

@@ -166,6 +166,7 @@ static void job_done(void *arg)
 	if (!job->done) {
 		deschedule_note_round(descheduler, job);
 		neap_snapshot_release(descheduler->snapshot);
+		deschedule_record(descheduler, play, job->because);
 		deschedule_leave(descheduler);
 		return;
 	}
@@ -247,6 +248,7 @@ static bool start_round(struct neap_descheduler *descheduler, const char *becaus
 	job->descheduler = descheduler;
 	(void)snprintf(job->because, sizeof(job->because), "%s", because);
 	job->play.is_dry = set->config->dry_run || descheduler->config.dry_run;
+	job->play.is_recorded = descheduler->config.rounds_dir != NULL;
 	if (start(descheduler, job, set, &err) < 0) {
 		job_free(job);
 		return false;

@@ -53,6 +53,8 @@ struct neap_descheduler_config {
 	/* Path of a file, with its folder, that exists while it is paused, also over a
 	 * restart; NULL: a pause is not kept. */
 	const char *pause_file;
+	/* Folder of recorded rounds; NULL: they are not recorded. */
+	const char *rounds_dir;
 	/* Limits that no configuration can raise; -1: none. */
 	int64_t per_node, per_namespace, total;
 	/* Further schedulers for whose pods a Reservation can be made, NULL-terminated;
@@ -128,6 +130,16 @@ int neap_descheduler_run(struct neap_descheduler *descheduler, const char *by,
  * record. */
 json_t *neap_descheduler_status(const struct neap_descheduler *descheduler,
 				bool with_round);
+
+/* Reads the list of recorded rounds (number -1), or one of them as text. Calls told once
+ * from the loop, with err, or with one of the other two, which are borrowed.
+ * -NEAP_ENOTFOUND: rounds are not recorded; -NEAP_EUNAVAILABLE: too many ask. */
+typedef void neap_descheduler_recorded(void *arg, json_t *list,
+				       const struct neap_buf *text,
+				       const struct neap_error *err);
+int neap_descheduler_recordings(struct neap_descheduler *descheduler, int64_t number,
+				neap_descheduler_recorded *told, void *arg,
+				struct neap_error *err);
 
 struct neap_simulation {
 	const char *plugin; /* only this one; NULL: all */

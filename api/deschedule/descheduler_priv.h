@@ -124,6 +124,9 @@ struct neap_descheduler {
 	uint64_t rounds;
 	int64_t asked_usec;              /* last query to a Prometheus; 0: none */
 	char unanswered[NEAP_ERROR_MSG]; /* why one of the last ones failed; "" */
+	uint64_t recorded;                      /* of them, since the start */
+	size_t recording_cut;                   /* nodes that the last one lacks */
+	char recording_trouble[NEAP_ERROR_MSG]; /* why rounds are not recorded; "" */
 	struct neap_deschedule_figures figures;
 };
 
@@ -171,6 +174,13 @@ bool deschedule_ask(struct deschedule_job *job);
 void deschedule_note_answers(struct deschedule_job *job);
 /* Ignores answers that come later. */
 void deschedule_forget_queries(struct deschedule_job *job);
+
+/* --- recorder.c --- */
+
+/* Has a round recorded, and takes the recording out of play. */
+void deschedule_record(struct neap_descheduler *descheduler, struct neap_play *play,
+		       const char *because);
+json_t *deschedule_recording_status(const struct neap_descheduler *descheduler);
 
 /* --- choose.c: the configuration in force --- */
 

@@ -116,6 +116,7 @@ struct neap_world_node {
 /* A NodeMetric. Usage is what the system uses and what the pods use, as LowNodeLoad
  * counts it; nodeUsage is read for metricsUtilization. */
 struct neap_world_metric {
+	struct neap_object *object;
 	bool has_usage;      /* status.nodeMetric is there */
 	int64_t update_usec; /* 0: not told */
 	struct neap_amounts system, node;

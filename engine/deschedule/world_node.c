@@ -247,6 +247,7 @@ int neap_world_read_metric(struct neap_world *world, struct neap_object *object,
 		neap_world_free_metric(metric);
 		return rc;
 	}
+	metric->object = neap_object_ref(object);
 	*ret = metric;
 	return 0;
 }
@@ -255,6 +256,7 @@ void neap_world_free_metric(struct neap_world_metric *metric)
 {
 	if (!metric)
 		return;
+	(void)neap_object_unref(metric->object);
 	neap_map_free(metric->pods);
 	neap_arena_done(&metric->arena);
 	free(metric);

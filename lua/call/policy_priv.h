@@ -132,7 +132,7 @@ int neap_triggers_read(lua_State *L, int index, struct neap_policy *policy,
 
 /* lua/replay: the families of recorded inputs. */
 extern const struct neap_replay_family neap_replay_samples, neap_replay_decisions,
-	neap_replay_offers;
+	neap_replay_offers, neap_replay_rounds;
 
 /* sample_input.c: pushes example row index, for 0 the kind's default row; raises. */
 void neap_policy_push_row(lua_State *L, const struct neap_policy *policy, int index);

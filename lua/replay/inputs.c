@@ -10,10 +10,14 @@ void neap_inputs_share(const struct neap_recorders *recorders, struct neap_input
 		ret->samples = neap_record_share(recorders->samples);
 	if (recorders->decisions)
 		ret->decisions = neap_decisions_share(recorders->decisions);
+	if (recorders->rounds_dir)
+		ret->rounds = neap_round_tape_new(recorders->rounds_dir);
 }
 
 void neap_inputs_done(struct neap_inputs *inputs)
 {
 	inputs->samples = neap_tape_unref(inputs->samples);
 	inputs->decisions = neap_decision_tape_unref(inputs->decisions);
+	neap_round_tape_free(inputs->rounds);
+	inputs->rounds = NULL;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Recorded inputs of policies, one member for each family of kinds: samples of the node
- * (kind qos), decisions about a place (kinds score, filter, reservation). Whoever calls
- * policies records; the policy thread replays. */
+ * (kind qos), decisions about a place (kinds score, filter, reservation), descheduling
+ * rounds (kinds deschedule, evict). Whoever calls policies records; the policy thread
+ * replays. */
 #ifndef NEAP_LUA_REPLAY_INPUTS_H
 #define NEAP_LUA_REPLAY_INPUTS_H
 
+#include "lua/deschedule/round_tape.h"
 #include "lua/replay/decisions.h"
 #include "lua/run/record.h"
 
@@ -13,12 +15,14 @@
 struct neap_recorders {
 	struct neap_record *samples;
 	struct neap_decisions *decisions;
+	const char *rounds_dir;
 };
 
 /* What was recorded at one moment, immutable, for any thread; NULL: nothing. */
 struct neap_inputs {
 	struct neap_tape *samples;
 	struct neap_decision_tape *decisions;
+	struct neap_round_tape *rounds; /* of the folder, read when it is needed */
 };
 
 /* Fills *ret with what the recorders hold now. Without memory a family is left out. */

@@ -119,6 +119,7 @@ int neap_policy_replay(struct neap_policy *older, struct neap_policy *newer,
 		       const struct neap_inputs *inputs, int64_t budget_usec,
 		       json_t **ret, struct neap_error *err)
 {
+	const struct neap_replay_family *family = newer->kind->replay;
 	struct neap_replay replay = {.older = older, .newer = newer, .inputs = inputs};
 	json_t *json = NULL;
 	int rc, after;
@@ -130,6 +131,8 @@ int neap_policy_replay(struct neap_policy *older, struct neap_policy *newer,
 	rc = reset(older, err);
 	if (rc == 0)
 		rc = reset(newer, err);
+	if (rc == 0 && family->begin)
+		rc = family->begin(&replay, err);
 	if (rc == 0)
 		rc = run(&replay, budget_usec, err);
 	after = reset(older, rc < 0 ? NULL : err);
@@ -140,6 +143,8 @@ int neap_policy_replay(struct neap_policy *older, struct neap_policy *newer,
 		json = result(&replay);
 		rc = json ? 0 : neap_error_nomem(err);
 	}
+	if (family->end)
+		family->end(&replay, json);
 	json_decref(replay.differences);
 	if (rc == 0)
 		*ret = json;

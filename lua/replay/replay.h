@@ -32,7 +32,12 @@ const char *neap_replay_what(const struct neap_kind *kind);
  * and "first_fault" has the first message. "is_failed": these faults would have taken it
  * out of service (its state was killed, or NEAP_POLICY_FAULTS_MAX consecutive faults in
  * frames where older had none). A killed state of newer ends the replay, one of older
- * ends the comparison. Fails only without memory. */
+ * ends the comparison. Fails only without memory.
+ *
+ * Of rounds an answer is a list of lines (lua/deschedule/round_lines.h), and a difference
+ * has only those that the other version lacks. Further members: "cut", rounds of which a
+ * part was recorded; "unreadable", those that could not be read; "is_new", no round had
+ * the policy; "older", the version that is compared where older is NULL. */
 int neap_policy_replay(struct neap_policy *older, struct neap_policy *newer,
 		       const struct neap_inputs *inputs, int64_t budget_usec,
 		       json_t **ret, struct neap_error *err);

@@ -9,6 +9,8 @@
 #include "lua/call/policy_priv.h"
 #include "lua/replay/replay.h"
 
+struct neap_replay_own;
+
 struct neap_replay {
 	struct neap_policy *older,
 		*newer; /* older NULL: there is none, or none any more */
@@ -17,15 +19,20 @@ struct neap_replay {
 	bool is_failed, is_over;
 	struct neap_error first_fault;
 	json_t *differences;
+	struct neap_replay_own *own; /* the family's, from begin to end */
 };
 
 struct neap_replay_family {
 	/* For people: "recorded inputs of this node", and what a frame is: "ticks". */
 	const char *what, *of;
 	size_t (*count)(const struct neap_inputs *inputs);
+	/* Before the first frame; NULL: nothing. end is called after it in any case. */
+	int (*begin)(struct neap_replay *replay, struct neap_error *err);
 	/* Runs both versions over one frame, notes how it went and lists where they
 	 * differ. Fails only without memory. */
 	int (*run)(struct neap_replay *replay, size_t frame, struct neap_error *err);
+	/* After the last: adds what else is to tell to ret (NULL: it failed). */
+	void (*end)(struct neap_replay *replay, json_t *ret);
 };
 
 /* Called once per frame. Of an answer only verdict and err are read. older is not used

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "lua/deschedule/round_lines.h"
 #include "lua/place/compare.h"
 #include "lua/run/registry.h"
 #include "lua/vm/budget.h"
@@ -216,6 +217,67 @@ void neap_shadow_allow(struct neap_shadow *shadow, const struct neap_place *plac
 	own.verdict = neap_policy_allow_within(shadow->policy, place, shadow->call, rows,
 					       count, left_usec, mine, &own.err);
 	compare_places(shadow, place, &active, &own, rows, count);
+}
+
+/* --- of rounds --- */
+
+void neap_shadow_tally_add(struct neap_shadow_tally *tally, int64_t now_unix,
+			   const json_t *active, const json_t *own,
+			   enum neap_tick_verdict verdict, const struct neap_error *err,
+			   bool is_dead)
+{
+	const struct neap_answer answer = {.verdict = verdict};
+
+	tally->calls++;
+	if (neap_answer_is_fault(&answer)) {
+		tally->faults++;
+		tally->faults_in_row++;
+		(void)neap_strcopy(tally->last_error, sizeof(tally->last_error),
+				   err->msg);
+	} else if (verdict <= NEAP_TICK_HOLD) {
+		tally->faults_in_row = 0;
+	}
+	tally->is_failed = is_dead || tally->faults_in_row >= NEAP_POLICY_FAULTS_MAX;
+	if (!active || !own)
+		return;
+	if (json_equal(active, own)) {
+		tally->same++;
+		return;
+	}
+	tally->different++;
+	json_decref(tally->last);
+	tally->last = json_pack("{s:I, s:o, s:o}", "unix", (json_int_t)now_unix, "active",
+				neap_lines_only(active, own), "shadow",
+				neap_lines_only(own, active));
+}
+
+void neap_shadow_tally_clear(struct neap_shadow_tally *tally)
+{
+	json_decref(tally->last);
+	*tally = (struct neap_shadow_tally){.faults_in_row = tally->faults_in_row,
+					    .is_failed = tally->is_failed};
+}
+
+void neap_shadow_add(struct neap_shadow *shadow, const struct neap_shadow_tally *tally)
+{
+	shadow->calls += tally->calls;
+	shadow->same += tally->same;
+	shadow->different += tally->different;
+	shadow->faults += tally->faults;
+	shadow->put_off += tally->put_off;
+	shadow->is_failed = shadow->is_failed || tally->is_failed;
+	if (tally->last_error[0])
+		(void)neap_strcopy(shadow->last_error, sizeof(shadow->last_error),
+				   tally->last_error);
+	if (!tally->last)
+		return;
+	json_decref(shadow->last);
+	shadow->last = json_incref(tally->last);
+}
+
+struct neap_policy *neap_shadow_policy(const struct neap_shadow *shadow)
+{
+	return shadow->policy;
 }
 
 /* --- what is told --- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A version that runs beside the one in service, with the same samples or decisions, the
- * same budgets and its own memo. Its answers are compared and counted, and never
+ * A version that runs beside the one in service, with the same samples, decisions or
+ * rounds, the same budgets and its own memo. Its answers are compared and counted, and never
  * applied. */
 #ifndef NEAP_LUA_RUN_SHADOW_H
 #define NEAP_LUA_RUN_SHADOW_H
@@ -57,6 +57,31 @@ void neap_shadow_match(struct neap_shadow *shadow, const struct neap_reserve_off
 /* ... and for its rank. */
 void neap_shadow_rank(struct neap_shadow *shadow, const struct neap_reserve_offer *offer,
 		      enum neap_tick_verdict verdict, int rank, int64_t *left_usec);
+
+/* --- of descheduling rounds --- */
+
+/* What a shadow said in a round, gathered on the round's thread. */
+struct neap_shadow_tally {
+	uint64_t calls, same, different, faults, put_off;
+	/* These two go on from round to round, by the rules above. */
+	int faults_in_row;
+	bool is_failed;
+	json_t *last; /* difference; NULL: none */
+	char last_error[256];
+};
+
+/* Adds a call. active and own: what both said, as lines (lua/deschedule/round_lines.h);
+ * NULL without memory. verdict, err and is_dead: of the shadow. */
+void neap_shadow_tally_add(struct neap_shadow_tally *tally, int64_t now_unix,
+			   const json_t *active, const json_t *own,
+			   enum neap_tick_verdict verdict, const struct neap_error *err,
+			   bool is_dead);
+/* Forgets the round, but not the two that go on. */
+void neap_shadow_tally_clear(struct neap_shadow_tally *tally);
+/* Adds what was gathered. On the loop. */
+void neap_shadow_add(struct neap_shadow *shadow, const struct neap_shadow_tally *tally);
+/* The version that runs as a shadow, borrowed. */
+struct neap_policy *neap_shadow_policy(const struct neap_shadow *shadow);
 
 /* Returns { "version", "since_unix_usec", "is_failed", "calls", "same", "different",
  *   "faults", "put_off", "last_difference": { "unix", "active": [..] | "hold" | "skip",

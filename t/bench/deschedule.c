@@ -2,9 +2,9 @@
  *
  * For P22: deschedule ROOT. A round of LowNodeUtilization and one of topology spread, in
  * clusters of 1,000 to 20,000 nodes with twenty pods each: CPU time of the strategy, of
- * settling the world and of one pass over all pods, and memory. Then in outcome, in a
- * cluster that is played: evictions for each point of imbalance removed, beside a plain
- * greedy strategy. */
+ * settling the world and of one pass over all pods, and memory; and whole rounds,
+ * recorded and not. Then in outcome, in a cluster that is played: evictions for each
+ * point of imbalance removed, beside a plain greedy strategy. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/deschedule/play/play_open.h"
+#include "api/deschedule/play/recording.h"
+#include "api/deschedule/play/strategies.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
+#include "lua/deschedule/round_tape.h"
 #include "t/lib/sim_rig.h"
 
 #define PODS_A_NODE 20
@@ -162,6 +166,75 @@ static int64_t pass(const struct neap_world *world)
 	return cpu_now() - start;
 }
 
+/* Whole rounds, recorded and not, in turn; and what is done after the round, without the
+ * snapshot. */
+static void record(struct neap_world *world, const char *plugin, const char *args)
+{
+	struct neap_strategies *strategies = NULL;
+	struct neap_deschedule_config *config = NULL;
+	struct neap_deschedule_lines lines = {0};
+	struct neap_play_opening *opening = NULL;
+	struct neap_play_set *set = NULL;
+	struct neap_error err = {0};
+	int64_t best[2] = {INT64_MAX, INT64_MAX}, written = INT64_MAX;
+	size_t bytes = 0, cut = 0;
+	char text[1024];
+
+	(void)snprintf(text, sizeof(text),
+		       "{\"apiVersion\":\"descheduler/v1alpha2\",\"kind\":"
+		       "\"DeschedulerPolicy\",\"profiles\":[{\"name\":\"p\","
+		       "\"pluginConfig\":[{\"name\":\"DefaultEvictor\",\"args\":{}},{"
+		       "\"name\":\"%s\",\"args\":%s}],\"plugins\":{\"filter\":{"
+		       "\"enabled\":[\"DefaultEvictor\"]},\"balance\":{\"enabled\":["
+		       "\"%s\"]}}}]}",
+		       plugin, args, plugin);
+	need(neap_strategies_new("policies", NULL, &strategies, &err), &err, "policies");
+	need(neap_deschedule_config_parse(text, strlen(text), "f.yaml",
+					  neap_strategies_plugins(strategies), &config,
+					  &lines, &err),
+	     &err, "configuration");
+	need(neap_play_set_new(config, NULL, NULL, NULL, &set, &err), &err, "set");
+	need(neap_play_opening_new(set, strategies, &opening, &err), &err, "opening");
+	neap_play_opening_work(opening);
+	need(neap_play_opening_end(opening, &err), &err, "opening");
+	for (int i = 0; i < 4 * ROUNDS; i++) {
+		neap_auto_buf struct neap_buf out = {0};
+		struct neap_play play = {
+			.set = set,
+			.world = world,
+			.now_usec = INT64_C(1767229200) * 1000000,
+			.limits = {5, NEAP_LIMITS_NONE, NEAP_LIMITS_NONE,
+				   NEAP_LIMITS_NONE, false},
+			.is_recorded = i % 2,
+		};
+		int64_t start = cpu_now();
+
+		neap_play_run(&play);
+		start = cpu_now() - start;
+		best[i % 2] = start < best[i % 2] ? start : best[i % 2];
+		if (play.recording) {
+			start = cpu_now();
+			neap_buf_init(&out, NEAP_ROUND_BYTES);
+			need(neap_recording_write(play.recording, &out, &err), &err,
+			     "write");
+			start = cpu_now() - start;
+			written = start < written ? start : written;
+			bytes = out.len;
+			cut = neap_recording_cut(play.recording);
+		}
+		neap_play_done(&play);
+	}
+	(void)printf("  %s, whole round: %.0f ms CPU, recorded %.0f ms (%.2f), then %.0f "
+		     "ms for %.1f MB, %zu nodes left out\n",
+		     plugin, (double)best[0] / 1000, (double)best[1] / 1000,
+		     (double)best[1] / (double)best[0], (double)written / 1000,
+		     (double)bytes / 1e6, cut);
+	neap_play_set_free(set);
+	(void)neap_deschedule_config_unref(config);
+	neap_deschedule_lines_done(&lines);
+	neap_strategies_free(strategies);
+}
+
 static void measure(int nodes)
 {
 	static const struct {
@@ -200,6 +273,9 @@ static void measure(int nodes)
 				     best.asked, best.evicted);
 		neap_policy_free(policy);
 	}
+	record(world, "LowNodeUtilization",
+	       "{\"thresholds\":{\"cpu\":40},\"targetThresholds\":{\"cpu\":70}}");
+	record(world, "RemovePodsViolatingTopologySpreadConstraint", "{}");
 	neap_world_free(world);
 }
 

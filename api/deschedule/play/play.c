@@ -39,9 +39,10 @@ static const char *ask_policy(struct play_rule *rule, struct neap_round *round,
 	rule->plugin->has_run = true;
 	rule->plugin->verdict = neap_policy_ask_evict(rule->plugin->policy, round, pod,
 						      is_last, &why, &err);
+	rule->plugin->err = err;
+	play_shadow_ask(rule->run, rule->plugin, pod, is_last, why);
 	if (rule->plugin->verdict == NEAP_TICK_WISHES)
 		return why;
-	rule->plugin->err = err;
 	(void)snprintf(text, sizeof(text), "%s failed: %.200s", rule->plugin->name,
 		       err.msg);
 	return neap_round_keep_text(round, text);
@@ -248,10 +249,13 @@ static void run_strategy(struct play_run *run, struct neap_play_profile *profile
 {
 	size_t from = run->round->said_count;
 	size_t landed = run->landing ? neap_landing_count(run->landing) : 0;
-	int64_t begin = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID);
+	size_t wished = run->round->wish_count;
+	int64_t begin;
 
 	if (run->play->only && strcmp(run->play->only, plugin->name) != 0)
 		return;
+	play_shadow_run(run, plugin);
+	begin = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID);
 	plugin->has_run = true;
 	plugin->asked = plugin->evicted = 0;
 	memset(&plugin->err, 0, sizeof(plugin->err));
@@ -269,6 +273,10 @@ static void run_strategy(struct play_run *run, struct neap_play_profile *profile
 	plugin->cpu_usec = neap_clock_usec(CLOCK_THREAD_CPUTIME_ID) - begin;
 	note_said(run, profile, plugin, from);
 	note_wishes(run, profile, plugin);
+	play_shadow_compare(run, plugin, from, wished);
+	if (run->play->recording)
+		neap_recording_add_run(run->play->recording, run->round, profile, plugin,
+				       run->point, from, wished);
 	if (!plugin->dry_run || run->play->is_dry)
 		return;
 	/* Those that act have the limits, budgets and room for themselves. */
@@ -297,6 +305,7 @@ static int run_point(struct play_run *run, int point)
 		if (set_nodes(run, of->nodes) < 0)
 			return -(int)run->play->err.code;
 		run->profile = profile;
+		run->point = (enum neap_plugin_point)point;
 		set_rules(run, profile, point, rules);
 		if (run->landing)
 			neap_landing_set_keeps_place(run->landing,
@@ -307,6 +316,9 @@ static int run_point(struct play_run *run, int point)
 		if (run->is_void)
 			return neap_error_nomem(&run->play->err);
 		play_record_kept(run, profile);
+		if (run->play->recording)
+			neap_recording_add_rules(run->play->recording, run->round,
+						 profile, run->point);
 	}
 	return 0;
 }
@@ -320,6 +332,7 @@ static void forget_last(struct neap_play_set *set)
 			plugin->has_run = false;
 			plugin->asked = plugin->evicted = 0;
 			plugin->cpu_usec = 0;
+			play_shadow_begin(plugin);
 		}
 }
 
@@ -438,6 +451,8 @@ void neap_play_run(struct neap_play *play)
 	forget_last(play->set);
 	if (play->moved)
 		(void)neap_moved_count(play->moved, play->now_usec);
+	if (rc == 0 && play->is_recorded)
+		play->recording = neap_recording_new(play);
 	if (rc == 0)
 		rc = begin_landing(&run, &args);
 	if (rc == 0)
@@ -456,6 +471,8 @@ void neap_play_done(struct neap_play *play)
 {
 	json_decref(play->record);
 	play->record = NULL;
+	neap_recording_free(play->recording);
+	play->recording = NULL;
 	free(play->evicts);
 	play->evicts = NULL;
 	play->evict_count = play->evict_size = 0;

@@ -10,6 +10,7 @@
 #include "engine/deschedule/round.h"
 #include "engine/migrate/migrate_args.h"
 #include "lua/call/policy.h"
+#include "lua/run/shadow.h"
 
 struct neap_cluster;
 struct neap_decide;
@@ -17,10 +18,25 @@ struct neap_limiter;
 struct neap_migrate_cluster;
 struct neap_moved;
 struct neap_samples;
+struct neap_recording;
 struct neap_strategies;
 
 /* Limit of the items of a list in a record; further ones are only counted. */
 #define NEAP_PLAY_LIST_MAX 2000
+
+/* Another version of a plugin's policy, which runs in the same rounds and moves nothing. */
+struct neap_play_shadow {
+	struct neap_policy *policy;  /* NULL: it takes other arguments */
+	char label[80];              /* of the policy */
+	char broken[NEAP_ERROR_MSG]; /* why there is none; "" */
+	int64_t left_usec;           /* CPU time that a rule has in this round */
+	/* Of the call at hand. */
+	json_t *said;
+	enum neap_tick_verdict verdict;
+	struct neap_error err;
+	/* The results. */
+	struct neap_shadow_tally tally;
+};
 
 /* A plugin of a profile, ready to run. */
 struct neap_play_plugin {
@@ -39,6 +55,7 @@ struct neap_play_plugin {
 	size_t answer_len;
 	struct neap_samples *samples;
 	char unanswered[NEAP_ERROR_MSG];
+	struct neap_play_shadow *shadow; /* NULL: there is none */
 	/* The results. */
 	bool has_run;
 	enum neap_tick_verdict verdict;
@@ -60,6 +77,7 @@ struct neap_play_profile {
 struct neap_play_set {
 	struct neap_deschedule_config *config; /* counted */
 	struct neap_play_profile profiles[NEAP_DESCHEDULE_PROFILES_MAX];
+	bool has_shadows; /* those of the policies in service run, too */
 };
 
 /* The plugins of a configuration, whose policies are still to be opened (play_open.h).
@@ -80,6 +98,8 @@ void neap_play_answer_take(struct neap_play_plugin *plugin, char *text, size_t l
 			   const char *why);
 /* Drops it; why there was none stays. */
 void neap_play_answer_forget(struct neap_play_plugin *plugin);
+/* Accepts NULL. */
+void neap_play_shadow_free(struct neap_play_shadow *shadow);
 
 /* A pod that leaves. */
 struct neap_play_evict {
@@ -114,6 +134,7 @@ struct neap_play {
 	int64_t now_usec, interval_usec;        /* as of neap_round_args */
 	struct neap_limits limits;
 	bool is_dry;
+	bool is_recorded;
 	const char *only; /* the plugin that runs alone; NULL: all */
 	/* What came of it. */
 	struct neap_play_evict *evicts; /* not those of a dry run */
@@ -123,6 +144,8 @@ struct neap_play {
 	size_t evicted, stayed; /* dry ones too */
 	int64_t usec;
 	json_t *record;
+	/* With is_recorded; NULL: memory was short, or there was no round. */
+	struct neap_recording *recording;
 	struct neap_error err; /* code 0, or why there was no round */
 };
 

@@ -8,11 +8,13 @@
 #include "api/deschedule/play/strategies.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
+#include "lua/run/registry.h"
 
 struct row {
 	struct neap_play_plugin *plugin; /* of the loop */
 	struct neap_policy *of;          /* counted */
 	bool is_given;                   /* it takes the place itself */
+	bool is_shadow;                  /* beside the plugin's own */
 	json_t *args;
 	struct neap_policy *made;
 	struct neap_error err;
@@ -74,15 +76,42 @@ static bool is_stopped(const struct neap_play_plugin *plugin)
 	return plugin->policy && neap_vm_is_dead(neap_policy_vm(plugin->policy));
 }
 
+/* A shadow that is over goes; another one is opened, with the same arguments. */
+static int look_at_shadow(struct neap_play_opening *opening,
+			  struct neap_play_plugin *plugin, struct neap_error *err)
+{
+	const struct neap_registry_slot *slot =
+		neap_strategies_slot(opening->strategies, plugin->name);
+	struct neap_policy *policy = slot && slot->shadow && opening->set->has_shadows
+					     ? neap_shadow_policy(slot->shadow)
+					     : NULL;
+	struct neap_policy_info info;
+	int rc;
+
+	if (policy)
+		neap_policy_get_info(policy, &info);
+	if (policy && plugin->shadow && strcmp(plugin->shadow->label, info.label) == 0)
+		return 0;
+	neap_play_shadow_free(plugin->shadow);
+	plugin->shadow = NULL;
+	if (!policy)
+		return 0;
+	rc = add_row(opening, plugin, policy, err);
+	if (rc == 0)
+		opening->rows[opening->count - 1].is_shadow = true;
+	return rc;
+}
+
 static int look_at(struct neap_play_opening *opening, struct neap_play_plugin *plugin,
 		   struct neap_error *err)
 {
 	struct neap_policy *policy;
+	int rc = is_own(plugin) ? 0 : look_at_shadow(opening, plugin, err);
 
-	if (is_own(plugin) ||
+	if (rc < 0 || is_own(plugin) ||
 	    neap_strategies_why_out(opening->strategies, plugin->name, plugin->broken,
 				    sizeof(plugin->broken)))
-		return 0;
+		return rc;
 	policy = neap_strategies_find(opening->strategies, plugin->name);
 	if (policy && (!plugin->policy || plugin->broken[0] ||
 		       is_changed(plugin, policy) || is_stopped(plugin)))
@@ -102,7 +131,7 @@ int neap_play_opening_new(struct neap_play_set *set,
 	int rc = 0;
 
 	for (size_t i = 0; i < set->config->profile_count; i++)
-		most += set->profiles[i].of->plugin_count;
+		most += 2 * set->profiles[i].of->plugin_count;
 	if (opening)
 		opening->rows = neap_alloc_array(most, sizeof(*opening->rows));
 	if (!opening || !opening->rows) {
@@ -185,11 +214,32 @@ void neap_play_opening_work(struct neap_play_opening *opening)
 
 /* --- in their places --- */
 
+/* Without memory there is none, and the next look tries again. */
+static void put_shadow(struct row *row)
+{
+	struct neap_play_shadow *shadow = neap_alloc(sizeof(*shadow));
+	struct neap_policy_info info;
+
+	if (!shadow)
+		return;
+	neap_policy_get_info(row->of, &info);
+	(void)snprintf(shadow->label, sizeof(shadow->label), "%s", info.label);
+	if (row->err.code)
+		(void)snprintf(shadow->broken, sizeof(shadow->broken), "%s%s%s",
+			       row->err.field, *row->err.field ? ": " : "", row->err.msg);
+	shadow->policy = neap_steal(row->made);
+	row->plugin->shadow = shadow;
+}
+
 static void put(struct row *row)
 {
 	struct neap_play_plugin *plugin = row->plugin;
 	struct neap_policy_info info;
 
+	if (row->is_shadow) {
+		put_shadow(row);
+		return;
+	}
 	if (row->err.code) {
 		(void)snprintf(plugin->broken, sizeof(plugin->broken), "%s%s%s",
 			       row->err.field, *row->err.field ? ": " : "", row->err.msg);

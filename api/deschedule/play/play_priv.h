@@ -5,6 +5,7 @@
 #define NEAP_API_DESCHEDULE_PLAY_PRIV_H
 
 #include "api/deschedule/play/play.h"
+#include "api/deschedule/play/recording.h"
 #include "engine/deschedule/landing.h"
 #include "engine/migrate/migrate_filter.h"
 
@@ -20,6 +21,7 @@ struct play_run {
 	size_t row_count, row_size;
 	size_t wishes_seen;
 	const struct neap_play_profile *profile; /* that runs */
+	enum neap_plugin_point point;            /* likewise */
 	/* Text of each check that refuses a migration; NULL: not made yet. */
 	const char *migration_why[NEAP_CHECK_COUNT];
 	struct neap_map *changed; /* objects with a change: row 1 */
@@ -60,6 +62,21 @@ int play_samples_set(const struct play_run *run, struct neap_play_plugin *plugin
 /* Takes them away. */
 void play_samples_clear(const struct play_run *run,
 			const struct neap_play_plugin *plugin);
+
+/* --- play_shadow.c --- */
+
+/* Has the plugin's shadow play the round from here on, and puts all back as it was. Does
+ * nothing without a shadow. */
+void play_shadow_run(struct play_run *run, struct neap_play_plugin *plugin);
+/* Compares it with what the plugin said since these questions and wishes. */
+void play_shadow_compare(struct play_run *run, struct neap_play_plugin *plugin,
+			 size_t said, size_t wished);
+/* Asks the shadow of a rule about a pod, and compares; why: what the rule said, NULL: the
+ * pod may leave. */
+void play_shadow_ask(struct play_run *run, struct neap_play_plugin *plugin,
+		     const struct neap_world_pod *pod, bool is_last, const char *why);
+/* Before a round. */
+void play_shadow_begin(struct neap_play_plugin *plugin);
 
 /* --- play_record.c --- */
 

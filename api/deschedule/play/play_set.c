@@ -136,6 +136,7 @@ void neap_play_set_free(struct neap_play_set *set)
 		     n++) {
 			neap_play_answer_forget(&profile->plugins[n]);
 			neap_policy_free(profile->plugins[n].policy);
+			neap_play_shadow_free(profile->plugins[n].shadow);
 		}
 		free(profile->plugins);
 		if (profile->has_evictor)
