@@ -81,6 +81,7 @@ static const struct neap_command *const commands[] = {
 	&neap_command_policy_edit,
 	&neap_command_policy_diff,
 	&neap_command_policy_history,
+	&neap_command_policy_recording,
 	&neap_command_policy_rollback,
 	&neap_command_policy_delete,
 	&neap_command_policy_params,

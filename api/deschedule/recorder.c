@@ -76,12 +76,12 @@ void deschedule_record(struct neap_descheduler *descheduler, struct neap_play *p
 	struct writing *writing;
 	struct neap_error err = {0};
 
-	if (!play->is_recorded)
+	if (!play->is_recorded || play->err.code) /* there was no round */
 		return;
 	if (!play->recording) {
-		if (play->err.code == NEAP_OK)
-			note_trouble(descheduler, "memory is short, or not a single node "
-						  "with its pods has room");
+		note_trouble(descheduler,
+			     "memory is short, or not a single node with its "
+			     "pods has room");
 		return;
 	}
 	writing = neap_alloc(sizeof(*writing));

@@ -8,6 +8,7 @@
 #include "api/deschedule/play/play_rounds.h"
 #include "api/http/server.h"
 #include "engine/base/mem.h"
+#include "engine/base/quantity.h"
 #include "engine/json/json.h"
 
 struct neap_deschedule_routes {
@@ -166,6 +167,56 @@ static void post_simulate(void *arg, struct neap_http_request *request)
 	json_decref(body);
 }
 
+/* --- recorded rounds --- */
+
+static void recorded(void *arg, json_t *list, const struct neap_buf *text,
+		     const struct neap_error *err)
+{
+	struct wait *wait = arg;
+	struct neap_http_request *request = wait->request;
+
+	free(wait);
+	if (!request)
+		return;
+	if (err)
+		neap_http_answer_error(request, err);
+	else if (list)
+		answer_take(request,
+			    json_pack("{s:s,s:[s,s],s:O}", "of", "rounds", "kinds",
+				      "deschedule", "evict", "frames", list));
+	else
+		neap_http_answer_text(request, 200, "application/json", text->data,
+				      text->len);
+}
+
+static void get_recordings(void *arg, struct neap_http_request *request)
+{
+	struct neap_descheduler *descheduler = find(arg, request);
+	const char *segment = neap_http_segment_get(request, 0);
+	struct neap_error err = {0};
+	int64_t number = -1;
+	struct wait *wait;
+	int rc = 0;
+
+	if (!descheduler)
+		return;
+	if (segment && (neap_int_parse(segment, &number, NULL) < 0 || number < 0))
+		rc = neap_error_set(&err, NEAP_EINVAL, "the number of a round is wanted");
+	wait = rc == 0 ? neap_alloc(sizeof(*wait)) : NULL;
+	if (rc == 0 && !wait)
+		rc = neap_error_nomem(&err);
+	if (rc == 0)
+		rc = neap_descheduler_recordings(descheduler, number, recorded, wait,
+						 &err);
+	if (rc < 0) {
+		free(wait);
+		neap_http_answer_error(request, &err);
+		return;
+	}
+	wait->request = request;
+	neap_http_defer(request, gone, wait);
+}
+
 int neap_deschedule_routes_new(struct neap_http *http,
 			       struct neap_descheduler *const *descheduler,
 			       struct neap_deschedule_routes **ret,
@@ -179,6 +230,10 @@ int neap_deschedule_routes_new(struct neap_http *http,
 		{"POST", "/control/v1/deschedule/run", NEAP_HTTP_EDITOR, post_run},
 		{"POST", "/control/v1/deschedule/simulate", NEAP_HTTP_EDITOR,
 		 post_simulate},
+		{"GET", "/control/v1/recordings/rounds", NEAP_HTTP_READER,
+		 get_recordings},
+		{"GET", "/control/v1/recordings/rounds/{number}", NEAP_HTTP_READER,
+		 get_recordings},
 		{NULL},
 	};
 	struct neap_deschedule_routes *made = neap_alloc(sizeof(*made));

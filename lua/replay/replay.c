@@ -115,6 +115,11 @@ const char *neap_replay_what(const struct neap_kind *kind)
 	return kind->replay ? kind->replay->what : NULL;
 }
 
+const char *neap_replay_of(const struct neap_kind *kind)
+{
+	return kind->replay ? kind->replay->of : NULL;
+}
+
 int neap_policy_replay(struct neap_policy *older, struct neap_policy *newer,
 		       const struct neap_inputs *inputs, int64_t budget_usec,
 		       json_t **ret, struct neap_error *err)

@@ -16,6 +16,8 @@ size_t neap_replay_count(const struct neap_kind *kind, const struct neap_inputs 
 /* Returns what they are, for people: "recorded inputs of this node"; NULL: the kind is
  * not recorded. */
 const char *neap_replay_what(const struct neap_kind *kind);
+/* Returns what a frame is: "ticks"; NULL likewise. */
+const char *neap_replay_of(const struct neap_kind *kind);
 /* Runs both versions over the inputs from the first frame, each with an empty memo and its
  * own parameters. Both states belong to the caller's thread, and their memo is reset at
  * the end. older may be NULL: then only the answers of newer are counted. All runs share

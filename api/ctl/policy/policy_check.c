@@ -5,8 +5,17 @@
 #include <string.h>
 
 #include "api/ctl/base/ctl.h"
+#include "api/ctl/base/files.h"
 #include "api/ctl/draw/cells.h"
+#include "api/ctl/policy/policy_priv.h"
+#include "engine/json/json.h"
 #include "lua/call/policy.h"
+#include "lua/replay/replay.h"
+
+/* All rounds that are kept, with what the list adds. */
+#define RECORDING_BYTES ((size_t)NEAP_ROUNDS_BYTES + NEAP_BUF_FILE)
+/* CPU time of a replay. */
+#define REPLAY_USEC (INT64_C(60) * 1000000)
 
 static void example_add(void *arg, const char *name, const struct neap_error *err)
 {
@@ -29,9 +38,65 @@ static int run_made(struct neap_policy *policy, json_t *report, struct neap_erro
 	return neap_policy_run_example(policy, 0, 0, name, sizeof(name), err);
 }
 
+/* --- recorded inputs --- */
+
+struct check_values {
+	const char *replay;
+};
+
+static const struct neap_option options[] = {
+	{"replay", 0, NEAP_OPTION_TEXT, offsetof(struct check_values, replay),
+	 "RECORDING", "try it on what 'neapctl policy recording' has written"},
+	{""},
+};
+
+static int read_recording(const char *file, json_t **ret, struct neap_error *err)
+{
+	neap_auto_buf struct neap_buf text = {0};
+	json_error_t where;
+	int rc;
+
+	neap_buf_init(&text, RECORDING_BYTES);
+	rc = neap_file_read(file, &text, err);
+	if (rc < 0)
+		return rc;
+	rc = neap_json_parse(text.data ? text.data : "", text.len, 0, ret, &where);
+	if (rc == -NEAP_EINVAL)
+		return neap_error_set(err, NEAP_EINVAL, "%s:%d: %s", file, where.line,
+				      where.text);
+	return rc < 0 ? neap_error_nomem(err) : 0;
+}
+
+/* Plays the recording with the policy and the version that ran in it. */
+static int replay(struct neap_policy *policy, const json_t *recording, json_t *report,
+		  struct neap_error *err)
+{
+	const struct neap_kind *kind = neap_policy_kind(policy);
+	const char *of = neap_cell_text(recording, "of");
+	struct neap_inputs inputs = {0};
+	json_t *result = NULL;
+	int rc;
+
+	if (!neap_replay_of(kind) || strcmp(neap_replay_of(kind), of) != 0)
+		return neap_error_set(err, NEAP_EINVAL,
+				      "the recording is of %.40s, which a policy of kind "
+				      "%s is not tried on",
+				      *of ? of : "nothing that is known", kind->name);
+	inputs.rounds = neap_round_tape_of(json_object_get(recording, "frames"));
+	if (!inputs.rounds)
+		return neap_error_nomem(err);
+	rc = neap_policy_replay(NULL, policy, &inputs, REPLAY_USEC, &result, err);
+	neap_inputs_done(&inputs);
+	if (rc < 0)
+		return rc;
+	(void)json_object_set_new(report, "replay", result);
+	return 0;
+}
+
 /* {"file", "policy", "version", "examples": [{"name", "passed", "what"}], "problem",
- * "warning"}, with empty ones left out. *ret_problems grows by the number of problems. */
-static json_t *file_check(const char *file, int *ret_problems)
+ * "warning", "replay"}, with empty ones left out. *ret_problems grows by the number of
+ * problems. recording: NULL without one. */
+static json_t *file_check(const char *file, const json_t *recording, int *ret_problems)
 {
 	json_t *report = json_pack("{s:s}", "file", file), *examples = json_array();
 	struct neap_policy *policy = NULL;
@@ -48,6 +113,8 @@ static json_t *file_check(const char *file, int *ret_problems)
 		(void)json_object_set(report, "examples", examples);
 		if (neap_policy_example_count(policy) == 0)
 			failed = run_made(policy, report, &err);
+		if (failed == 0 && recording)
+			failed = replay(policy, recording, report, &err);
 		neap_policy_free(policy);
 	}
 	if (failed < 0)
@@ -75,6 +142,7 @@ static void report_add(const json_t *report, struct neap_buf *out)
 		neap_buf_addc(out, '\n');
 	}
 	neap_cells_add_if(out, report, "warning", "{file}: warning: {warning}\n");
+	neap_ctl_policy_add_replay(json_object_get(report, "replay"), false, out);
 	/* Most begin with the file and its line by themselves. */
 	if (problem != NULL)
 		neap_cells_add(out, report,
@@ -94,14 +162,20 @@ static void add(const json_t *reports, const void *arg, struct neap_buf *out)
 	}
 }
 
-static int check(struct neap_ctl *ctl, void *values, int argc, char **argv)
+static int check(struct neap_ctl *ctl, void *arg, int argc, char **argv)
 {
-	json_t *reports = json_array();
+	const struct check_values *values = arg;
+	neap_auto_json json_t *recording = NULL;
+	json_t *reports;
+	struct neap_error err = {0};
 	int i, r, problems = 0;
 
-	(void)values;
+	if (values->replay && read_recording(values->replay, &recording, &err) < 0)
+		return neap_ctl_complain(NEAP_CTL_FAILED, &err);
+	reports = json_array();
 	for (i = 0; i < argc; i++)
-		if (json_array_append_new(reports, file_check(argv[i], &problems)) < 0) {
+		if (json_array_append_new(
+			    reports, file_check(argv[i], recording, &problems)) < 0) {
 			json_decref(reports);
 			return neap_ctl_complainf(
 				NEAP_CTL_FAILED,
@@ -115,12 +189,15 @@ static int check(struct neap_ctl *ctl, void *values, int argc, char **argv)
 
 const struct neap_command neap_command_policy_check = {
 	.name = "policy check",
-	.usage = "[-o json|yaml] FILE...",
+	.usage = "[--replay RECORDING] [-o json|yaml] FILE...",
 	.example = "policy check mine.lua",
 	.summary = "check policy files: compile them and run their examples",
 	.text = "Needs no daemon and changes nothing. A problem is printed as FILE:LINE: TEXT, and the\n"
-		"status is 1.\n",
+		"status is 1. With --replay the policy is also tried on a recording, and compared with the\n"
+		"version that ran then.\n",
+	.options = options,
 	.output = "print what was found as JSON or YAML",
+	.values_size = sizeof(struct check_values),
 	.args_min = 1,
 	.args_max = -1,
 	.run = check,

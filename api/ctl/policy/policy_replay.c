@@ -119,6 +119,7 @@ void neap_ctl_policy_add_replay(const json_t *replay, bool has_older,
 
 	if (!json_is_object(replay))
 		return;
+	has_older = has_older || json_object_get(replay, "older");
 	if (has_older)
 		neap_buf_addf(out, "%lld of %lld recorded %s as before", (long long)same,
 			      (long long)ran, of);
@@ -127,7 +128,16 @@ void neap_ctl_policy_add_replay(const json_t *replay, bool has_older,
 	if (ran < frames)
 		neap_buf_addf(out, ", %lld not tried for want of time",
 			      (long long)(frames - ran));
+	neap_cells_add_if(out, replay, "unreadable", ", {unreadable} could not be read");
 	neap_buf_addc(out, '\n');
+	neap_cells_add_if(out, replay, "older",
+			  "compared with {older}, which ran then\n");
+	neap_cells_add_if(
+		out, replay, "cut",
+		"{cut} of them were recorded in part: the cluster was too large\n");
+	if (json_is_true(json_object_get(replay, "is_new")))
+		neap_buf_adds(out, "none of them had this policy: it was asked with its "
+				   "own parameters\n");
 	if (faults > 0) {
 		neap_buf_addf(out, "%lld of them failed: ", (long long)faults);
 		neap_cells_add(out, replay, "{first_fault}\n");
