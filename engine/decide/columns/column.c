@@ -319,7 +319,9 @@ void neap_column_numbers(const struct neap_column_view *view, const uint32_t *ro
 
 	for (size_t i = 0; view->is_missing && i < count; i++)
 		ret[i] = NAN;
-	if (view->is_missing)
+	for (size_t i = 0; view->told && i < count; i++)
+		ret[i] = view->told[rows[i]];
+	if (view->is_missing || view->told)
 		return;
 	if (family == NEAP_COLUMN_REQUESTED_SHARE || family == NEAP_COLUMN_FREE_SHARE) {
 		shares(view, rows, count, ret);
@@ -328,8 +330,6 @@ void neap_column_numbers(const struct neap_column_view *view, const uint32_t *ro
 	for (size_t i = 0; i < count; i++) {
 		if (neap_column_is_text(family))
 			ret[i] = number_of(neap_column_text(view, rows[i]));
-		else if (view->told)
-			ret[i] = view->told[rows[i]];
 		else if (family == NEAP_COLUMN_LOAD_SHARE)
 			ret[i] = load_of(view, rows[i]);
 		else if (family >= NEAP_COLUMN_NUMA_SHARE)
