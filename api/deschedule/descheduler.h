@@ -132,10 +132,11 @@ json_t *neap_descheduler_status(const struct neap_descheduler *descheduler,
 				bool with_round);
 
 /* Reads the list of recorded rounds (number -1), or one of them as text. Calls told once
- * from the loop, with err, or with one of the other two, which are borrowed.
- * -NEAP_ENOTFOUND: rounds are not recorded; -NEAP_EUNAVAILABLE: too many ask. */
-typedef void neap_descheduler_recorded(void *arg, json_t *list,
-				       const struct neap_buf *text,
+ * from the loop, with err, or with one of the other two, which are borrowed, but for the
+ * memory of the text. -NEAP_ENOTFOUND: rounds are not recorded; -NEAP_EUNAVAILABLE:
+ * somebody else asks, and one at a time is served, so that rounds have the thread in
+ * between. */
+typedef void neap_descheduler_recorded(void *arg, json_t *list, struct neap_buf *text,
 				       const struct neap_error *err);
 int neap_descheduler_recordings(struct neap_descheduler *descheduler, int64_t number,
 				neap_descheduler_recorded *told, void *arg,

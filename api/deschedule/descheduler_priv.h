@@ -125,6 +125,7 @@ struct neap_descheduler {
 	int64_t asked_usec;              /* last query to a Prometheus; 0: none */
 	char unanswered[NEAP_ERROR_MSG]; /* why one of the last ones failed; "" */
 	uint64_t recorded;                      /* of them, since the start */
+	bool is_recording_read;                 /* by the thread, for somebody */
 	size_t recording_cut;                   /* nodes that the last one lacks */
 	char recording_trouble[NEAP_ERROR_MSG]; /* why rounds are not recorded; "" */
 	struct neap_deschedule_figures figures;

@@ -132,6 +132,7 @@ static void ask_done(void *arg)
 	struct neap_error ending = {.code = NEAP_EUNAVAILABLE,
 				    .msg = "the descheduler is ending"};
 
+	descheduler->is_recording_read = false;
 	if (descheduler->is_ending && !asking->err.code)
 		asking->err = ending;
 	asking->told(asking->arg, asking->list, &asking->text,
@@ -152,6 +153,11 @@ int neap_descheduler_recordings(struct neap_descheduler *descheduler, int64_t nu
 
 	if (!descheduler->config.rounds_dir)
 		return neap_error_set(err, NEAP_ENOTFOUND, "rounds are not recorded");
+	if (descheduler->is_recording_read)
+		return neap_error_set(
+			err, NEAP_EUNAVAILABLE,
+			"somebody else reads recorded rounds now: ask again "
+			"in a second");
 	asking = neap_alloc(sizeof(*asking));
 	if (!asking)
 		return neap_error_nomem(err);
@@ -162,5 +168,7 @@ int neap_descheduler_recordings(struct neap_descheduler *descheduler, int64_t nu
 	rc = neap_thread_give(descheduler->thread, ask_work, ask_done, asking, err);
 	if (rc < 0)
 		free(asking);
+	else
+		descheduler->is_recording_read = true;
 	return rc;
 }

@@ -169,9 +169,10 @@ static void post_simulate(void *arg, struct neap_http_request *request)
 
 /* --- recorded rounds --- */
 
-static void recorded(void *arg, json_t *list, const struct neap_buf *text,
+static void recorded(void *arg, json_t *list, struct neap_buf *text,
 		     const struct neap_error *err)
 {
+	size_t len = text->len;
 	struct wait *wait = arg;
 	struct neap_http_request *request = wait->request;
 
@@ -185,8 +186,8 @@ static void recorded(void *arg, json_t *list, const struct neap_buf *text,
 			    json_pack("{s:s,s:[s,s],s:O}", "of", "rounds", "kinds",
 				      "deschedule", "evict", "frames", list));
 	else
-		neap_http_answer_text(request, 200, "application/json", text->data,
-				      text->len);
+		neap_http_answer_text_take(request, 200, "application/json",
+					   neap_buf_take(text), len);
 }
 
 static void get_recordings(void *arg, struct neap_http_request *request)

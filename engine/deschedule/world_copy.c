@@ -12,13 +12,14 @@
 
 /* Room beside the texts of nodes and pods for what belongs to them. */
 #define ASIDE_BYTES ((size_t)512 * 1024)
-/* Pods without a node get an eighth of the room at most. */
+/* Pods without a node get an eighth of the room, and what the nodes leave. */
 #define WAITING_SHARE 8
 
 struct choice {
 	const struct neap_world *world;
 	struct neap_world_copy *copy;
-	size_t left; /* bytes */
+	size_t left;    /* bytes */
+	size_t waiting; /* pods without a node that were looked at */
 };
 
 static size_t size_of(const struct neap_object *object)
@@ -79,13 +80,15 @@ static size_t step_of(size_t count)
 	return step;
 }
 
+/* Chooses pods without a node, where it ended before, until these bytes are used up. */
 static void choose_waiting(struct choice *choice, size_t bytes)
 {
 	const struct neap_world *world = choice->world;
-	size_t count = world->pod_count - world->bound_count, at = 0;
+	size_t count = world->pod_count - world->bound_count;
 	size_t step = count ? step_of(count) : 1;
 
-	for (size_t i = 0; i < count; i++, at = (at + step) % count) {
+	for (; choice->waiting < count; choice->waiting++) {
+		size_t at = choice->waiting * step % count;
 		const struct neap_world_pod *pod = world->pods[world->bound_count + at];
 		size_t size = size_of(pod->pod->object);
 
@@ -107,6 +110,7 @@ static void choose(struct choice *choice)
 	for (size_t i = 0; i < count; i++, at = (at + step) % count)
 		if (!choose_node(choice, at))
 			break;
+	choose_waiting(choice, choice->left);
 	choice->copy->nodes_cut = count - choice->copy->nodes;
 	choice->copy->pods_cut = world->pod_count - choice->copy->pods;
 }

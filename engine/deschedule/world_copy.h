@@ -27,8 +27,9 @@ int neap_world_copy_new(const struct neap_world *world, size_t bytes,
 /* Accepts NULL. */
 void neap_world_copy_free(struct neap_world_copy *copy);
 /* Writes { "nodes": [...], "pods": [...], "namespaces": [...], "budgets": [...],
- * "claims": [...], "nodeMetrics": [...] }, as in examples. Of each object only what policies can ask for: no commands, environments, arguments,
- * names of secrets. -NEAP_ENOMEM, -NEAP_ETOOLARGE (of out). */
+ * "claims": [...], "nodeMetrics": [...] }, as in examples. Of each object only what
+ * policies can ask for: no commands, environments, arguments, names of secrets.
+ * -NEAP_ENOMEM, -NEAP_ETOOLARGE (of out). */
 int neap_world_copy_write(const struct neap_world_copy *copy, struct neap_buf *out,
 			  struct neap_error *err);
 

@@ -184,9 +184,12 @@ static int set_rules(struct round_again *run, const char *at, struct neap_error 
 
 static bool is_named(const json_t *names, const char *name)
 {
-	for (size_t i = 0; i < json_array_size(names); i++)
-		if (strcmp(json_string_value(json_array_get(names, i)), name) == 0)
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		const char *text = json_string_value(json_array_get(names, i));
+
+		if (text && strcmp(text, name) == 0)
 			return true;
+	}
 	return false;
 }
 
@@ -228,6 +231,14 @@ static void read_limits(const json_t *json, struct neap_limits *ret)
 	}
 }
 
+/* Nobody waits longer than a year. */
+static int64_t interval_of(const json_t *json)
+{
+	int64_t seconds = json_integer_value(json_object_get(json, "interval_s"));
+
+	return seconds > 0 && seconds < 366 * INT64_C(86400) ? seconds * 1000000 : 0;
+}
+
 int round_again_open(struct round_again *run, struct round_frame *frame,
 		     const json_t *json, const json_t *profile, const char *at,
 		     struct neap_error *err)
@@ -235,9 +246,7 @@ int round_again_open(struct round_again *run, struct round_frame *frame,
 	struct neap_round_args args = {
 		.world = frame->world,
 		.now_usec = frame->now_usec,
-		.interval_usec =
-			json_integer_value(json_object_get(frame->json, "interval_s")) *
-			1000000,
+		.interval_usec = interval_of(frame->json),
 		.is_dry = json_is_true(json_object_get(frame->json, "dry_run")) ||
 			  json_is_true(json_object_get(json, "dry_run")),
 		.honors_budgets = true,

@@ -3,7 +3,7 @@
  * Descheduling rounds, for kinds deschedule and evict: a frame is one round, an answer
  * the lines of what the policy said. Both versions get the arguments that the round had,
  * and begin with what the strategies before them evicted. Without an older version it is
- * the one that ran in the newest round which had one; its text is part of the recording.
+ * the one that ran in one of the newest rounds; its text is part of the recording.
  * A policy that ran in no round is asked with its own parameters and the rules of the
  * first profile. */
 #include <stdlib.h>
@@ -15,6 +15,8 @@
 #include "lua/replay/replay_priv.h"
 #include "lua/vm/budget.h"
 
+/* The newest rounds that are searched for the version that ran: each is read for it. */
+#define OLDER_ROUNDS 3
 /* As many as a configuration can have. */
 #define PROFILES_MAX 16
 
@@ -365,11 +367,14 @@ static const json_t *find_text(const struct side *newer, const json_t *json)
 	return found;
 }
 
-/* NULL: no round has one that can be loaded. */
+/* NULL: none of the newest rounds has one that can be loaded. */
 static int load_older(const struct side *newer, struct neap_round_tape *rounds,
 		      struct neap_policy **ret, struct neap_error *err)
 {
-	for (size_t i = neap_round_tape_count(rounds); i-- > 0;) {
+	size_t count = neap_round_tape_count(rounds);
+	size_t end = count > OLDER_ROUNDS ? count - OLDER_ROUNDS : 0;
+
+	for (size_t i = count; i-- > end;) {
 		neap_auto_json json_t *json = NULL;
 		struct neap_error why = {0};
 		const json_t *run;

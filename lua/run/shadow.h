@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A version that runs beside the one in service, with the same samples, decisions or
- * rounds, the same budgets and its own memo. Its answers are compared and counted, and never
- * applied. */
+ * rounds, the same budgets and its own memo. Its answers are compared and counted, and
+ * never applied. */
 #ifndef NEAP_LUA_RUN_SHADOW_H
 #define NEAP_LUA_RUN_SHADOW_H
 

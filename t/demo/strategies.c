@@ -19,7 +19,9 @@ static const char head[] =
 	"in a configuration, with these\narguments. Each can be copied, changed and "
 	"uploaded, see [policies.md](policies.md). What a strategy asks for is answered\nby "
 	"the rules that keep pods: those of the evictor below, disruption budgets, "
-	"limits, and whether there is a place.\n";
+	"limits, and whether there is a place.\n"
+	"`neapctl policy put --dry-run` plays a changed one in the latest rounds, and "
+	"tells which pods would have left or stayed\notherwise.\n";
 
 static const char evictor[] =
 	"\n## DefaultEvictor\n\n"

@@ -24,7 +24,8 @@ struct neap_strategies;
 /* Limit of the items of a list in a record; further ones are only counted. */
 #define NEAP_PLAY_LIST_MAX 2000
 
-/* Another version of a plugin's policy, which runs in the same rounds and moves nothing. */
+/* Another version of a plugin's policy, which runs in the same rounds and moves
+ * nothing. */
 struct neap_play_shadow {
 	struct neap_policy *policy;  /* NULL: it takes other arguments */
 	char label[80];              /* of the policy */
