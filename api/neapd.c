@@ -75,25 +75,28 @@ static void fail(struct neap_daemon *daemon, const struct neap_error *err)
 	(void)event_base_loopbreak(daemon->process.base);
 }
 
-/* In a cluster they begin when this neapd leads. */
-static void begin(void *arg)
+/* In a cluster they begin when this neapd leads, each by itself. */
+static void begin(void *arg, enum neap_leader_number which, struct neap_client *client)
 {
 	struct neap_daemon *daemon = arg;
 	struct neap_error err = {0};
+	int rc =
+		which == NEAP_LEADER_SCHEDULER
+			? loops_start(daemon, client, &err)
+			: neap_role_descheduler_start(&daemon->descheduler, client, &err);
 
-	struct neap_client *client = neap_remote_client(daemon->remote.scheduler);
-
-	if (loops_start(daemon, client, &err) < 0 ||
-	    neap_role_descheduler_start(&daemon->descheduler, client, &err) < 0)
+	if (rc < 0)
 		fail(daemon, &err);
 }
 
-static void end(void *arg)
+static void end(void *arg, enum neap_leader_number which)
 {
 	struct neap_daemon *daemon = arg;
 
-	neap_role_descheduler_stop(&daemon->descheduler);
-	loops_end(daemon);
+	if (which == NEAP_LEADER_SCHEDULER)
+		loops_end(daemon);
+	else
+		neap_role_descheduler_stop(&daemon->descheduler);
 }
 
 static void node_filled(void *arg)

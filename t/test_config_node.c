@@ -140,6 +140,11 @@ static const struct row bad[] = {
 	 {"--roles=scheduler", "--kubeconfig=/k", "--leader-elect-lease-duration=5s"},
 	 "--leader-elect-lease-duration must be above --leader-elect-renew-deadline, and that above 1.2 times "
 	 "--leader-elect-retry-period"},
+	{"one Lease for two roles",
+	 NULL,
+	 {"--roles=scheduler,descheduler", "--kubeconfig=/k", "--leader-elect-resource-name=koord-descheduler",
+	  "--leader-elect-resource-namespace=koordinator-system"},
+	 "--descheduler-leader-elect-resource-name: scheduler and descheduler have each a Lease of its own"},
 	{"controllers without objects",
 	 NULL,
 	 {"--roles=scheduler,controllers"},

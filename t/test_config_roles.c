@@ -80,6 +80,8 @@ static const struct {
 	{"prometheus", "http://127.0.0.1:9090", "descheduler"},
 	{"prometheus-ca", "/f", "descheduler"},
 	{"prometheus-token", "/f", "descheduler"},
+	{"descheduler-leader-elect-resource-namespace", "a", "descheduler", "kubeconfig"},
+	{"descheduler-leader-elect-resource-name", "a", "descheduler", "kubeconfig"},
 	{"extender-listen", NULL, "scheduler"}, /* refused without: test_config.c */
 	{"extender-plain", NULL, "scheduler"},
 	{"extender-deadline", "1s", "scheduler", "extender-listen"},

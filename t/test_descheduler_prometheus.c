@@ -396,18 +396,26 @@ static void test_nobody(void **state)
 #define PROFILE(n)                                                                       \
 	"- name: p" n "\n"                                                               \
 	"  pluginConfig: [{name: DefaultEvictor}, {name: BySample, args: " ARGS(         \
-		"q" n) "}, {name: HasNone}]\n"                                           \
-		       "  plugins: {balance: {enabled: [BySample]}}\n"
+		"q" n) "}, {name: BySecond, args: " ARGS("r" n) "}]\n"                   \
+								"  plugins: {balance: {enabled: [BySample, BySecond]}}\n"
 
+/* A round asks so much and no more. */
 static void test_queries(void **state)
 {
-	struct descheduler_rig *rig =
-		begin(state, "apiVersion: descheduler/v1alpha2\n"
-			     "kind: DeschedulerPolicy\nprofiles:\n" FOUR("a") FOUR("b"));
+	struct descheduler_rig *rig = begin(state, MOVE);
+	neap_auto_free char *second = neap_strdup(by_sample);
 
+	memcpy(strstr(second, "by-sample"), "bb-sample", 9);
+	memcpy(strstr(second, "BySample"), "BySecond", 8);
+	descheduler_upload(rig, second);
 	prometheus.answer = VECTOR(ONE("n1", "0.1") "," ONE("n2", "0.1"));
-	WANTS(descheduler_rounds(rig, 1), "round.strategies.7.result=ok");
-	counts(rig, 8, 0);
+	descheduler_use(rig, "apiVersion: descheduler/v1alpha2\n"
+			     "kind: DeschedulerPolicy\n"
+			     "profiles:\n" FOUR("a") FOUR("b") PROFILE("c"));
+	WANTS(descheduler_rounds(rig, 1), "round.strategies.15.result=ok",
+	      "round.strategies.16.error=Prometheus: a round makes at most 16 queries",
+	      "round.strategies.17.result=failed");
+	counts(rig, 16, 2);
 }
 
 int main(void)

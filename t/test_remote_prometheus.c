@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -87,18 +88,6 @@ static void stay_silent(void *arg, struct neap_http_request *request)
 	neap_http_defer(request, left, NULL);
 }
 
-static void break_off(void *arg, struct neap_http_request *request)
-{
-	struct neap_http_stream *stream =
-		neap_http_stream_start_take(request, "application/json", left, NULL);
-
-	(void)arg;
-	if (!stream)
-		return;
-	(void)neap_http_stream_send(stream, "{\"status\":", 10);
-	neap_http_stream_cut(stream);
-}
-
 #define BELOW(name) "/" name "/api/v1/query"
 
 static void add_routes(struct neap_http *http, struct event_base *base)
@@ -110,7 +99,6 @@ static void add_routes(struct neap_http *http, struct event_base *base)
 		{"POST", BELOW("page"), NEAP_HTTP_ANYBODY, give_page},
 		{"POST", BELOW("huge"), NEAP_HTTP_ANYBODY, give_huge},
 		{"POST", BELOW("slow"), NEAP_HTTP_ANYBODY, stay_silent},
-		{"POST", BELOW("broken"), NEAP_HTTP_ANYBODY, break_off},
 		{"POST", BELOW("strict"), NEAP_HTTP_ADMIN, give_body},
 		{0}};
 	struct neap_error err;
@@ -249,7 +237,6 @@ static const struct {
 	 "HTTP status 404: is it the URL of a Prometheus?"},
 	{"huge", NULL, LONG, NULL, "the answer is too large"},
 	{"slow", NULL, 300000, NULL, "there is no answer within 0.3 s"},
-	{"broken", NULL, LONG, NULL, ""},
 };
 
 static void ask_all(bool is_https)
@@ -281,7 +268,34 @@ static void test_tls(void **state)
 	assert_null(answer.body);
 }
 
-/* Takes connections and ends them at once. */
+/* Ends a connection at once, or after a part of an answer. */
+static void break_connections(int fd)
+{
+	static const char part[] = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
+				   "{\"status\":";
+	struct timespec pause = {.tv_nsec = 1000000};
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		int client = accept(fd, NULL, NULL);
+		char text[4096];
+		ssize_t n;
+
+		if (client < 0) {
+			(void)nanosleep(&pause, NULL);
+			continue;
+		}
+		n = recv(client, text, sizeof(text) - 1, 0);
+		text[n > 0 ? n : 0] = '\0';
+		if (strstr(text, "/part/"))
+			(void)send(client, part, strlen(part), MSG_NOSIGNAL);
+		(void)shutdown(client, SHUT_WR);
+		while (recv(client, text, sizeof(text), 0) > 0) {
+		}
+		(void)close(client);
+	}
+}
+
 static void test_closing(void **state)
 {
 	struct sockaddr_in addr;
@@ -295,18 +309,9 @@ static void test_closing(void **state)
 	(void)getsockname(fd, (struct sockaddr *)&addr, &len);
 	pid = fork();
 	if (pid == 0)
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (pid == 0) {
-		struct timespec pause = {.tv_nsec = 1000000};
-		int client = accept(fd, NULL, NULL);
-
-		if (client >= 0)
-			(void)close(client);
-		else
-			(void)nanosleep(&pause, NULL);
-	}
-	for (int is_https = 0; is_https < 2; is_https++) {
-		ask(is_https, ntohs(addr.sin_port), "good", NULL, LONG);
+		break_connections(fd);
+	for (int i = 0; i < 3; i++) {
+		ask(i == 1, ntohs(addr.sin_port), i == 2 ? "part" : "good", NULL, LONG);
 		assert_null(answer.body);
 		assert_string_not_equal(answer.why, "");
 	}

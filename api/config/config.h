@@ -15,7 +15,7 @@
 
 #define NEAP_HOST_APPS_MAX      32
 #define NEAP_POLICIES_MAX       16
-#define NEAP_CONFIG_OPTIONS_MAX 96
+#define NEAP_CONFIG_OPTIONS_MAX 112
 
 struct neap_policy_choice {
 	char source[256]; /* "qos/cpu-share" (shipped) or a file */
@@ -101,6 +101,8 @@ struct neap_config {
 	int64_t api_qps, api_burst;         /* --kube-api-qps, --kube-api-burst */
 	bool leader_elect;                  /* --leader-elect */
 	char lease_ns[64], lease_name[254]; /* --leader-elect-resource-... */
+	/* --descheduler-leader-elect-resource-... */
+	char descheduler_lease_ns[64], descheduler_lease_name[254];
 	/* --leader-elect-lease-duration, -renew-deadline, -retry-period */
 	int64_t lease_usec, lease_renew_usec, lease_retry_usec;
 	/* --kubelet, and what goes with it; "" none */

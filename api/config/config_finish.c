@@ -127,12 +127,15 @@ static int check_roles(const struct neap_config *config, struct neap_error *err)
 			err, NEAP_EINVAL,
 			"--roles: the descheduler works on objects: name api, too, for "
 			"those of this neapd, or --kubeconfig FILE for a cluster's");
-	if (*config->kubeconfig && (config->roles & NEAP_ROLE_SCHEDULER) != 0 &&
-	    (config->roles & NEAP_ROLE_DESCHEDULER) != 0)
+	if (*config->kubeconfig && config->leader_elect &&
+	    (config->roles & NEAP_ROLE_SCHEDULER) != 0 &&
+	    (config->roles & NEAP_ROLE_DESCHEDULER) != 0 &&
+	    strcmp(config->lease_ns, config->descheduler_lease_ns) == 0 &&
+	    strcmp(config->lease_name, config->descheduler_lease_name) == 0)
 		return neap_error_set(
 			err, NEAP_EINVAL,
-			"--roles: with --kubeconfig scheduler and descheduler are two "
-			"neapds, as each leads by a Lease of its own");
+			"--descheduler-leader-elect-resource-name: scheduler and "
+			"descheduler have each a Lease of its own");
 	if (!has_api && (config->roles & NEAP_ROLE_MANAGER) != 0)
 		return neap_error_set(err, NEAP_EINVAL,
 				      "--roles: the manager works on the objects of this "

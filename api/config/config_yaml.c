@@ -341,7 +341,7 @@ static int top_pair(struct reader *reader, void *arg, const char *key,
 		    yaml_node_t *key_node, yaml_node_t *value)
 {
 	const struct neap_option *options = neap_config_options(), *option;
-	const char *names[64];
+	const char *names[NEAP_CONFIG_OPTIONS_MAX];
 	const char *text;
 	size_t count = 0;
 

@@ -89,26 +89,51 @@ static bool has(const struct neap_role_remote *role, enum neap_role which)
 	return (role->process->config.roles & which) != 0;
 }
 
-static void look(struct neap_role_remote *role)
-{
-	bool may = role->is_filled && role->is_leading;
+/* What differs between the two. */
+static const struct leader {
+	enum neap_role role;
+	const char *manager;
+	const struct neap_remote_resource *resources;
+	size_t resource_count;
+} kinds[NEAP_LEADERS] = {
+	[NEAP_LEADER_SCHEDULER] = {NEAP_ROLE_SCHEDULER, "neap-scheduler", resources,
+				   NEAP_ARRAY_LEN(resources)},
+	[NEAP_LEADER_DESCHEDULER] = {NEAP_ROLE_DESCHEDULER, "neap-descheduler",
+				     descheduler_resources,
+				     NEAP_ARRAY_LEN(descheduler_resources)},
+};
 
-	if (may == role->has_begun || role->is_ending)
+static enum neap_leader_number number_of(const struct neap_role_leader *leader)
+{
+	return (enum neap_leader_number)(leader - leader->remote->leaders);
+}
+
+static void look(struct neap_role_leader *leader)
+{
+	struct neap_role_remote *role = leader->remote;
+	bool may = leader->is_filled && leader->is_leading;
+
+	if (may == leader->has_begun || role->is_ending)
 		return;
-	role->has_begun = may;
+	leader->has_begun = may;
 	if (may)
-		role->events->begin(role->arg);
+		role->events->begin(role->arg, number_of(leader),
+				    neap_remote_client(leader->client));
 	else
-		role->events->end(role->arg);
+		role->events->end(role->arg, number_of(leader));
 }
 
 static void filled(void *arg)
 {
-	struct neap_role_remote *role = arg;
+	struct neap_role_leader *leader = arg;
+	const struct neap_role_remote *role = leader->remote;
+	bool are_two = has(role, NEAP_ROLE_SCHEDULER) && has(role, NEAP_ROLE_DESCHEDULER);
 
-	neap_log_line(log_of(role), NEAP_LOG_INFO, "api server: its objects are read");
-	role->is_filled = true;
-	look(role);
+	neap_log_line(log_of(role), NEAP_LOG_INFO, "api server: its objects are read%s%s",
+		      are_two ? " for " : "",
+		      are_two ? kinds[number_of(leader)].manager : "");
+	leader->is_filled = true;
+	look(leader);
 }
 
 static void node_filled(void *arg)
@@ -125,58 +150,65 @@ static void node_filled(void *arg)
 
 static void leads(void *arg)
 {
-	struct neap_role_remote *role = arg;
+	struct neap_role_leader *leader = arg;
 
-	role->is_leading = true;
-	role->reign++;
-	look(role);
+	leader->is_leading = true;
+	leader->reign++;
+	look(leader);
 }
 
 static void leads_no_more(void *arg, const char *why)
 {
-	struct neap_role_remote *role = arg;
+	struct neap_role_leader *leader = arg;
 
 	(void)why;
-	role->is_leading = false;
-	look(role);
+	leader->is_leading = false;
+	look(leader);
 }
 
 static uint64_t reign(void *arg)
 {
-	const struct neap_role_remote *role = arg;
+	const struct neap_role_leader *leader = arg;
 
-	return role->lease == NULL || neap_lease_is_held(role->lease) ? role->reign : 0;
+	return leader->lease == NULL || neap_lease_is_held(leader->lease) ? leader->reign
+									  : 0;
 }
 
-/* A role of which one works in the whole cluster; never both in one neapd. */
-static bool has_leader(const struct neap_role_remote *role)
+static const char *lease_name(const struct neap_role_leader *leader)
 {
-	return has(role, NEAP_ROLE_SCHEDULER) || has(role, NEAP_ROLE_DESCHEDULER);
+	const struct neap_config *config = &leader->remote->process->config;
+
+	return number_of(leader) == NEAP_LEADER_DESCHEDULER
+		       ? config->descheduler_lease_name
+		       : config->lease_name;
 }
 
-static const char *leader_name(const struct neap_role_remote *role)
+static const char *lease_ns(const struct neap_role_leader *leader)
 {
-	return has(role, NEAP_ROLE_DESCHEDULER) ? "koord-descheduler"
-						: role->process->config.lease_name;
-}
+	const struct neap_config *config = &leader->remote->process->config;
 
-static const char *manager_of(const struct neap_role_remote *role)
-{
-	return has(role, NEAP_ROLE_DESCHEDULER) ? "neap-descheduler" : "neap-scheduler";
+	return number_of(leader) == NEAP_LEADER_DESCHEDULER ? config->descheduler_lease_ns
+							    : config->lease_ns;
 }
 
 bool neap_role_remote_is_filled(const struct neap_role_remote *role)
 {
-	return (role->is_filled || !has_leader(role)) &&
-	       (role->is_node_filled || !has(role, NEAP_ROLE_NODE));
+	for (size_t i = 0; i < NEAP_LEADERS; i++)
+		if (has(role, kinds[i].role) && !role->leaders[i].is_filled)
+			return false;
+	return role->is_node_filled || !has(role, NEAP_ROLE_NODE);
 }
 
 bool neap_role_remote_is_working(const struct neap_role_remote *role,
 				 const char **ret_why)
 {
-	*ret_why = !role->is_filled ? "neapd is still reading the cluster"
-				    : "another neapd leads";
-	return role->has_begun;
+	const struct neap_role_leader *leader =
+		&role->leaders[has(role, NEAP_ROLE_SCHEDULER) ? NEAP_LEADER_SCHEDULER
+							      : NEAP_LEADER_DESCHEDULER];
+
+	*ret_why = !leader->is_filled ? "neapd is still reading the cluster"
+				      : "another neapd leads";
+	return leader->has_begun;
 }
 
 /* --- start --- */
@@ -200,53 +232,52 @@ static int make_identity(const struct neap_config *config, char *buf, size_t siz
 	return 0;
 }
 
-static int elect(struct neap_role_remote *role, struct neap_error *err)
+static int elect(struct neap_role_leader *leader, struct neap_error *err)
 {
+	const struct neap_role_remote *role = leader->remote;
 	const struct neap_config *config = &role->process->config;
 	char identity[512];
 	const struct neap_lease_config lease = {.base = role->process->base,
 						.transport = transport_of(role),
-						.ns = has(role, NEAP_ROLE_DESCHEDULER)
-							      ? "koordinator-system"
-							      : config->lease_ns,
-						.name = leader_name(role),
+						.ns = lease_ns(leader),
+						.name = lease_name(leader),
 						.identity = identity,
-						.manager = manager_of(role),
+						.manager =
+							kinds[number_of(leader)].manager,
 						.duration_usec = config->lease_usec,
 						.renew_usec = config->lease_renew_usec,
 						.retry_usec = config->lease_retry_usec,
 						.began = leads,
 						.ended = leads_no_more,
-						.arg = role,
+						.arg = leader,
 						.log = log_of(role)};
 
 	if (!config->leader_elect) {
-		leads(role);
+		leads(leader);
 		return 0;
 	}
 	if (make_identity(config, identity, sizeof(identity), err) < 0)
 		return -(int)err->code;
-	return neap_lease_new(&lease, &role->lease, err);
+	return neap_lease_new(&lease, &leader->lease, err);
 }
 
-/* A scheduler that stood still, or was cut off, writes nothing more. */
-static int read_cluster(struct neap_role_remote *role, struct neap_error *err)
+/* A role that stood still, or was cut off, writes nothing more. */
+static int read_cluster(struct neap_role_leader *leader, struct neap_error *err)
 {
-	bool is_descheduler = has(role, NEAP_ROLE_DESCHEDULER);
-	const struct neap_remote_config remote = {
-		.base = role->process->base,
-		.transport = transport_of(role),
-		.resources = is_descheduler ? descheduler_resources : resources,
-		.resource_count = is_descheduler ? NEAP_ARRAY_LEN(descheduler_resources)
-						 : NEAP_ARRAY_LEN(resources),
-		.manager = manager_of(role),
-		.filled = filled,
-		.reign = reign,
-		.arg = role,
-		.log = log_of(role)};
+	const struct leader *kind = &kinds[number_of(leader)];
+	const struct neap_remote_config remote = {.base = leader->remote->process->base,
+						  .transport =
+							  transport_of(leader->remote),
+						  .resources = kind->resources,
+						  .resource_count = kind->resource_count,
+						  .manager = kind->manager,
+						  .filled = filled,
+						  .reign = reign,
+						  .arg = leader,
+						  .log = log_of(leader->remote)};
 
-	return neap_remote_new(&remote, &role->scheduler, err) == 0 ? elect(role, err)
-								    : -(int)err->code;
+	return neap_remote_new(&remote, &leader->client, err) == 0 ? elect(leader, err)
+								   : -(int)err->code;
 }
 
 /* Nothing but what is about this node. */
@@ -279,10 +310,12 @@ static int begin_reading(void *arg, struct neap_error *err)
 {
 	struct neap_role_remote *role = arg;
 
-	if ((has_leader(role) && read_cluster(role, err) < 0) ||
-	    (has(role, NEAP_ROLE_NODE) && read_node(role, err) < 0))
-		return -(int)err->code;
-	return 0;
+	for (size_t i = 0; i < NEAP_LEADERS; i++) {
+		role->leaders[i].remote = role;
+		if (has(role, kinds[i].role) && read_cluster(&role->leaders[i], err) < 0)
+			return -(int)err->code;
+	}
+	return has(role, NEAP_ROLE_NODE) ? read_node(role, err) : 0;
 }
 
 static void lost(void *arg)
@@ -309,13 +342,19 @@ int neap_role_remote_start(struct neap_role_remote *role,
 void neap_role_remote_add_metrics(void *arg, struct neap_buf *out)
 {
 	const struct neap_role_remote *role = arg;
-	const struct neap_remote_figures figures = {
-		.transport = transport_of(role),
-		.remotes = {role->scheduler, role->node},
-		.lease = role->lease,
-		.lease_name = leader_name(role)};
+	struct neap_remote_figures figures = {.transport = transport_of(role),
+					      .remotes = {[NEAP_LEADERS] = role->node}};
 
-	if (transport_of(role) != NULL)
+	for (size_t i = 0; i < NEAP_LEADERS; i++) {
+		const struct neap_role_leader *leader = &role->leaders[i];
+
+		if (leader->client == NULL)
+			continue;
+		figures.remotes[i] = leader->client;
+		figures.leases[i] = leader->lease;
+		figures.lease_names[i] = lease_name(leader);
+	}
+	if (figures.transport != NULL)
 		neap_remote_add_metrics(&figures, out);
 }
 
@@ -323,30 +362,39 @@ void neap_role_remote_add_metrics(void *arg, struct neap_buf *out)
 
 static void released(void *arg)
 {
-	*(bool *)arg = true;
+	--*(int *)arg;
 }
 
-/* So that another one need not wait for the Lease to run out. */
+/* So that another one need not wait for a Lease to run out. */
 static void release(struct neap_role_remote *role)
 {
 	static const struct timeval limit = {.tv_sec = RELEASE_USEC / 1000000};
 	int64_t end = neap_clock_steady() + RELEASE_USEC;
-	static bool is_done;
+	static int left; /* it may be told later than this returns */
 
 	role->is_ending = true; /* whatever else the loop brings now */
-	neap_lease_release(role->lease, released, &is_done);
+	for (size_t i = 0; i < NEAP_LEADERS; i++) {
+		if (role->leaders[i].lease == NULL)
+			continue;
+		left++;
+		neap_lease_release(role->leaders[i].lease, released, &left);
+	}
+	if (left == 0)
+		return;
 	(void)event_base_loopexit(role->process->base,
 				  &limit); /* one turn ends by then */
-	while (!is_done && neap_clock_steady() < end)
+	while (left > 0 && neap_clock_steady() < end)
 		(void)event_base_loop(role->process->base, EVLOOP_ONCE);
 }
 
 void neap_role_remote_free(struct neap_role_remote *role)
 {
-	if (role->lease != NULL)
+	if (role->link != NULL)
 		release(role);
-	neap_lease_free(role->lease);
-	neap_remote_free(role->scheduler);
+	for (size_t i = 0; i < NEAP_LEADERS; i++) {
+		neap_lease_free(role->leaders[i].lease);
+		neap_remote_free(role->leaders[i].client);
+	}
 	neap_remote_free(role->node);
 	neap_link_free(role->link);
 	*role = (struct neap_role_remote){0};

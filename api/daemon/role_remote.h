@@ -13,26 +13,36 @@
 
 struct neap_buf;
 
+/* A role of which one works in the whole cluster, as two neapds would have it: it reads
+ * the cluster by a client of its own, and has a Lease of its own. */
+struct neap_role_leader {
+	struct neap_role_remote *remote;
+	enum neap_role role;
+	struct neap_remote *client; /* NULL without the role */
+	struct neap_lease *lease;   /* NULL with --leader-elect=false */
+	bool is_filled, is_leading, has_begun;
+	uint64_t reign; /* how often it has led */
+};
+
+enum neap_leader_number { NEAP_LEADER_SCHEDULER, NEAP_LEADER_DESCHEDULER, NEAP_LEADERS };
+
 struct neap_role_remote {
 	const struct neap_process *process;
 	struct neap_link *link;          /* NULL without --kubeconfig */
 	char by_name[300], by_node[300]; /* field selectors of this node's objects */
-	/* Clients of these roles, NULL without; the first is the descheduler's where that
-	 * is the role. */
-	struct neap_remote *scheduler, *node;
-	struct neap_lease *lease; /* of the first; NULL with --leader-elect=false */
+	struct neap_role_leader leaders[NEAP_LEADERS];
+	struct neap_remote *node; /* client of the role node; NULL without */
 	const struct neap_role_remote_events *events;
 	void *arg;
-	bool is_filled, is_node_filled; /* these clients */
-	bool is_leading, has_begun, is_ending;
-	uint64_t reign; /* how often it has led */
+	bool is_node_filled, is_ending;
 };
 
 struct neap_role_remote_events {
-	/* begin: the scheduler may work, because its client is filled and this neapd
-	 * leads. end: it must stop. Called alternately. */
-	void (*begin)(void *arg);
-	void (*end)(void *arg);
+	/* begin: the role may work on what the client shows, because the client is filled
+	 * and this neapd leads. end: it must stop. Called alternately for each role. */
+	void (*begin)(void *arg, enum neap_leader_number which,
+		      struct neap_client *client);
+	void (*end)(void *arg, enum neap_leader_number which);
 	/* Called once, when the client of the role node is filled. */
 	void (*node_filled)(void *arg);
 	/* The dialer has ended, and neapd cannot start another one. neapd must end; its
@@ -50,12 +60,13 @@ int neap_role_remote_start(struct neap_role_remote *role,
 			   struct neap_error *err);
 /* Returns whether everything that its roles need was read. */
 bool neap_role_remote_is_filled(const struct neap_role_remote *role);
-/* Returns whether the scheduler works; if not, *ret_why says why. */
+/* Returns whether the scheduler works, or the descheduler where that is the only role; if
+ * not, *ret_why says why. */
 bool neap_role_remote_is_working(const struct neap_role_remote *role,
 				 const char **ret_why);
 /* Adds its metrics, for /metrics; none before the start. */
 void neap_role_remote_add_metrics(void *arg, struct neap_buf *out);
-/* Call it after the loops have ended. Releases the Lease, which may take a second, and
+/* Call it after the loops have ended. Releases the Leases, which may take a second, and
  * frees everything. */
 void neap_role_remote_free(struct neap_role_remote *role);
 

@@ -140,10 +140,12 @@ void neap_remote_add_metrics(const struct neap_remote_figures *of, struct neap_b
 		add_head(out, figures[i].name, figures[i].type, figures[i].help);
 		add_resources(of, i, out);
 	}
-	if (of->lease == NULL)
-		return;
-	add_head(out, "leader_election_master_status", "gauge",
-		 "1 where this process holds the Lease.");
-	neap_buf_addf(out, "leader_election_master_status{name=\"%s\"} %d\n",
-		      of->lease_name, neap_lease_is_held(of->lease));
+	if (of->leases[0] != NULL || of->leases[1] != NULL)
+		add_head(out, "leader_election_master_status", "gauge",
+			 "1 where this process holds the Lease.");
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(of->leases); i++)
+		if (of->leases[i] != NULL)
+			neap_buf_addf(
+				out, "leader_election_master_status{name=\"%s\"} %d\n",
+				of->lease_names[i], neap_lease_is_held(of->leases[i]));
 }

@@ -13,9 +13,9 @@ struct neap_transport;
 /* All borrowed. */
 struct neap_remote_figures {
 	const struct neap_transport *transport;
-	const struct neap_remote *remotes[2]; /* NULL: there is none */
-	const struct neap_lease *lease;       /* NULL: none */
-	const char *lease_name;
+	const struct neap_remote *remotes[3]; /* NULL: there is none */
+	const struct neap_lease *leases[2];   /* likewise */
+	const char *lease_names[2];
 };
 
 void neap_remote_add_metrics(const struct neap_remote_figures *of, struct neap_buf *out);
