@@ -18,10 +18,10 @@
 /* For what comes before a query: credentials, the Secret. */
 #define READY_SEC 10
 
-/* A query, from the wish to its answer. */
-struct neap_prometheus_wish {
+/* A query of the descheduler, until its answer is told. */
+struct neap_prometheus_request {
 	struct neap_role_prometheus *role;
-	struct neap_prometheus_wish *next;
+	struct neap_prometheus_request *next;
 	char *query;
 	char secret_ns[64], secret_name[254]; /* "": none */
 	neap_deschedule_answered *told;
@@ -31,157 +31,158 @@ struct neap_prometheus_wish {
 	struct event *deadline;              /* of what comes before it is asked */
 };
 
-/* --- the end of a wish --- */
+/* --- the end of a request --- */
 
-static void wish_free(struct neap_prometheus_wish *wish)
+static void request_free(struct neap_prometheus_request *request)
 {
-	struct neap_prometheus_wish **at = &wish->role->wishes;
+	struct neap_prometheus_request **at = &request->role->requests;
 
-	while (*at != wish)
+	while (*at != request)
 		at = &(*at)->next;
-	*at = wish->next;
-	neap_transfer_cancel(wish->secret);
-	neap_prometheus_cancel(wish->asked);
-	if (wish->deadline)
-		event_free(wish->deadline);
-	free(wish->query);
-	free(wish);
+	*at = request->next;
+	neap_transfer_cancel(request->secret);
+	neap_prometheus_cancel(request->asked);
+	if (request->deadline)
+		event_free(request->deadline);
+	free(request->query);
+	free(request);
 }
 
 /* Takes text over. */
-static void end(struct neap_prometheus_wish *wish, char *text, size_t len,
+static void end(struct neap_prometheus_request *request, char *text, size_t len,
 		const char *why)
 {
-	const struct neap_link *link = wish->role->link;
-	neap_deschedule_answered *told = wish->told;
-	void *arg = wish->arg;
+	const struct neap_link *link = request->role->link;
+	neap_deschedule_answered *told = request->told;
+	void *arg = request->arg;
 	char with_url[512];
 
-	wish_free(wish);
+	request_free(request);
 	(void)snprintf(with_url, sizeof(with_url), "%s: %s",
 		       link ? neap_link_target(link)->server : "", why ? why : "");
 	told(arg, text, len, text ? NULL : with_url);
 }
 
-static void fail(struct neap_prometheus_wish *wish, const char *why)
+static void fail(struct neap_prometheus_request *request, const char *why)
 {
-	end(wish, NULL, 0, why);
+	end(request, NULL, 0, why);
 }
 
 static void answered(void *arg, char *body, size_t len, const char *why)
 {
-	struct neap_prometheus_wish *wish = arg;
+	struct neap_prometheus_request *request = arg;
 
-	wish->asked = NULL;
-	end(wish, body, len, why);
+	request->asked = NULL;
+	end(request, body, len, why);
 }
 
 /* --- the query --- */
 
-static void ask(struct neap_prometheus_wish *wish)
+static void ask(struct neap_prometheus_request *request)
 {
-	const struct neap_role_prometheus *role = wish->role;
+	const struct neap_role_prometheus *role = request->role;
 	const struct neap_prometheus_config config = {
 		.base = role->process->base,
 		.transport = neap_link_transport(role->link),
 		.timeout_usec = ANSWER_USEC,
 		.bytes_max = NEAP_SAMPLES_BYTES_MAX,
 		.told = answered,
-		.arg = wish};
+		.arg = request};
 	struct neap_error err;
 
-	(void)event_del(wish->deadline);
-	if (neap_prometheus_ask(&config, wish->query, &wish->asked, &err) < 0)
-		fail(wish, err.msg);
+	(void)event_del(request->deadline);
+	if (neap_prometheus_ask(&config, request->query, &request->asked, &err) < 0)
+		fail(request, err.msg);
 }
 
 /* --- the token in a Secret --- */
 
-static void fail_secret(struct neap_prometheus_wish *wish, const char *why)
+static void fail_secret(struct neap_prometheus_request *request, const char *why)
 {
 	char text[768];
 
 	(void)snprintf(text, sizeof(text), "Secret %s/%s: %s (or use --prometheus-token)",
-		       wish->secret_ns, wish->secret_name, why);
-	fail(wish, text);
+		       request->secret_ns, request->secret_name, why);
+	fail(request, text);
 }
 
 static void secret_read(void *arg, const struct neap_transport_answer *answer)
 {
-	struct neap_prometheus_wish *wish = arg;
+	struct neap_prometheus_request *request = arg;
 	struct neap_error err;
 	char *token = NULL;
 
-	wish->secret = NULL;
+	request->secret = NULL;
 	if (neap_secret_token_read(answer, &token, &err) < 0 ||
-	    neap_link_set_token(wish->role->link, token, &err) < 0)
-		fail_secret(wish, err.msg);
+	    neap_link_set_token(request->role->link, token, &err) < 0)
+		fail_secret(request, err.msg);
 	else
-		ask(wish);
+		ask(request);
 	free(token);
 }
 
-static void read_secret(struct neap_prometheus_wish *wish)
+static void read_secret(struct neap_prometheus_request *request)
 {
-	const struct neap_role_prometheus *role = wish->role;
+	const struct neap_role_prometheus *role = request->role;
 	struct neap_transport *cluster =
 		role->remote->link ? neap_link_transport(role->remote->link) : NULL;
 	char path[400];
-	struct neap_transport_ask request = {.method = "GET",
-					     .path = path,
-					     .timeout_usec = ANSWER_USEC,
-					     .is_impatient = true,
-					     .done = secret_read,
-					     .arg = wish};
+	struct neap_transport_ask get = {.method = "GET",
+					 .path = path,
+					 .timeout_usec = ANSWER_USEC,
+					 .is_impatient = true,
+					 .done = secret_read,
+					 .arg = request};
 	struct neap_error err;
 
 	if (strncmp(neap_link_target(role->link)->server, "https:", 6) != 0) {
-		fail_secret(wish, "the URL is plain HTTP, and a token goes over https:// "
-				  "alone");
+		fail_secret(request,
+			    "the URL is plain HTTP, and a token goes over https:// "
+			    "alone");
 		return;
 	}
 	if (!cluster) {
-		fail_secret(wish, "this neapd keeps no Secrets");
+		fail_secret(request, "this neapd keeps no Secrets");
 		return;
 	}
-	if (neap_kube_dns_label_fault(wish->secret_ns) ||
-	    neap_kube_dns_subdomain_fault(wish->secret_name)) {
-		fail_secret(wish, "that cannot be a name");
+	if (neap_kube_dns_label_fault(request->secret_ns) ||
+	    neap_kube_dns_subdomain_fault(request->secret_name)) {
+		fail_secret(request, "that cannot be a name");
 		return;
 	}
 	(void)snprintf(path, sizeof(path), "/api/v1/namespaces/%s/secrets/%s",
-		       wish->secret_ns, wish->secret_name);
-	if (neap_transport_ask_take(cluster, &request, &wish->secret, &err) < 0)
-		fail_secret(wish, err.msg);
+		       request->secret_ns, request->secret_name);
+	if (neap_transport_ask_take(cluster, &get, &request->secret, &err) < 0)
+		fail_secret(request, err.msg);
 }
 
-/* --- a wish --- */
+/* --- a request, from its beginning --- */
 
 /* Its credentials are known. A token of another configuration is not sent. */
-static void go_on(struct neap_prometheus_wish *wish)
+static void go_on(struct neap_prometheus_request *request)
 {
-	const bool has_file = *wish->role->process->config.prometheus_token != '\0';
+	const bool has_file = *request->role->process->config.prometheus_token != '\0';
 	struct neap_error err;
 
-	if (*wish->secret_name && !has_file)
-		read_secret(wish);
-	else if (!has_file && neap_link_set_token(wish->role->link, NULL, &err) < 0)
-		fail(wish, err.msg);
+	if (*request->secret_name && !has_file)
+		read_secret(request);
+	else if (!has_file && neap_link_set_token(request->role->link, NULL, &err) < 0)
+		fail(request, err.msg);
 	else
-		ask(wish);
+		ask(request);
 }
 
 static void too_late(evutil_socket_t fd, short what, void *arg)
 {
-	struct neap_prometheus_wish *wish = arg;
+	struct neap_prometheus_request *request = arg;
 
 	(void)fd;
 	(void)what;
-	if (wish->secret)
-		fail_secret(wish, "there is no answer in time");
+	if (request->secret)
+		fail_secret(request, "there is no answer in time");
 	else
-		fail(wish, "its credentials cannot be read (--prometheus-ca, "
-			   "--prometheus-token)");
+		fail(request, "its credentials cannot be read (--prometheus-ca, "
+			      "--prometheus-token)");
 }
 
 /* Returns why that server is not asked; NULL: it is. */
@@ -219,33 +220,33 @@ void neap_role_prometheus_query(void *arg, const struct neap_deschedule_promethe
 {
 	static const struct timeval limit = {.tv_sec = READY_SEC};
 	struct neap_role_prometheus *role = arg;
-	struct neap_prometheus_wish *wish = neap_alloc(sizeof(*wish));
+	struct neap_prometheus_request *request = neap_alloc(sizeof(*request));
 	char buf[512];
 	const char *why;
 
-	if (!wish) {
+	if (!request) {
 		told(told_arg, NULL, 0, "there is no memory");
 		return;
 	}
-	*wish = (struct neap_prometheus_wish){
-		.role = role, .next = role->wishes, .told = told, .arg = told_arg};
-	role->wishes = wish;
+	*request = (struct neap_prometheus_request){
+		.role = role, .next = role->requests, .told = told, .arg = told_arg};
+	role->requests = request;
 	if (from->secret_name && from->secret_ns) {
-		(void)neap_strcopy(wish->secret_ns, sizeof(wish->secret_ns),
+		(void)neap_strcopy(request->secret_ns, sizeof(request->secret_ns),
 				   from->secret_ns);
-		(void)neap_strcopy(wish->secret_name, sizeof(wish->secret_name),
+		(void)neap_strcopy(request->secret_name, sizeof(request->secret_name),
 				   from->secret_name);
 	}
 	why = refuse(role, from->url, buf, sizeof(buf));
-	wish->query = neap_strdup(query);
-	wish->deadline = event_new(role->process->base, -1, 0, too_late, wish);
-	if (!why &&
-	    (!wish->query || !wish->deadline || event_add(wish->deadline, &limit) < 0))
+	request->query = neap_strdup(query);
+	request->deadline = event_new(role->process->base, -1, 0, too_late, request);
+	if (!why && (!request->query || !request->deadline ||
+		     event_add(request->deadline, &limit) < 0))
 		why = "there is no memory";
 	if (why)
-		fail(wish, why);
+		fail(request, why);
 	else if (role->is_ready)
-		go_on(wish);
+		go_on(request);
 }
 
 /* --- the link --- */
@@ -292,14 +293,14 @@ int neap_role_prometheus_open(struct neap_role_prometheus *role,
 static int ready(void *arg, struct neap_error *err)
 {
 	struct neap_role_prometheus *role = arg;
-	struct neap_prometheus_wish *wish, *next;
+	struct neap_prometheus_request *request, *next;
 
 	(void)err;
 	role->is_ready = true;
 	/* What is asked meanwhile does not wait. */
-	for (wish = role->wishes; wish; wish = next) {
-		next = wish->next;
-		go_on(wish);
+	for (request = role->requests; request; request = next) {
+		next = request->next;
+		go_on(request);
 	}
 	return 0;
 }
@@ -328,8 +329,8 @@ int neap_role_prometheus_start(struct neap_role_prometheus *role,
 
 void neap_role_prometheus_free(struct neap_role_prometheus *role)
 {
-	while (role->wishes)
-		fail(role->wishes, "neapd is ending");
+	while (role->requests)
+		fail(role->requests, "neapd is ending");
 	neap_link_free(role->link);
 	*role = (struct neap_role_prometheus){0};
 }

@@ -10,15 +10,15 @@
 #include "api/deschedule/descheduler.h"
 
 struct neap_link;
-struct neap_prometheus_wish;
+struct neap_prometheus_request;
 struct neap_role_remote;
 
 struct neap_role_prometheus {
 	const struct neap_process *process;
-	const struct neap_role_remote *remote; /* for tokens in Secrets */
-	struct neap_link *link;                /* NULL: no Prometheus is named */
-	struct neap_prometheus_wish *wishes;   /* not answered yet */
-	bool is_ready;                         /* its credentials were read */
+	const struct neap_role_remote *remote;    /* for tokens in Secrets */
+	struct neap_link *link;                   /* NULL: no Prometheus is named */
+	struct neap_prometheus_request *requests; /* not answered yet */
+	bool is_ready;                            /* its credentials were read */
 	bool is_lost;
 };
 

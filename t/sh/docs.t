@@ -47,7 +47,7 @@ all_named()
 options() { grep -oE -- '(^|[ ,])--[a-z][a-z-]*' | tr -d ' ,' | sort -u; }
 check "every option of neapd is in neapd(8)" \
 	all_named "$(section doc/neapd.8.md '# OPTIONS')" '`%s`' 22 $("$BUILD/neapd" --help | grep -E '^ +-' | options)
-keys=$(sed -nE 's/^\t\{NULL, "([a-zA-Z]+)".*/\1/p; s/^\t\{"[a-z-]+", "(policies|node-labels|grants)".*/\1/p' api/config/config.c)
+keys=$(sed -nE 's/^\t\{NULL, "([a-zA-Z]+)".*/\1/p; s/^\t\{"[a-z-]+", "(policies|node-labels|grants)".*/\1/p' api/config/config_options.c)
 check "so are the keys that only the file has" \
 	all_named "$(section doc/neapd.8.md '# CONFIGURATION FILE')" '`%s`' 2 $keys
 

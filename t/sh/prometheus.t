@@ -211,7 +211,7 @@ neapd_end TERM
 
 # --- options that cannot be ---
 
-refused() { "$BUILD/neapd" "${OPTIONS[@]}" "$@" 2>&1 >/dev/null; }
+refused() { "$BUILD/neapd" "${OPTIONS[@]}" "$@" 2>&1; }
 neapd_options "${START[@]}"
 check "no URL" has "$(refused --prometheus 127.0.0.1:9090)" "--prometheus: '127.0.0.1:9090' must begin"
 check "a token over plain HTTP" has "$(refused --prometheus-token "$WORK/p.crt")" "a token or a certificate goes over https:// alone"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Scheduler and descheduler in one neapd on the objects of another one: each leads by a
-# Lease of its own, as two neapds would. One that loses a Lease goes on with the other; one
-# that is killed is followed in both; one that ends gives both back.
+# Lease of its own, as two neapds would. A neapd that loses one goes on with the other,
+# one that is killed is followed in both, and one that ends gives both back.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
