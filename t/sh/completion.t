@@ -53,7 +53,7 @@ check "folders" gives release --run-dir '' = :dir
 check "a program's own words are its own" gives run --qos BE -- make --so = :file
 check "its name" gives run --qos BE -- ma = :command
 check "shells" gives completion '' = bash zsh fish
-check "what help takes" gives help policy r = rollback
+check "what help takes" gives help policy r = "recording rollback"
 check "an unknown command has nothing" gives nosuch '' =
 check "nor too many words" gives status '' =
 neapd_gives() { is "$("$BUILD/neapctl" __complete --neapd -- "$1" ${3+"$2"} | cut -f 1 | xargs)" "${3-$2}"; }
