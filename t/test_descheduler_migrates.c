@@ -25,16 +25,19 @@
 #include "t/lib/descheduler_rig.h"
 #include "t/lib/patience.h"
 
-#define MIGRATION(gates, plugins, more)                                                  \
+#define PROFILE(args)                                                                    \
 	"apiVersion: descheduler/v1alpha2\n"                                             \
 	"kind: DeschedulerConfiguration\n"                                               \
 	"profiles:\n"                                                                    \
 	"- name: k\n"                                                                    \
 	"  pluginConfig:\n"                                                              \
 	"  - name: MigrationController\n"                                                \
-	"    args: {skipCheckExpectedReplicas: true, skipEvictionGates: "                \
-	"[MaxUnavailablePerWorkload" gates "]}\n"                                        \
-	"  plugins:\n"                                                                   \
+	"    args: " args "\n"                                                           \
+	"  plugins:\n"
+#define MIGRATING(args) PROFILE(args) "    balance: {enabled: [{name: MoveAll}]}\n"
+#define MIGRATION(gates, plugins, more)                                                  \
+	PROFILE("{skipCheckExpectedReplicas: true, skipEvictionGates: "                  \
+		"[MaxUnavailablePerWorkload" gates "]}")                                 \
 	"    balance: {enabled: [" plugins "]}\n" more
 #define ANY_OF_WORKLOAD ", MaxMigratingPerWorkload"
 /* So long after an eviction nothing rests. */
@@ -55,6 +58,39 @@ static struct descheduler_rig *begin(void **state)
 	rig->config.schedulers = served;
 	descheduler_begin(rig);
 	return rig;
+}
+
+/* Pods of another kind of controller. */
+static void test_controller(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	json_t *status;
+	char body[512];
+
+	descheduler_must(rig, "POST /api/v1/namespaces/default/replicationcontrollers",
+			 "{'metadata':{'name':'c'},'spec':{'replicas':1,'template':{"
+			 "'metadata':{'labels':{'app':'c'}},'spec':{'containers':[{"
+			 "'name':'c','image':'i'}]}}}}",
+			 201);
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'ownerReferences':[{'apiVersion':'v1','kind':"
+		       "'ReplicationController','name':'c','uid':'%s','controller':true}]"
+		       "}}",
+		       kube_text(rig->kube->body, "metadata.uid"));
+	descheduler_pod(rig, "x", "n1");
+	descheduler_must(rig, "MERGE " PODS "/x", body, 200);
+	rig->config.schedulers = served;
+	descheduler_begin(rig);
+	descheduler_use(rig, MIGRATING("{}"));
+	status = descheduler_rounds(rig, 1);
+	WANTS(status, "#round.evicted=0",
+	      "round.stayed.0.reason=MigrationController: ExpectedReplicas");
+	json_decref(status);
+	descheduler_must(rig, "MERGE /api/v1/namespaces/default/replicationcontrollers/c",
+			 "{'spec':{'replicas':20}}", 200);
+	status = descheduler_run(rig, 2);
+	WANTS(status, "#round.evicted=1", "round.evicted.0.pod=x");
+	json_decref(status);
 }
 
 /* Two jobs a node are the default. */
@@ -408,6 +444,8 @@ static void test_no_job_stays(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_controller, descheduler_setup,
+						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_per_node, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_per_workload, descheduler_setup,

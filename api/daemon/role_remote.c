@@ -44,6 +44,9 @@ static const struct neap_remote_resource descheduler_resources[] = {
 	{.resource = "podmigrationjobs.scheduling.koordinator.sh"},
 	{.resource = "deployments.apps"},
 	{.resource = "statefulsets.apps"},
+	{.resource = "replicationcontrollers"},
+	{.resource = "clonesets.apps.kruise.io"},
+	{.resource = "statefulsets.apps.kruise.io"},
 	{.resource = "replicasets.apps"},
 	{.resource = "pods"},
 };

@@ -14,6 +14,7 @@
 #include "engine/decide/decide.h"
 #include "engine/log/log.h"
 #include "engine/migrate/migrate_cluster.h"
+#include "engine/migrate/workload_kinds.h"
 #include "engine/reserve/book.h"
 
 #define AGAIN_USEC 1000000
@@ -34,13 +35,18 @@ struct resource {
 
 struct source {
 	struct neap_snapshot *snapshot;
-	const struct resource *resource;
+	const char *resource;
+	/* NULL: a workload's. */
+	int (*hear)(struct state *state, const struct neap_client_event *event,
+		    struct neap_error *err);
 	struct neap_client_watch *watch;
 	struct neap_client_place place;
 	bool is_read, is_ready;
 };
 
-#define SOURCES 14
+/* Resources of the table, and workloads. */
+#define OWN_SOURCES 11
+#define SOURCES     (OWN_SOURCES + NEAP_WORKLOAD_KINDS)
 
 struct neap_snapshot {
 	struct neap_snapshot_config config;
@@ -88,33 +94,17 @@ static int set_job(struct neap_migrate_cluster *migrating, const char *kind,
 	return neap_migrate_set_job(migrating, tree, err);
 }
 
-static int hear_workload(struct state *state, const char *kind,
+static int hear_workload(struct state *state, const char *resource,
 			 const struct neap_client_event *event, struct neap_error *err)
 {
+	const char *kind = neap_workload_kind_of(resource);
+
 	if (event->what != NEAP_CLIENT_DELETED)
 		return set_parsed(&state->migrating, kind, event->object,
 				  neap_migrate_set_workload, err);
 	neap_migrate_drop_workload(&state->migrating, kind, event->object->ns,
 				   event->object->name);
 	return 0;
-}
-
-static int hear_deployment(struct state *state, const struct neap_client_event *event,
-			   struct neap_error *err)
-{
-	return hear_workload(state, "Deployment", event, err);
-}
-
-static int hear_replicaset(struct state *state, const struct neap_client_event *event,
-			   struct neap_error *err)
-{
-	return hear_workload(state, "ReplicaSet", event, err);
-}
-
-static int hear_statefulset(struct state *state, const struct neap_client_event *event,
-			    struct neap_error *err)
-{
-	return hear_workload(state, "StatefulSet", event, err);
 }
 
 static int hear_job(struct state *state, const struct neap_client_event *event,
@@ -286,7 +276,7 @@ static int hear_reservation(struct state *state, const struct neap_client_event 
 }
 
 /* What CPUs a node has is known before what its pods have of them. */
-static const struct resource resources[SOURCES] = {
+static const struct resource resources[OWN_SOURCES] = {
 	{"nodes", hear_node},
 	{"namespaces", hear_namespace},
 	{"poddisruptionbudgets.policy", hear_budget},
@@ -296,9 +286,6 @@ static const struct resource resources[SOURCES] = {
 	{"persistentvolumeclaims", hear_claim},
 	{"storageclasses.storage.k8s.io", hear_class},
 	{"reservations.scheduling.koordinator.sh", hear_reservation},
-	{"deployments.apps", hear_deployment},
-	{"replicasets.apps", hear_replicaset},
-	{"statefulsets.apps", hear_statefulset},
 	{"podmigrationjobs.scheduling.koordinator.sh", hear_job},
 	{"pods", hear_pod},
 };
@@ -357,7 +344,7 @@ static int open_source(struct neap_snapshot *snapshot, struct source *source,
 	source->is_ready = true; /* events that come at once are not announced */
 	source->place = (struct neap_client_place){
 		.version = neap_client_version(snapshot->config.client)};
-	return neap_client_watch_new(snapshot->config.client, source->resource->name,
+	return neap_client_watch_new(snapshot->config.client, source->resource,
 				     source->place.version, ready, source, &source->watch,
 				     err);
 }
@@ -396,13 +383,14 @@ static void hear(struct source *source, const struct neap_client_event *event)
 	struct neap_snapshot *snapshot = source->snapshot;
 	struct neap_error err = {0};
 
-	if (source->resource->hear(&snapshot->state, event, &err) < 0) {
+	if ((source->hear ? source->hear(&snapshot->state, event, &err)
+			  : hear_workload(&snapshot->state, source->resource, event,
+					  &err)) < 0) {
 		lose(snapshot, &err);
 		return;
 	}
 	if (snapshot->config.heard)
-		snapshot->config.heard(snapshot->config.arg, source->resource->name,
-				       event);
+		snapshot->config.heard(snapshot->config.arg, source->resource, event);
 }
 
 static bool take(void *arg, struct neap_object *object)
@@ -428,8 +416,8 @@ static bool read_some(struct neap_snapshot *snapshot)
 
 		if (source->is_read)
 			continue;
-		rc = neap_client_list(snapshot->config.client, source->resource->name,
-				      NULL, &source->place, take, source, &err);
+		rc = neap_client_list(snapshot->config.client, source->resource, NULL,
+				      &source->place, take, source, &err);
 		if (rc < 0)
 			lose(snapshot, &err);
 		if (rc != 0 || snapshot->is_lost)
@@ -504,7 +492,13 @@ int neap_snapshot_new(const struct neap_snapshot_config *config,
 	snapshot->config = *config;
 	for (size_t i = 0; i < SOURCES; i++) {
 		snapshot->sources[i].snapshot = snapshot;
-		snapshot->sources[i].resource = &resources[i];
+		if (i < OWN_SOURCES) {
+			snapshot->sources[i].resource = resources[i].name;
+			snapshot->sources[i].hear = resources[i].hear;
+		} else {
+			snapshot->sources[i].resource =
+				neap_workload_kinds[i - OWN_SOURCES].resource;
+		}
 	}
 	snapshot->task = neap_task_new(config->tasks, "", step, snapshot);
 	if (!snapshot->task || !neap_task_prepare_later(snapshot->task)) {

@@ -9,16 +9,9 @@
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
+#include "engine/migrate/workload_kinds.h"
 
 #define HELD_USEC INT64_C(500000) /* until may_go is asked again */
-
-static const struct {
-	const char *resource, *kind;
-} workloads[] = {
-	{"replicasets.apps", "ReplicaSet"},
-	{"deployments.apps", "Deployment"},
-	{"statefulsets.apps", "StatefulSet"},
-};
 
 /* --- what happens --- */
 
@@ -77,18 +70,13 @@ static bool heard_pod(struct neap_migrate *migrate, const struct neap_client_eve
 static bool heard_workload(struct neap_migrate *migrate, const char *resource,
 			   const struct neap_client_event *event, const json_t *tree)
 {
-	const struct neap_object *object = event->object;
+	const char *kind = neap_workload_kind_of(resource);
 
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(workloads); i++) {
-		if (strcmp(resource, workloads[i].resource) != 0)
-			continue;
-		if (event->what != NEAP_CLIENT_DELETED)
-			return neap_migrate_set_workload(&migrate->cluster,
-							 workloads[i].kind, tree,
-							 NULL) == 0;
-		neap_migrate_drop_workload(&migrate->cluster, workloads[i].kind,
-					   object->ns, object->name);
-	}
+	if (event->what != NEAP_CLIENT_DELETED)
+		return neap_migrate_set_workload(&migrate->cluster, kind, tree, NULL) ==
+		       0;
+	neap_migrate_drop_workload(&migrate->cluster, kind, event->object->ns,
+				   event->object->name);
 	return true;
 }
 
@@ -198,13 +186,11 @@ int neap_migrate_use(struct neap_migrate *migrate, const struct neap_migrate_arg
 
 static int make(struct neap_migrate *migrate, const json_t *args, struct neap_error *err)
 {
-	const struct neap_feed_config feed = {
+	struct neap_feed_config feed = {
 		.tasks = migrate->config.tasks,
 		.client = migrate->config.client,
 		.arg = migrate,
-		.resources = {JOBS, RESERVATIONS, workloads[0].resource,
-			      workloads[1].resource, workloads[2].resource, "pods",
-			      "nodes"},
+		.resources = {JOBS, RESERVATIONS, "pods", "nodes"},
 		.heard = heard,
 		.anew = anew,
 		.look = look_at};
@@ -218,6 +204,8 @@ static int make(struct neap_migrate *migrate, const json_t *args, struct neap_er
 		rc = neap_migrate_cluster_init(&migrate->cluster, err);
 	if (rc < 0)
 		return rc;
+	for (size_t i = 0; i < NEAP_WORKLOAD_KINDS; i++)
+		feed.resources[4 + i] = neap_workload_kinds[i].resource;
 	migrate->memory = neap_map_new();
 	migrate->reservations = neap_map_new();
 	migrate->pods = neap_map_new();

@@ -11,6 +11,7 @@
 static const char *const core[] = {"v1", NULL};
 static const char *const alpha[] = {"v1alpha1", NULL};
 static const char *const policy[] = {"v1", "v1beta1", NULL};
+static const char *const beta[] = {"v1beta1", "v1alpha1", NULL};
 
 /* By the server's version a cache is compared with what was written. */
 #define SEEN "metadata.resourceVersion"
@@ -29,6 +30,9 @@ static const struct neap_remote_kind kinds[] = {
 	{"deployments.apps", "Deployment", core, true, plain},
 	{"replicasets.apps", "ReplicaSet", core, true, plain},
 	{"statefulsets.apps", "StatefulSet", core, true, plain},
+	{"replicationcontrollers", "ReplicationController", core, true, plain},
+	{"clonesets.apps.kruise.io", "CloneSet", alpha, true, plain},
+	{"statefulsets.apps.kruise.io", "StatefulSet", beta, true, plain},
 	{"priorityclasses.scheduling.k8s.io", "PriorityClass", core, false, plain},
 	{"poddisruptionbudgets.policy", "PodDisruptionBudget", policy, true, plain},
 	{"storageclasses.storage.k8s.io", "StorageClass", core, false, plain},

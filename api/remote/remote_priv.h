@@ -10,7 +10,7 @@
 #include "api/remote/remote.h"
 #include "api/store/reads.h"
 
-#define REMOTE_RESOURCES_MAX 16
+#define REMOTE_RESOURCES_MAX 24
 
 struct remote_write;
 TAILQ_HEAD(remote_writes, remote_write);

@@ -9,6 +9,7 @@
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 #include "engine/migrate/migrate_counts.h"
+#include "engine/migrate/workload_kinds.h"
 
 #define KEY_MAX 600
 
@@ -238,7 +239,7 @@ int neap_migrate_set_pod(struct neap_migrate_cluster *cluster, const json_t *tre
 		.uid = text_at(tree, "metadata.uid"),
 		.node = text_at(tree, "spec.nodeName"),
 		.owner_uid = neap_json_text(owner, "uid"),
-		.owner_kind = neap_json_text(owner, "kind"),
+		.owner_kind = neap_workload_kind_of_owner(owner),
 		.owner_name = neap_json_text(owner, "name"),
 		.is_serving = is_serving(tree),
 		.is_forced = json_object_get(neap_json_at(tree, "metadata.annotations"),
@@ -320,7 +321,7 @@ int neap_migrate_set_workload(struct neap_migrate_cluster *cluster, const char *
 		.ns = text_at(tree, "metadata.namespace"),
 		.name = text_at(tree, "metadata.name"),
 		.uid = text_at(tree, "metadata.uid"),
-		.owner_kind = neap_json_text(owner, "kind"),
+		.owner_kind = neap_workload_kind_of_owner(owner),
 		.owner_name = neap_json_text(owner, "name"),
 		.replicas = json_is_integer(replicas) ? json_integer_value(replicas) : 1,
 	};

@@ -198,6 +198,16 @@ node_report a 4
 for n in b c; do server_api PATCH "/api/v1/nodes/$n" '{"metadata":{"labels":{"of":"'$n'"}}}' application/merge-patch+json >/dev/null; done
 
 check "a configuration of the descheduler" descheduler_config
+# OpenKruise's workloads are asked for where they are served.
+for kind in CloneSet StatefulSet; do
+	plural=$(tr A-Z a-z <<<"${kind}s")
+	server_api POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions '{"metadata":{"name":"'"$plural"'.apps.kruise.io"},"spec":{
+		"group":"apps.kruise.io","scope":"Namespaced","names":{"plural":"'"$plural"'","kind":"'$kind'","listKind":"'$kind'List"},
+		"versions":[{"name":"v1alpha1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object",
+		"x-kubernetes-preserve-unknown-fields":true}}}]}}' >/dev/null
+	is_served() { server_api GET "/apis/apps.kruise.io/v1alpha1/$plural" | grep -q '"items"'; }
+	check "$kind of OpenKruise is served" eventually 30 is_served
+done
 # Whose status nobody counts: it allows no eviction.
 server_api POST /apis/policy/v1beta1/namespaces/default/poddisruptionbudgets '{"metadata":{"name":"kept"},"spec":{"maxUnavailable":1,
 	"selector":{"matchLabels":{"app":"kept"}}}}' >/dev/null

@@ -14,7 +14,7 @@
 #include "api/workload/loop/turn_steps.h"
 #include "api/workload/workload.h"
 
-#define NEAP_FEED_SOURCES 8
+#define NEAP_FEED_SOURCES 12
 /* Looks per turn of the loop. */
 #define NEAP_FEED_PIECE 50
 /* Result of a look that continues in the next turn, before any other look. */
