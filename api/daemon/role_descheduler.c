@@ -363,7 +363,6 @@ int neap_role_descheduler_start(struct neap_role_descheduler *role,
 		.interval_usec = options->descheduler_interval_usec,
 		.dry_run = options->descheduler_dry_run,
 		.pause_file = role->pause_file,
-		.rounds_dir = role->policies->recorders.rounds_dir,
 		.per_node = options->descheduler_per_node ? options->descheduler_per_node
 							  : -1,
 		.per_namespace = options->descheduler_per_namespace
@@ -381,6 +380,7 @@ int neap_role_descheduler_start(struct neap_role_descheduler *role,
 
 	if (!has_role(role))
 		return 0;
+	config.rounds_dir = role->policies->recorders.rounds_dir;
 	(void)snprintf(role->pause_file, sizeof(role->pause_file),
 		       "%s/descheduler-paused", options->data_dir);
 	config.tasks = role->tasks = neap_tasks_new(role->process->base);
