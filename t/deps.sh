@@ -5,8 +5,8 @@
 # [build|lint|docs|test|bench|fuzz|vm|peers|deb]... ; without a group all but fuzz, vm,
 # peers and deb. Quiet when nothing is missing. t/deps.sh --versions only looks whether
 # what is there is too old. Go is a peer of the bench only and is never installed: without
-# it that column says so. Of the package prometheus only promtool is wanted: its service
-# is neither started nor enabled.
+# it that column says so. Of the package prometheus only the programs are wanted: its
+# service is neither started nor enabled.
 set -eu
 
 # group  package  purpose
@@ -53,7 +53,7 @@ test  jq                   JSON
 test  strace               system calls
 test  openssl              certificates
 test  procps               processes
-test  prometheus           promtool
+test  prometheus           figures for strategies, promtool
 test  zsh                  completion
 test  fish                 completion
 test  kubernetes-client    kubectl

@@ -318,7 +318,9 @@ static void test_configured(void **state)
 	ask(longer, NULL);
 	is_bad("start neapd with --prometheus");
 	is_bad("/more");
-	/* It is the server that does not know a token. */
+	(void)snprintf(longer, sizeof(longer), "%.*s", (int)strlen(url) - 1, url);
+	ask(longer, NULL);
+	is_bad("and the configuration now names");
 	ask("http://127.0.0.1:1", NULL);
 	is_bad("and the configuration now names http://127.0.0.1:1");
 }
