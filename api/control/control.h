@@ -15,6 +15,7 @@
 
 struct neap_control_audit;
 struct neap_control_policies;
+struct neap_control_recordings;
 struct neap_buf;
 struct neap_metrics;
 struct neap_control_store;
@@ -104,6 +105,15 @@ int neap_control_policies_new(struct neap_http *http, struct neap_live *live,
 			      struct neap_control_policies **ret, struct neap_error *err);
 /* Call after neap_http_free and before neap_live_free. */
 void neap_control_policies_free(struct neap_control_policies *policies);
+
+/* GET recordings/decisions: what the scheduler recorded for its policies, whose texts are
+ * those of the registry. Both are borrowed. */
+int neap_control_recordings_new(struct neap_http *http,
+				const struct neap_decisions *decisions,
+				struct neap_registry *registry,
+				struct neap_control_recordings **ret,
+				struct neap_error *err);
+void neap_control_recordings_free(struct neap_control_recordings *recordings);
 
 /* --- metrics.c --- */
 

@@ -154,6 +154,8 @@ int neap_role_control_start(struct neap_role_control *role, struct neap_role_nod
 	role->server = server;
 	if (neap_control_new(http, &functions, policies->live, &role->control, err) < 0 ||
 	    neap_control_policies_new(http, policies->live, &role->policies, err) < 0 ||
+	    neap_control_recordings_new(http, policies->recorders.decisions,
+					policies->registry, &role->recordings, err) < 0 ||
 	    neap_control_audit_new(http, &functions, &role->audit, err) < 0 ||
 	    neap_look_new(http, &look, &role->look, err) < 0)
 		return -(int)err->code;
@@ -165,6 +167,7 @@ int neap_role_control_start(struct neap_role_control *role, struct neap_role_nod
 void neap_role_control_free(struct neap_role_control *role)
 {
 	neap_control_policies_free(role->policies);
+	neap_control_recordings_free(role->recordings);
 	neap_control_audit_free(role->audit);
 	neap_look_free(role->look);
 	neap_metrics_free(role->metrics);

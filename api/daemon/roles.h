@@ -211,6 +211,7 @@ struct neap_role_control {
 	const struct neap_role_remote *remote; /* NULL: the objects are neapd's own */
 	struct neap_control *control;
 	struct neap_control_policies *policies;
+	struct neap_control_recordings *recordings;
 	struct neap_control_audit *audit;
 	struct neap_look *look;
 	struct neap_metrics *metrics;

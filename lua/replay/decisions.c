@@ -14,6 +14,7 @@
 struct frame {
 	atomic_uint refs;
 	bool has[2]; /* by neap_decision_part */
+	int64_t number;
 	size_t len;
 	char text[]; /* JSON */
 };
@@ -30,6 +31,7 @@ struct neap_decisions {
 	struct frame **ring;
 	/* When the next one would be due at one a second; the burst goes ahead of it. */
 	int64_t due_usec;
+	int64_t numbers; /* of frames, so far */
 	bool is_open, has_offers;
 	size_t every, rows_seen; /* one of every rows is taken */
 	struct neap_decision at_hand;
@@ -215,6 +217,7 @@ static void record(struct neap_decisions *decisions)
 	decisions->due_usec += NEAP_DECISIONS_EVERY_USEC;
 	if (!frame)
 		return;
+	frame->number = ++decisions->numbers;
 	frame->has[NEAP_DECISION_OF_NODES] = decisions->at_hand.row_count > 0;
 	frame->has[NEAP_DECISION_OF_OFFERS] = decisions->at_hand.offer_count > 0;
 	add_take(decisions, frame);
@@ -267,6 +270,33 @@ size_t neap_decisions_bytes(const struct neap_decisions *decisions)
 	return decisions->bytes;
 }
 
+static struct frame *frame_at(const struct neap_decisions *decisions, size_t index)
+{
+	return decisions->ring[(decisions->first + index) % decisions->frames_max];
+}
+
+json_t *neap_decisions_list(const struct neap_decisions *decisions)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < decisions->count; i++) {
+		const struct frame *frame = frame_at(decisions, i);
+
+		neap_json_push_new(&list, json_pack("{s:I, s:I}", "number",
+						    (json_int_t)frame->number, "bytes",
+						    (json_int_t)frame->len));
+	}
+	return list;
+}
+
+const char *neap_decisions_text(const struct neap_decisions *decisions, int64_t number)
+{
+	for (size_t i = 0; i < decisions->count; i++)
+		if (frame_at(decisions, i)->number == number)
+			return frame_at(decisions, i)->text;
+	return NULL;
+}
+
 /* --- tapes --- */
 
 struct neap_decision_tape *neap_decisions_share(const struct neap_decisions *decisions)
@@ -279,10 +309,46 @@ struct neap_decision_tape *neap_decisions_share(const struct neap_decisions *dec
 	atomic_init(&tape->refs, 1);
 	tape->count = decisions->count;
 	for (size_t i = 0; i < tape->count; i++) {
-		tape->frames[i] =
-			decisions->ring[(decisions->first + i) % decisions->frames_max];
+		tape->frames[i] = frame_at(decisions, i);
 		(void)atomic_fetch_add_explicit(&tape->frames[i]->refs, 1,
 						memory_order_relaxed);
+	}
+	return tape;
+}
+
+static struct frame *frame_of(const json_t *json)
+{
+	neap_auto_free char *text =
+		neap_json_dump(json, JSON_COMPACT | JSON_REAL_PRECISION(17));
+	struct frame *frame = text ? frame_new(text) : NULL;
+
+	if (!frame)
+		return NULL;
+	frame->has[NEAP_DECISION_OF_NODES] =
+		json_object_size(json_object_get(json, "nodes")) > 0;
+	frame->has[NEAP_DECISION_OF_OFFERS] =
+		json_array_size(json_object_get(json, "reservations")) > 0;
+	return frame;
+}
+
+struct neap_decision_tape *neap_decision_tape_of(const json_t *list)
+{
+	struct neap_decision_tape *tape = neap_alloc(
+		sizeof(*tape) + json_array_size(list) * sizeof(tape->frames[0]));
+
+	if (!tape)
+		return NULL;
+	atomic_init(&tape->refs, 1);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *json = json_array_get(list, i);
+
+		if (!json_is_object(json))
+			continue;
+		tape->frames[tape->count] = frame_of(json);
+		if (!tape->frames[tape->count++]) {
+			tape->count--;
+			return neap_decision_tape_unref(tape);
+		}
 	}
 	return tape;
 }

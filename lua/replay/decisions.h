@@ -52,9 +52,17 @@ void neap_decisions_end(struct neap_decisions *decisions);
 
 size_t neap_decisions_count(const struct neap_decisions *decisions);
 size_t neap_decisions_bytes(const struct neap_decisions *decisions);
+/* [ { "number": 12, "bytes": 8123 } ], oldest first; NULL without memory. */
+json_t *neap_decisions_list(const struct neap_decisions *decisions);
+/* Returns the frame of that number as JSON text, borrowed until the next decision; NULL:
+ * it has gone, or there was none. */
+const char *neap_decisions_text(const struct neap_decisions *decisions, int64_t number);
 /* Returns the present frames, oldest first; NULL without memory. */
 struct neap_decision_tape *neap_decisions_share(const struct neap_decisions *decisions);
 
+/* Makes a tape of frames in JSON, which may be anything: what is no decision is found out
+ * when it is tried. NULL without memory. */
+struct neap_decision_tape *neap_decision_tape_of(const json_t *list);
 /* Thread-safe reference counting. unref returns NULL and accepts NULL. */
 struct neap_decision_tape *neap_decision_tape_ref(struct neap_decision_tape *tape);
 struct neap_decision_tape *neap_decision_tape_unref(struct neap_decision_tape *tape);

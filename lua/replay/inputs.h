@@ -27,6 +27,12 @@ struct neap_inputs {
 
 /* Fills *ret with what the recorders hold now. Without memory a family is left out. */
 void neap_inputs_share(const struct neap_recorders *recorders, struct neap_inputs *ret);
+/* Reads a recording: { "of": "decisions", "frames": [..] }, whose frames are borrowed.
+ * -NEAP_EINVAL: it is of nothing that can be read; -NEAP_ENOMEM. */
+int neap_inputs_read(const json_t *recording, struct neap_inputs *ret,
+		     struct neap_error *err);
+/* Returns whether recordings of that can be read. */
+bool neap_inputs_are_of(const char *of);
 /* Gives everything back; the inputs are empty then. */
 void neap_inputs_done(struct neap_inputs *inputs);
 

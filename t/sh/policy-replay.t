@@ -124,5 +124,30 @@ check "the shadow is told of" prints 0 neapctl policy show reservation/mine
 check "... with what it would have said" out 'default/web-4 and kept: it "open", the shadow "refused: at night only"'
 check "it ends" prints 0 neapctl policy delete --shadow reservation/mine
 
+# --- a recording that is taken elsewhere ---
+
+check "the recording is fetched" eval 'neapctl policy recording score >"$WORK/decisions.json"'
+check "... of decisions" is "$(jq -c '[.of, (.frames | length > 2), (.policies | map(.kind) | sort)]' "$WORK/decisions.json")" \
+	'["decisions",true,["filter","reservation","score"]]'
+check "... with nothing that policies do not see" not grep -q secret "$WORK/decisions.json"
+check "... frame by frame" is "$(curl -sS --unix-socket "$WORK/neap.sock" "http://neap/control/v1/recordings/decisions/$(curl -sS --unix-socket \
+	"$WORK/neap.sock" http://neap/control/v1/recordings/decisions | jq '.frames[0].number')")" "$(jq -c '.frames[0]' "$WORK/decisions.json")"
+check "one that has gone" is "$(curl -sS --unix-socket "$WORK/neap.sock" -o /dev/null -w '%{http_code}' \
+	http://neap/control/v1/recordings/decisions/999999)" 404
+check "ticks are not fetched" prints 2 neapctl policy recording qos
 check "neapd ends" neapd_end TERM
+for kind in score filter reservation; do
+	check "the $kind is tried on it" prints 0 neapctl policy check --replay "$WORK/decisions.json" "$WORK/${kind}2.lua"
+	check "... beside the one in service" out "compared with $kind/mine@$(sha256sum "$WORK/$kind.lua" | cut -c1-8), which ran then"
+done
+check "... with what differs" out "+ kept: refused: at night only"
+check "one that is the same" prints 0 neapctl policy check --replay "$WORK/decisions.json" "$WORK/score.lua" -o json
+check "... differs nowhere" is "$(jq -c '.[0].replay | [.ran == .same, .differences]' "$WORK/out")" '[true,[]]'
+policy qos qos 'needs = {}, tick = function() return {} end'
+check "one of another kind is not" prints 1 neapctl policy check --replay "$WORK/decisions.json" "$WORK/qos.lua"
+for text in '{}' '{"of":"decisions"}' '{"of":"decisions","frames":[7,{},{"nodes":{"a":7},"pod":[]},{"nodes":{"a":{}},"reservations":[1,{}]}]}'; do
+	echo "$text" >"$WORK/wrong.json"
+	check "a recording that is none does no harm" eval 'neapctl policy check --replay "$WORK/wrong.json" "$WORK/reservation.lua" \
+		>"$WORK/out" 2>&1; [ $? -le 1 ]'
+done
 tap_end

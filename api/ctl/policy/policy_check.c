@@ -67,6 +67,33 @@ static int read_recording(const char *file, json_t **ret, struct neap_error *err
 	return rc < 0 ? neap_error_nomem(err) : 0;
 }
 
+/* The version that was in service when the recording was fetched; NULL: there is none
+ * that loads, or the rounds have it. */
+static struct neap_policy *load_older(const struct neap_policy *policy,
+				      const json_t *recording)
+{
+	const json_t *row;
+	struct neap_policy_info info;
+	struct neap_policy *older = NULL;
+	struct neap_error ignored;
+	size_t i;
+
+	neap_policy_get_info(policy, &info);
+	json_array_foreach (json_object_get(recording, "policies"), i, row) {
+		const char *text = neap_json_text(row, "text");
+
+		if (strcmp(neap_json_text(row, "kind"), info.kind) != 0 ||
+		    strcmp(neap_json_text(row, "name"), info.name) != 0)
+			continue;
+		if (neap_policy_load(text, strlen(text), info.name, &older, &ignored) < 0)
+			return NULL;
+		(void)neap_policy_set_params(older, json_object_get(row, "params"),
+					     &ignored);
+		return older;
+	}
+	return NULL;
+}
+
 /* Plays the recording with the policy and the version that ran in it. */
 static int replay(struct neap_policy *policy, const json_t *recording, json_t *report,
 		  struct neap_error *err)
@@ -74,6 +101,8 @@ static int replay(struct neap_policy *policy, const json_t *recording, json_t *r
 	const struct neap_kind *kind = neap_policy_kind(policy);
 	const char *of = neap_cell_text(recording, "of");
 	struct neap_inputs inputs = {0};
+	struct neap_policy *older;
+	struct neap_policy_info info;
 	json_t *result = NULL;
 	int rc;
 
@@ -82,11 +111,17 @@ static int replay(struct neap_policy *policy, const json_t *recording, json_t *r
 				      "the recording is of %.40s, which a policy of kind "
 				      "%s is not tried on",
 				      *of ? of : "nothing that is known", kind->name);
-	inputs.rounds = neap_round_tape_of(json_object_get(recording, "frames"));
-	if (!inputs.rounds)
-		return neap_error_nomem(err);
-	rc = neap_policy_replay(NULL, policy, &inputs, REPLAY_USEC, &result, err);
+	rc = neap_inputs_read(recording, &inputs, err);
+	if (rc < 0)
+		return rc;
+	older = load_older(policy, recording);
+	rc = neap_policy_replay(older, policy, &inputs, REPLAY_USEC, &result, err);
 	neap_inputs_done(&inputs);
+	if (rc == 0 && older) {
+		neap_policy_get_info(older, &info);
+		(void)json_object_set_new(result, "older", json_string(info.label));
+	}
+	neap_policy_free(older);
 	if (rc < 0)
 		return rc;
 	(void)json_object_set_new(report, "replay", result);

@@ -7,6 +7,7 @@
 
 #include "api/ctl/draw/cells.h"
 #include "api/ctl/policy/policy_priv.h"
+#include "engine/json/json.h"
 #include "lua/replay/replay.h"
 
 /* Writes the frame of that number, with a comma before it unless it is the first. One
@@ -33,6 +34,20 @@ static int write_frame(struct neap_client *client, const char *of, int64_t numbe
 	return rc;
 }
 
+/* Those in service, with which a new version is compared; rounds have them. */
+static int write_policies(const json_t *policies, struct neap_error *err)
+{
+	neap_auto_free char *text = NULL;
+
+	if (!policies)
+		return 0;
+	text = neap_json_dump(policies, JSON_COMPACT);
+	if (!text)
+		return neap_error_nomem(err);
+	(void)printf("\"policies\":%s,\n", text);
+	return 0;
+}
+
 static int write_all(struct neap_client *client, const char *of, struct neap_error *err)
 {
 	char path[NEAP_POLICY_PATH];
@@ -46,7 +61,9 @@ static int write_all(struct neap_client *client, const char *of, struct neap_err
 	rc = neap_client_call(client, "GET", path, NULL, &list, err);
 	if (rc < 0)
 		return rc;
-	(void)printf("{\"of\":\"%s\",\"frames\":[", of);
+	(void)printf("{\"of\":\"%s\",", of);
+	rc = write_policies(json_object_get(list, "policies"), err);
+	(void)printf("\"frames\":[");
 	json_array_foreach (json_object_get(list, "frames"), i, row)
 		if (rc == 0)
 			rc = write_frame(client, of,
@@ -66,11 +83,12 @@ static int recording(struct neap_ctl *ctl, void *values, int argc, char **argv)
 	int rc;
 
 	(void)values;
-	if (!kind || !neap_replay_of(kind))
-		return neap_ctl_complainf(NEAP_CTL_USAGE,
-					  "nothing is recorded for kind '%.40s'; there "
-					  "are %s",
-					  name, neap_kind_names());
+	if (!kind || !neap_replay_of(kind) || !neap_inputs_are_of(neap_replay_of(kind)))
+		return neap_ctl_complainf(
+			NEAP_CTL_USAGE,
+			"nothing that can be fetched is recorded for kind "
+			"'%.40s'; there are %s",
+			name, neap_kind_names());
 	if (neap_client_new(ctl, &client, &err) < 0)
 		return neap_ctl_fail(&err);
 	rc = write_all(client, neap_replay_of(kind), &err);
@@ -85,9 +103,9 @@ const struct neap_command neap_command_policy_recording = {
 	.usage = "[KIND]",
 	.example = "policy recording deschedule > rounds.json",
 	.summary = "write what was recorded for policies of a kind",
-	.text = "The last rounds of the descheduler, with what policies could see of the cluster, as one\n"
-		"JSON object for 'neapctl policy check --replay'. KIND is deschedule or evict\n"
-		"[deschedule].\n",
+	.text = "The last rounds of the descheduler (deschedule, evict) or decisions of the scheduler\n"
+		"(score, filter, reservation), with what policies could see of the cluster, as one JSON\n"
+		"object for 'neapctl policy check --replay'. KIND is a kind of policies [deschedule].\n",
 	.args_min = 0,
 	.args_max = 1,
 	.run = recording,
