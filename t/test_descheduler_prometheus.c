@@ -16,6 +16,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
+#include "lua/replay/replay.h"
 #include "t/lib/descheduler_rig.h"
 #include "t/lib/patience.h"
 
@@ -252,6 +253,40 @@ static void test_figures(void **state)
 	counts(rig, 2, 0);
 }
 
+/* The figures are part of the recording: both versions get them, and no other policy. */
+static void test_recorded(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	struct neap_policy *policy = NULL;
+	struct neap_inputs inputs = {0};
+	struct neap_error err = {0};
+	char dir[96], *text, *bound;
+	json_t *result = NULL;
+
+	(void)snprintf(dir, sizeof(dir), "%s/rounds", rig->dir);
+	rig->config.rounds_dir = dir;
+	rig = begin(state, BY_SAMPLE);
+	prometheus.answer = FULL;
+	json_decref(descheduler_rounds(rig, 1));
+	json_decref(descheduler_run(rig, 2));
+	descheduler_wait(rig, "recording.rounds=2");
+	text = neap_strdup(by_sample);
+	bound = strstr(text, "> 0.5");
+	assert_non_null(bound);
+	bound[4] = '9';
+	assert_int_equal(neap_policy_load(text, strlen(text), "t", &policy, &err), 0);
+	inputs.rounds = neap_round_tape_new(dir);
+	assert_int_equal(neap_policy_replay(NULL, policy, &inputs, INT64_C(60) * SECOND,
+					    &result, &err),
+			 0);
+	WANTS(result, "faults=0", "differences.0.older.0=evict default/a: full",
+	      "#differences.0.newer=0");
+	json_decref(result);
+	neap_inputs_done(&inputs);
+	neap_policy_free(policy);
+	free(text);
+}
+
 static const struct {
 	const char *answer, *why, *error, *prometheus;
 } failures[] = {
@@ -437,6 +472,7 @@ int main(void)
 #define ROW(test)                                                                        \
 	cmocka_unit_test_setup_teardown(test, descheduler_setup, descheduler_teardown)
 		ROW(test_figures),
+		ROW(test_recorded),
 		ROW(test_failures),
 		ROW(test_no_blame),
 		ROW(test_late),

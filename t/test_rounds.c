@@ -181,10 +181,131 @@ static void test_shipped(void **state)
 	free(files);
 }
 
+/* --- without memory --- */
+
+struct tried {
+	struct neap_play_set *set;
+	json_t *cluster, *list;
+	struct neap_policy *policy;
+};
+
+/* One node is full of pods, of which three have failed. */
+static void tried_open(struct tried *tried)
+{
+	struct neap_limits limits = {NEAP_LIMITS_NONE, NEAP_LIMITS_NONE, NEAP_LIMITS_NONE,
+				     NEAP_LIMITS_NONE, false};
+	struct neap_error err = {0};
+
+	rounds_need(neap_policy_load_file("policies/deschedule/remove-failed-pods.lua",
+					  &tried->policy, &err),
+		    &err, "policy");
+	tried->set = rounds_open_set(tried->policy, NULL, NULL);
+	tried->cluster = rounds_quoted(
+		"{'nodes':[{'metadata':{'name':'n1'},'status':{'allocatable':{'cpu':'4',"
+		"'pods':'9'}}},{'metadata':{'name':'n2'},'status':{'allocatable':{'cpu':"
+		"'4','pods':'9'}}}],'pods':[{'metadata':{'name':'a','namespace':'web',"
+		"'ownerReferences':[{'kind':'ReplicaSet','name':'r','uid':'o',"
+		"'controller':true}]},'spec':{'nodeName':'n1','containers':[{'name':'c',"
+		"'resources':{'requests':{'cpu':'1'}}}]},'status':{'phase':'Failed'}},{"
+		"'metadata':{'name':'b','namespace':'web','annotations':{'k':'v'}},"
+		"'spec':{'nodeName':'n1','containers':[{'name':'c'}]},'status':{'phase':"
+		"'Failed'}}],'namespaces':[{'metadata':{'name':'web'}}],'claims':[],"
+		"'budgets':[]}");
+	tried->list = json_array();
+	(void)json_array_append_new(tried->list,
+				    rounds_play(tried->set, tried->cluster,
+						INT64_C(1767300000) * SECOND, &limits));
+}
+
+static void tried_close(struct tried *tried)
+{
+	neap_play_set_free(tried->set);
+	json_decref(tried->cluster);
+	json_decref(tried->list);
+	neap_policy_free(tried->policy);
+}
+
+static void test_torture_replay(void **state)
+{
+	struct tried tried;
+	int rc = -1;
+
+	(void)state;
+	tried_open(&tried);
+	for (uint64_t n = 1; rc < 0 && n < 100000; n += n < 2000 ? 1 : 13) {
+		struct neap_inputs inputs = {.rounds = neap_round_tape_of(tried.list)};
+		uint64_t before = neap_mem_count();
+		struct neap_error err = {0};
+		json_t *result = NULL;
+
+		neap_mem_fail_at(n);
+		rc = neap_policy_replay(NULL, tried.policy, &inputs, 60 * SECOND, &result,
+					&err);
+		neap_mem_fail_at(0);
+		if (rc < 0 && rc != -NEAP_ENOMEM)
+			fail_msg("allocation %llu: %s", (unsigned long long)n, err.msg);
+		if (rc == 0 && neap_mem_count() - before >= n)
+			rc = -1; /* a script's: it is a fault of the script then */
+		json_decref(result);
+		neap_inputs_done(&inputs);
+	}
+	assert_int_equal(rc, 0);
+	tried_close(&tried);
+}
+
+/* Either the recording is whole, or there is none. */
+static void test_torture_record(void **state)
+{
+	struct tried tried;
+	neap_auto_buf struct neap_buf whole = {0};
+	bool is_done = false;
+
+	(void)state;
+	tried_open(&tried);
+	for (uint64_t n = 0; !is_done && n < 20000; n++) {
+		struct round_frame frame;
+		struct neap_play play = {.set = tried.set, .is_recorded = true};
+		json_t *from = json_pack("{s:s,s:O}", "began", ROUNDS_BEGAN, "cluster",
+					 tried.cluster);
+		neap_auto_buf struct neap_buf text = {0};
+		struct neap_error err = {0};
+		uint64_t before;
+		int rc = -NEAP_ENOMEM;
+
+		rounds_need(round_frame_open(&frame, from, &err), &err, "frame");
+		play.world = frame.world;
+		play.now_usec = INT64_C(1767300000) * SECOND;
+		before = neap_mem_count();
+		neap_mem_fail_at(n);
+		neap_play_run(&play);
+		neap_buf_init(&text, NEAP_ROUND_BYTES);
+		if (play.recording && !play.err.code)
+			rc = neap_recording_write(play.recording, &text, &err);
+		neap_mem_fail_at(0);
+		is_done = n > 0 && neap_mem_count() - before < n;
+		if (n == 0) {
+			assert_int_equal(rc, 0);
+			whole = text;
+			text = (struct neap_buf){0};
+		} else if (rc == 0 && strstr(text.data, "\"cluster\"") &&
+			   strcmp(strstr(text.data, "\"cluster\""),
+				  strstr(whole.data, "\"cluster\"")) != 0) {
+			fail_msg("allocation %llu: %s", (unsigned long long)n, text.data);
+		}
+		neap_play_done(&play);
+		round_frame_close(&frame);
+		json_decref(from);
+	}
+	assert_true(is_done);
+	tried_close(&tried);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shipped),
+		cmocka_unit_test(test_torture_replay),
+		cmocka_unit_test(test_torture_record),
 	};
 
 	return cmocka_run_group_tests(tests, rounds_setup, rounds_teardown);

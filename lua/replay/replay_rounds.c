@@ -379,19 +379,19 @@ static int load_older(const struct side *newer, struct neap_round_tape *rounds,
 		struct neap_error why = {0};
 		const json_t *run;
 		const char *text;
+		int rc = neap_round_tape_get(rounds, i, &json, &why);
 
-		if (neap_round_tape_get(rounds, i, &json, &why) < 0)
-			continue;
-		run = find_text(newer, json);
+		run = rc == 0 ? find_text(newer, json) : NULL;
 		text = neap_json_text(run, "text");
-		if (!*text)
-			continue;
-		if (neap_policy_load(text, strlen(text), neap_json_text(run, "policy"),
-				     ret, &why) == -NEAP_ENOMEM) {
+		if (*text)
+			rc = neap_policy_load(text, strlen(text),
+					      neap_json_text(run, "policy"), ret, &why);
+		if (rc == -NEAP_ENOMEM) {
 			*err = why;
-			return -NEAP_ENOMEM;
+			return rc;
 		}
-		return 0;
+		if (*text)
+			break;
 	}
 	return 0;
 }
