@@ -206,6 +206,7 @@ static void add_profiles(const json_t *status, struct neap_buf *out)
 static void add_status(const json_t *status, const void *arg, struct neap_buf *out)
 {
 	const json_t *round = json_object_get(status, "round");
+	const json_t *recording = json_object_get(status, "recording");
 
 	(void)arg;
 	neap_cells_add(out, status, "{state}");
@@ -224,6 +225,10 @@ static void add_status(const json_t *status, const void *arg, struct neap_buf *o
 		       "{rounds} rounds, {rounds_by_event} of them by event");
 	neap_cells_add_if(out, status, "next", "; the next at {next}");
 	neap_buf_adds(out, "\n");
+	neap_cells_add_if(out, recording, "error", "rounds are not recorded: {error}\n");
+	neap_cells_add_if(out, recording, "nodes_cut",
+			  "the last recording lacks {nodes_cut} nodes: the cluster is "
+			  "too large\n");
 	if (!round)
 		return;
 	neap_cells_add(out, round, "\nround {round} at {began} ({because}): ");

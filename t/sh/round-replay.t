@@ -160,4 +160,17 @@ DRY=$(neapctl policy put --dry-run "$WORK/edited.lua")
 check "the rounds are there, but for the torn one" has "$DRY" ", 1 could not be read"
 check "the others are played" has "$DRY" "- evict default/${THIRD#pod/}: it is there"
 
+# --- no place for them ---
+
+mv "$WORK/data/rounds" "$WORK/rounds-before"
+touch "$WORK/data/rounds"
+is_told() { neapctl deschedule | grep -q '^rounds are not recorded: .*rounds'; }
+check "a round goes on without" neapctl deschedule run
+check "it is told" eventually 30 is_told
+check "the round has its three pods" is "$(neapctl deschedule -o json | jq '.round.evicted | length')" 3
+rm "$WORK/data/rounds"
+check "the next one is recorded" neapctl deschedule run
+check "into a folder that is made again" eventually 30 test -d "$WORK/data/rounds"
+check "and nothing is told any more" eventually 30 not is_told
+
 tap_end
