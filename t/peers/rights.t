@@ -112,9 +112,10 @@ job()
 		"annotations":{"descheduler.alpha.kubernetes.io/evict":""}},"spec":{'"${4:-}"'"ttl":"'"$2"'","mode":"'"$3"'",
 		"podRef":{"namespace":"default","name":"'"$1"'"}}}' >/dev/null
 }
-# Jobs of each kind, one whose time ends, one of which the same is told again and again,
-# one with a Reservation of the user's own, and a round that cordons a node and asks for
-# jobs.
+# Jobs of each kind, in whatever order they are seen: no limit of a node holds one back.
+# One whose time ends, but not before it has its Reservation, one of which the same is
+# told again and again, one with a Reservation of the user's own, and a round that cordons
+# a node and asks for jobs.
 work_of_descheduler()
 {
 	worker evicted a ''
@@ -125,7 +126,7 @@ work_of_descheduler()
 	job evicted 1h EvictDirectly
 	job deleted 1h EvictDirectly
 	job asked 1h EvictDirectly
-	job late 1s ReservationFirst
+	job late 20s ReservationFirst
 	reservation seat 1 1h nobody
 	worker borrower b ''
 	job borrower 1h ReservationFirst '"reservationOptions":{"reservationRef":{"name":"seat"}},'
@@ -147,7 +148,7 @@ descheduler_config()
 	    - name: p
 	      pluginConfig:
 	      - name: MigrationController
-	        args: {evictLocalStoragePods: true}
+	        args: {evictLocalStoragePods: true, maxMigratingPerNode: 10}
 	      - name: CustomPriority
 	        args:
 	          mode: DrainNode
