@@ -453,8 +453,7 @@ bool kube_is_at_rest(struct kube_rig *rig)
 
 /* --- steps --- */
 
-/* NULL: all is as wanted. */
-static const char *try_step(struct kube_rig *rig, const struct kube_step *step)
+const char *kube_try(struct kube_rig *rig, const struct kube_step *step)
 {
 	static char why[4600];
 	int status = kube_ask(rig, step->ask, step->body);
@@ -478,7 +477,7 @@ static const char *try_step(struct kube_rig *rig, const struct kube_step *step)
 void kube_steps(struct kube_rig *rig, const struct kube_step *steps, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		const char *why = try_step(rig, &steps[i]);
+		const char *why = kube_try(rig, &steps[i]);
 
 		if (why != NULL)
 			fail_msg("step %zu: %s", i + 1, why);
@@ -490,7 +489,7 @@ void kube_until(struct kube_rig *rig, const struct kube_step *step)
 	int64_t end = now_ms() + PATIENCE_MS;
 	const char *why;
 
-	while ((why = try_step(rig, step)) != NULL) {
+	while ((why = kube_try(rig, step)) != NULL) {
 		if (now_ms() > end)
 			fail_msg("%s", why);
 		kube_run(rig, 5);

@@ -99,6 +99,8 @@ struct kube_step {
 
 /* Takes the steps one after the other; the first that fails ends the test. */
 void kube_steps(struct kube_rig *rig, const struct kube_step *steps, size_t count);
+/* NULL: all is as wanted; else what is not, in a static buffer. */
+const char *kube_try(struct kube_rig *rig, const struct kube_step *step);
 /* Repeats one until it is as wanted, up to PATIENCE_MS. */
 void kube_until(struct kube_rig *rig, const struct kube_step *step);
 /* NULL: it is as wanted; else what is not, in a static buffer. */

@@ -227,7 +227,11 @@ let_go()
 	case $1 in
 	place) play_node 8 node-2 ;;
 	refused) api DELETE "$BUDGETS/held" ;;
-	bind) taint null ;;
+	bind)
+		# That of the Reservation first, or the successor goes to the other one.
+		patch "api/v1/nodes/$(of_job held .status.nodeName)" '{"spec": {"taints": null}}'
+		taint null
+		;;
 	esac >/dev/null 2>&1
 }
 clean()
