@@ -37,6 +37,7 @@ struct rig {
 	int asked;        /* for it */
 	uint64_t fail_at; /* of a round of arbitration; 0: never */
 	bool is_held;     /* nothing may go */
+	bool is_free;     /* no limit holds a workload back */
 };
 
 static const struct neap_log quiet = {.fd = -1, .program = "test"};
@@ -102,6 +103,12 @@ static void begin(struct rig *rig)
 		json_pack("{s:i, s:b}", "evictBurst", 100, "nodeFit", rig->node_fit);
 	struct neap_error err = {0};
 
+	if (rig->is_free)
+		(void)json_object_update_new(
+			args,
+			json_pack("{s:i, s:i, s:{s:{s:s}}}", "maxMigratingPerWorkload", 3,
+				  "maxUnavailablePerWorkload", 3, "objectLimiters",
+				  "workload", "duration", "0s"));
 	if (neap_migrate_new(&config, args, &rig->migrate, &err) < 0)
 		fail_msg("%s", err.msg);
 	json_decref(args);
@@ -422,6 +429,108 @@ static void test_held(void **state)
 	UNTIL(rig, JOB_PATH "/one", "status.phase=Succeeded");
 }
 
+/* --- siblings --- */
+
+#define RESERVATIONS_PATH KOORD "reservations"
+
+/* A job with a Reservation on n2, which is named by the job's uid. */
+static void reserve(struct rig *rig, const char *name, const char *of, char ret[64])
+{
+	char body[256], ask[128];
+
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'name':'%s'},'spec':{'mode':'ReservationFirst',"
+		       "'podRef':{'namespace':'default','name':'%s'}}}",
+		       name, of);
+	must(rig, "POST " JOB_PATH, body, 201);
+	(void)snprintf(ret, 64, "%s", kube_text(rig->kube->body, "metadata.uid"));
+	(void)snprintf(ask, sizeof(ask), "GET " RESERVATIONS_PATH "/%s", ret);
+	kube_until(rig->kube, &(const struct kube_step){.ask = ask, .status = 200});
+}
+
+static void set_reservation(struct rig *rig, const char *name, const char *status)
+{
+	char ask[128];
+
+	(void)snprintf(ask, sizeof(ask), "MERGE " RESERVATIONS_PATH "/%s/status", name);
+	must(rig, ask, status, 200);
+}
+
+#define PLACED                                                                           \
+	"{'status':{'phase':'Available','nodeName':'n2','conditions':["                  \
+	"{'type':'Scheduled','status':'True'},{'type':'Ready','status':'True'}]}}"
+
+static double order_of(struct rig *rig, const char *name)
+{
+	char ask[128];
+
+	(void)snprintf(ask, sizeof(ask), "GET " RESERVATIONS_PATH "/%s", name);
+	must(rig, ask, NULL, 200);
+	return strtod(neap_json_text(kube_at(rig->kube->body, "metadata.labels"),
+				     "scheduling.koordinator.sh/reservation-order"),
+		      NULL);
+}
+
+/* Turns of the jobs, as time goes on. */
+static void go_on(struct rig *rig, int seconds)
+{
+	for (int i = 0; i < seconds; i++) {
+		kube_now += SECOND;
+		rest(rig);
+	}
+}
+
+static void open_siblings(struct rig *rig, char one[64], char two[64])
+{
+	rig->is_free = true;
+	must(rig, "POST /api/v1/nodes", "{'metadata':{'name':'n2'}}", 201);
+	must(rig, "MERGE /api/v1/nodes/n2/status",
+	     "{'status':{'conditions':[{'type':'Ready','status':'True'}]}}", 200);
+	begin(rig);
+	reserve(rig, "one", "a", one);
+	reserve(rig, "two", "b", two);
+	set_reservation(rig, one, PLACED);
+	UNTIL(rig, JOB_PATH "/one", "status.reason=WaitForPodBindReservation");
+	set_reservation(rig, two, PLACED);
+	go_on(rig, 10);
+	assert_int_equal(pods_left(rig), 3);
+	/* The successor of the first goes there. */
+	assert_true(order_of(rig, one) < order_of(rig, two));
+}
+
+/* Pods of one workload leave one after the other, so that each successor has the room
+ * that was made for it. */
+static void test_siblings(void **state)
+{
+	struct rig *rig = *state;
+	char one[64], two[64];
+
+	open_siblings(rig, one, two);
+	pod(rig, "s");
+	set_reservation(rig, one,
+			"{'status':{'phase':'Succeeded','currentOwners':[{'namespace':"
+			"'default','name':'s','uid':'s'}]}}");
+	UNTIL(rig, JOB_PATH "/one", "status.phase=Succeeded");
+	go_on(rig, 2);
+	UNTIL(rig, JOB_PATH "/two", "status.reason=WaitForPodBindReservation");
+	assert_int_equal(pods_left(rig), 3);
+	/* The newest that leaves is the first. */
+	assert_true(order_of(rig, two) < order_of(rig, one));
+}
+
+/* A successor that never comes is not waited for. */
+static void test_no_sibling_comes(void **state)
+{
+	struct rig *rig = *state;
+	char one[64], two[64];
+
+	open_siblings(rig, one, two);
+	go_on(rig, 30);
+	UNTIL(rig, JOB_PATH "/two", "status.reason=WaitForPodBindReservation");
+	UNTIL(rig, JOB_PATH "/one", "status.reason=WaitForPodBindReservation");
+	assert_int_equal(pods_left(rig), 2);
+}
+
 #define MANY 100
 
 /* More pods than one turn can read. */
@@ -566,6 +675,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_node_fit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_held, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_siblings, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_sibling_comes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_wait, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_workloads, setup, teardown),
 	};

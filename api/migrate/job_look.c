@@ -258,6 +258,7 @@ static void evicted(struct neap_migrate *migrate, struct migrate_memory *memory,
 	} else {
 		migrate_uncount(migrate, memory->pod);
 		memory->is_refused = true;
+		memory->asked_usec = 0;
 		memory->outcome = MIGRATE_NOT_EVICTED;
 		(void)neap_strcopy(memory->why, sizeof(memory->why),
 				   told->failure->message);

@@ -52,6 +52,7 @@ struct migrate_memory {
 	enum migrate_outcome outcome;
 	char why[256]; /* of the outcome */
 	json_t *pod;   /* as it was when it was evicted */
+	int64_t asked_usec; /* when this process had it evicted; 0: it did not */
 	/* The way that was recorded in the job, and is taken next. */
 	bool has_way;
 	struct neap_migrate_way way;

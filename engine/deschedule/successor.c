@@ -35,9 +35,27 @@ json_t *neap_successor_new(const json_t *pod, const char *name, const char *uid)
 		tree);
 }
 
+/* The node that it avoids goes on counting in its spread, as it will for the successor,
+ * which may go there. A pod that keeps to some nodes anyway is spread over these. */
+static bool spread_over_all(json_t *spec)
+{
+	json_t *one;
+	size_t i;
+
+	if (json_object_get(spec, "nodeSelector") ||
+	    neap_json_at(spec, "affinity.nodeAffinity"))
+		return true;
+	json_array_foreach (json_object_get(spec, "topologySpreadConstraints"), i, one)
+		if (json_is_object(one) && !json_object_get(one, "nodeAffinityPolicy") &&
+		    json_object_set_new(one, "nodeAffinityPolicy",
+					json_string("Ignore")) < 0)
+			return false;
+	return true;
+}
+
 bool neap_successor_avoid(json_t *pod, const char *node)
 {
 	json_t *spec = neap_json_need_take(pod, "spec", json_object());
 
-	return spec && neap_migrate_exclude_node(spec, node);
+	return spec && spread_over_all(spec) && neap_migrate_exclude_node(spec, node);
 }
