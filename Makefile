@@ -39,7 +39,8 @@
 #   make doc/strategies.md  of policies/deschedule
 #   make deps       install the Debian packages that are missing
 #   make deb        build/neap_VERSION_ARCH.deb for Debian 12; VERSION= for another number
-#   make sim        descheduling in clusters that are played: 10,000 rounds and a day
+#   make sim        descheduling in clusters that are played: 10,000 rounds and a day,
+#                   and 1,000 pods that are moved one by one
 #   make test-deb   that package: installed, upgraded and removed in a Debian tree, and in
 #                   a booted one
 #   make install    programs, policies, types for editors, manuals, completion, units;
@@ -359,6 +360,7 @@ test-vm: need-deps
 sim: need-deps
 	+@$(SUBMAKE) $(O)/t/test_sim
 	@SIM_ROUNDS=$(or $(SIM_ROUNDS),10000) $(O)/t/test_sim
+	@BUILD=$(O) NODES=50 t/sh/balance.t
 
 soak: all
 	+@$(SUBMAKE) test-programs
