@@ -68,6 +68,7 @@ void neap_decisions_offers(struct neap_decisions *decisions, const struct neap_p
 	decisions->is_open = false;
 	decisions->has_offers = is_due(decisions, now_usec);
 	decisions->at_hand.pod = pod;
+	decisions->at_hand.now_usec = now_usec;
 }
 
 void neap_decisions_offer(struct neap_decisions *decisions,
@@ -110,8 +111,8 @@ bool neap_decisions_begin(struct neap_decisions *decisions, struct neap_cluster 
 	decisions->is_open = is_due(decisions, now_usec);
 	if (!decisions->is_open)
 		return false;
-	if (at_hand->pod != pod)
-		drop_offers(decisions);
+	if (at_hand->pod != pod || at_hand->now_usec != now_usec)
+		drop_offers(decisions); /* of a question that was no decision */
 	decisions->has_offers = false; /* they came before */
 	at_hand->cluster = cluster;
 	at_hand->pod = pod;
