@@ -122,8 +122,8 @@ struct neap_descheduler {
 	struct neap_moved *moved;         /* of the thread while a round runs */
 	json_t *last;                     /* record of the last round */
 	uint64_t rounds;
-	int64_t asked_usec;              /* last query to a Prometheus; 0: none */
-	char unanswered[NEAP_ERROR_MSG]; /* why one of the last ones failed; "" */
+	int64_t asked_usec;                     /* last query to a Prometheus; 0: none */
+	char unanswered[NEAP_ERROR_MSG];        /* why one of the last ones failed; "" */
 	uint64_t recorded;                      /* of them, since the start */
 	bool is_recording_read;                 /* by the thread, for somebody */
 	size_t recording_cut;                   /* nodes that the last one lacks */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "api/deschedule/descheduler_priv.h"
-#include "api/deschedule/play/recordings.h"
+#include "api/deschedule/play/recording_files.h"
 #include "api/policy/thread.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Recorded rounds, as a user may bring them. A strategy that asks about every pod plays
- * them: either a round cannot be read, or the same version differs nowhere from itself. */
+ * them: either a round cannot be read, or the same version differs nowhere from
+ * itself. */
 #include <string.h>
 
 #include "engine/json/json.h"

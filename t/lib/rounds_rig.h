@@ -5,7 +5,7 @@
 #ifndef NEAP_T_LIB_ROUNDS_RIG_H
 #define NEAP_T_LIB_ROUNDS_RIG_H
 
-#include "api/deschedule/play/recordings.h"
+#include "api/deschedule/play/recording_files.h"
 #include "api/deschedule/play/strategies.h"
 #include "lua/deschedule/round_tape_priv.h"
 #include "lua/replay/replay.h"

@@ -62,12 +62,12 @@ extern const struct neap_command neap_command_run, neap_command_ps, neap_command
 	neap_command_topology, neap_command_policy_list, neap_command_policy_show,
 	neap_command_policy_check, neap_command_policy_put, neap_command_policy_edit,
 	neap_command_policy_new, neap_command_policy_diff, neap_command_policy_history,
-	neap_command_policy_recording,
-	neap_command_policy_rollback, neap_command_policy_delete,
-	neap_command_policy_params, neap_command_token_rotate, neap_command_doctor,
-	neap_command_cpus, neap_command_deschedule, neap_command_explain_pod,
-	neap_command_explain_reservation, neap_command_backup, neap_command_restore,
-	neap_command_install_crds, neap_command_completion, neap_command_complete;
+	neap_command_policy_recording, neap_command_policy_rollback,
+	neap_command_policy_delete, neap_command_policy_params, neap_command_token_rotate,
+	neap_command_doctor, neap_command_cpus, neap_command_deschedule,
+	neap_command_explain_pod, neap_command_explain_reservation, neap_command_backup,
+	neap_command_restore, neap_command_install_crds, neap_command_completion,
+	neap_command_complete;
 
 /* Makes the row of the command's -o, a table of one: empty without. */
 void neap_ctl_output_option(const struct neap_command *command,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/deschedule/play/recordings.h"
+#include "api/deschedule/play/recording_files.h"
 
 #include <dirent.h>
 #include <errno.h>

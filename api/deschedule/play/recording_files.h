@@ -3,8 +3,8 @@
  * The folder of recorded rounds: files "NUMBER.json", of which the oldest go when there
  * are more than NEAP_ROUNDS_MAX or NEAP_ROUNDS_BYTES. A file is there whole or not at
  * all. The functions may run on any thread, those that write on one at a time. */
-#ifndef NEAP_API_DESCHEDULE_PLAY_RECORDINGS_H
-#define NEAP_API_DESCHEDULE_PLAY_RECORDINGS_H
+#ifndef NEAP_API_DESCHEDULE_PLAY_RECORDING_FILES_H
+#define NEAP_API_DESCHEDULE_PLAY_RECORDING_FILES_H
 
 #include "api/deschedule/play/recording.h"
 
