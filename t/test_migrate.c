@@ -389,6 +389,39 @@ static void test_others_deletion(void **state)
 	end(&rig);
 }
 
+/* So does the end of a pod whose room is not found yet. */
+static void test_gone_while_placing(void **state)
+{
+	struct rig rig = {
+		.job = job_new(WITH_REF, "", "\"phase\":\"Running\"," CREATED),
+		.reservation = reservation_new("r", "Pending", ""),
+	};
+
+	(void)state;
+	assert_int_equal(neap_migrate_args_init(&rig.args, NULL, NULL), 0);
+	step(&rig);
+	assert_string_equal(status_text(&rig, "reason"), "MissingPod");
+	end(&rig);
+}
+
+/* A room waits for the pod's successor, who cannot come to a cordoned node. */
+static void test_room_is_kept(void **state)
+{
+	json_t *job = job_new(
+		"", "", "\"conditions\":[{\"type\":\"Eviction\",\"status\":\"True\"}]");
+	json_t *room = reservation_new("r", "Available", "n2");
+	json_t *node = json_pack("{s:{s:b}}", "spec", "unschedulable", 1);
+	struct neap_migrate_view view = {.job = job, .reservation = room};
+
+	(void)state;
+	assert_true(neap_migrate_keeps_room(&view));
+	view.node = node;
+	assert_false(neap_migrate_keeps_room(&view));
+	json_decref(job);
+	json_decref(room);
+	json_decref(node);
+}
+
 static void test_hopeless_ends_before_ttl(void **state)
 {
 	struct rig rig = {
@@ -544,6 +577,8 @@ int main(void)
 		cmocka_unit_test(test_args_read),
 		cmocka_unit_test(test_unmarked_is_left_alone),
 		cmocka_unit_test(test_other_uid_is_missing),
+		cmocka_unit_test(test_gone_while_placing),
+		cmocka_unit_test(test_room_is_kept),
 		cmocka_unit_test(test_borrowed_reservation),
 		cmocka_unit_test(test_others_reservation),
 		cmocka_unit_test(test_intent_outlives_a_crash),

@@ -155,6 +155,23 @@ static bool is_placed(const struct job_pass *pass)
 				 "True");
 }
 
+static bool is_leaving(const struct job_pass *pass)
+{
+	return is_pod_gone(pass) ||
+	       neap_json_at(pass->view->pod, "metadata.deletionTimestamp");
+}
+
+/* The mark is written before the pod is evicted: of a pod that lives it says only that
+ * somebody was about to. */
+static bool may_have_evicted(const struct job_pass *pass)
+{
+	return neap_json_condition(pass->status, "Eviction") || pass->view->is_asked ||
+	       (!pass->view->is_refused && is_leaving(pass) &&
+		strcmp(job_note_of(pass->view->job, NEAP_KEY_JOB_EVICTING),
+		       pass->job.pod_uid) == 0 &&
+		*pass->job.pod_uid);
+}
+
 static bool wait_for_reservation(struct job_pass *pass)
 {
 	const json_t *scheduled = reservation_condition(pass, "Scheduled");
@@ -169,7 +186,10 @@ static bool wait_for_reservation(struct job_pass *pass)
 					    "Unschedulable", message))
 		job_tell(pass, true, "Unschedulable", "%s", message);
 	if (is_phase(pass, "") || is_phase(pass, "Pending")) {
-		if (is_refused && is_hopeless(pass))
+		/* Somebody else deleted the pod: there is nobody to move. */
+		if (is_pod_gone(pass) && !may_have_evicted(pass))
+			fail_without_pod(pass);
+		else if (is_refused && is_hopeless(pass))
 			job_fail(pass, "Unschedulable", message);
 		else
 			wait_for_place(pass);
@@ -260,23 +280,6 @@ static bool place_pending_pod(struct job_pass *pass)
 		job_wait(pass);
 	}
 	return false;
-}
-
-static bool is_leaving(const struct job_pass *pass)
-{
-	return is_pod_gone(pass) ||
-	       neap_json_at(pass->view->pod, "metadata.deletionTimestamp");
-}
-
-/* The mark is written before the pod is evicted: of a pod that lives it says only that
- * somebody was about to. */
-static bool may_have_evicted(const struct job_pass *pass)
-{
-	return neap_json_condition(pass->status, "Eviction") || pass->view->is_asked ||
-	       (!pass->view->is_refused && is_leaving(pass) &&
-		strcmp(job_note_of(pass->view->job, NEAP_KEY_JOB_EVICTING),
-		       pass->job.pod_uid) == 0 &&
-		*pass->job.pod_uid);
 }
 
 /* No pod is evicted for a Reservation that its successor cannot use. */

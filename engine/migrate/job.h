@@ -111,9 +111,9 @@ void neap_migrate_step_done(struct neap_migrate_step *step);
 const char *neap_migrate_reservation_name(const json_t *job);
 /* Returns whether the Reservation was created for the job, and is deleted with it. */
 bool neap_migrate_made(const json_t *job, const json_t *reservation);
-/* Returns whether the pod was evicted and its successor does not use the Reservation yet.
- * Then the Reservation stays, however the job ends, until its own ttl is over or the job
- * is deleted. */
+/* Returns whether the pod was evicted and its successor does not use the Reservation yet,
+ * but can: its node is not cordoned. Then the Reservation stays, however the job ends,
+ * until its own ttl is over or the job is deleted. */
 bool neap_migrate_keeps_room(const struct neap_migrate_view *view);
 /* Returns how the pod leaves: by its label, else by the job's, else by the arguments. */
 enum neap_migrate_policy neap_migrate_policy_of(const struct neap_migrate_view *view);

@@ -73,7 +73,7 @@ bool neap_migrate_keeps_room(const struct neap_migrate_view *view)
 				 job_text_at(view->job, "spec.podRef.uid")) != 0 ||
 			  neap_json_at(view->pod, "metadata.deletionTimestamp");
 
-	return condition && is_leaving &&
+	return condition && is_leaving && !job_node_is_cordoned(view) &&
 	       strcmp(job_text_at(view->reservation, "status.phase"), "Available") == 0 &&
 	       json_array_size(neap_json_at(view->reservation, "status.currentOwners")) ==
 		       0;

@@ -26,6 +26,12 @@ static bool bears_cordon(const json_t *reservation)
 	return false;
 }
 
+bool job_node_is_cordoned(const struct neap_migrate_view *view)
+{
+	return json_is_true(neap_json_at(view->node, "spec.unschedulable")) &&
+	       !bears_cordon(view->reservation);
+}
+
 bool job_node_is_good(struct job_pass *pass)
 {
 	const json_t *node = pass->view->node;
@@ -39,8 +45,7 @@ bool job_node_is_good(struct job_pass *pass)
 	if (ready && !neap_json_is_text(ready, "status", "True")) {
 		reason = "NodeNotReady";
 		what = "not ready";
-	} else if (json_is_true(neap_json_at(node, "spec.unschedulable")) &&
-		   !bears_cordon(pass->view->reservation)) {
+	} else if (job_node_is_cordoned(pass->view)) {
 		reason = "NodeUnschedulable";
 		what = "cordoned";
 	} else {

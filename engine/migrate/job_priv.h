@@ -28,6 +28,8 @@ bool job_names_reservation(const json_t *job);
 /* Returns whether the Reservation's node is usable now; sets the condition, and when the
  * next look is due. */
 bool job_node_is_good(struct job_pass *pass);
+/* Returns whether the pod's successor cannot come to that node, as it is cordoned. */
+bool job_node_is_cordoned(const struct neap_migrate_view *view);
 
 /* --- job_write.c --- */
 
