@@ -15,8 +15,9 @@
 
 #include "api/policy/judge.h"
 #include "engine/base/mem.h"
+#include "engine/base/quantity.h"
 #include "engine/json/json.h"
-#include "lua/replay/play.h"
+#include "lua/replay/decision_play.h"
 #include "lua/replay/replay.h"
 #include "t/lib/cpus_rig.h"
 #include "t/lib/place_rig.h"
@@ -372,7 +373,8 @@ static void test_bounds(void **state)
 	struct neap_inputs inputs;
 	struct neap_error err;
 	json_t *json = NULL;
-	const char *name, *before = NULL;
+	const char *name;
+	int64_t before = -1;
 	json_t *node;
 	size_t count;
 
@@ -409,10 +411,12 @@ static void test_bounds(void **state)
 	assert_in_range(count, NEAP_DECISION_NODES / 2, NEAP_DECISION_NODES);
 	/* Evenly: about as far from one to the next. */
 	json_object_foreach (json_object_get(json, "nodes"), name, node) {
-		if (before && name[0] == 'n' && before[0] == 'n' &&
-		    atoi(name + 1) > atoi(before + 1))
-			assert_int_equal(atoi(name + 1) - atoi(before + 1), 16);
-		before = name;
+		int64_t number = -1;
+
+		(void)neap_int_parse(name + 1, &number, NULL);
+		if (number > before && before > 0)
+			assert_int_equal(number - before, 16);
+		before = number;
 	}
 	json_decref(json);
 	neap_inputs_done(&inputs);

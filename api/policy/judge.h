@@ -8,8 +8,8 @@
  *
  * Up to the table only the first problem is reported; parameters and examples are checked
  * completely. Recorded inputs refuse a version only if its faults on them would take it
- * out of service ("is_failed" of lua/replay/replay.h); differences are listed. The whole has
- * 2 s of CPU time. */
+ * out of service ("is_failed" of lua/replay/replay.h); differences are listed. The whole
+ * has 2 s of CPU time. */
 #ifndef NEAP_API_POLICY_JUDGE_H
 #define NEAP_API_POLICY_JUDGE_H
 

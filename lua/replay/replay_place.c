@@ -10,7 +10,7 @@
 #include "engine/json/json.h"
 #include "lua/place/compare.h"
 #include "lua/place/place_priv.h"
-#include "lua/replay/play.h"
+#include "lua/replay/decision_play.h"
 #include "lua/replay/replay_priv.h"
 
 /* What one version says. */

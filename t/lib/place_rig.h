@@ -17,8 +17,8 @@ struct place_rig {
 	struct neap_schedule_policies *policies;
 	struct neap_decide *decide;
 	struct neap_decisions *decisions; /* records every decision */
-	struct neap_purse purse; /* filled for each place_decide */
-	int failed;              /* policies that were taken out of service */
+	struct neap_purse purse;          /* filled for each place_decide */
+	int failed;                       /* policies that were taken out of service */
 };
 
 struct place_rig *place_new(void);

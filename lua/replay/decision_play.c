@@ -2,7 +2,7 @@
  *
  * Nodes stand in the cluster with name and labels; a column is made of the record when it
  * is asked for first, and kept until the end. */
-#include "lua/replay/play.h"
+#include "lua/replay/decision_play.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  *
  * A recorded decision as a place to which policies are called: the pod, and a cluster of
  * its nodes whose columns are told by the record. */
-#ifndef NEAP_LUA_REPLAY_PLAY_H
-#define NEAP_LUA_REPLAY_PLAY_H
+#ifndef NEAP_LUA_REPLAY_DECISION_PLAY_H
+#define NEAP_LUA_REPLAY_DECISION_PLAY_H
 
 #include "engine/decide/columns/told.h"
 #include "lua/place/place.h"
