@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2153
 #
 # PodMigrationJobs over nodes that are played, and states to hold one in. Sourced behind
 # t/lib/play.sh.

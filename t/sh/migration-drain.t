@@ -36,7 +36,7 @@ drained()
 	wait "$DRAIN_PID"
 	rc=$?
 	DRAIN_PID=
-	return $rc
+	return "$rc"
 }
 # Writes down the uid of every pod of APP that there ever is.
 watch_pods()
