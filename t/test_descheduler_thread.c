@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Policies are compiled on the thread of the rounds: the loop compiles none, however many
- * a configuration names. The linker puts the count around neap_policy_load. */
+ * a configuration names; and what a busy machine gave too little time for is compiled
+ * again. The linker puts the count around neap_policy_load. */
 #include "t/lib/descheduler_rig.h"
 
 #include <pthread.h>
@@ -22,6 +23,7 @@
 
 static pthread_t loop;
 static atomic_int on_loop, on_thread;
+static atomic_int to_starve; /* of the next ones on the thread */
 
 int __real_neap_policy_load(const char *text, size_t len, const char *origin,
 			    struct neap_policy **ret, struct neap_error *err);
@@ -35,6 +37,10 @@ int __wrap_neap_policy_load(const char *text, size_t len, const char *origin,
 		on_loop++;
 	else
 		on_thread++;
+	if (!pthread_equal(pthread_self(), loop) && to_starve > 0) {
+		to_starve--;
+		return neap_error_set(err, NEAP_EUNAVAILABLE, "the machine is busy");
+	}
 	return __real_neap_policy_load(text, len, origin, ret, err);
 }
 
@@ -179,6 +185,65 @@ static void test_ends(void **state)
 	assert_int_equal(code, NEAP_EUNAVAILABLE);
 }
 
+/* --- without time --- */
+
+/* A policy that could not be opened is opened again before the first round. */
+static void test_starved_opening(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	json_t *status;
+
+	loop = pthread_self();
+	descheduler_pod(rig, "a", "n1");
+	descheduler_begin(rig);
+	to_starve = 1;
+	descheduler_use(rig, MOVE);
+	status = descheduler_rounds(rig, 1);
+	assert_int_equal(to_starve, 0);
+	WANTS(status, "#round.evicted=1", "round.evicted.0.pod=a",
+	      "!profiles.0.plugins.1.error");
+	json_decref(status);
+}
+
+/* A configuration whose arguments could not be checked at the start is read again. */
+static void test_starved_check(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	json_t *status;
+
+	loop = pthread_self();
+	descheduler_must(rig, "POST /api/v1/namespaces",
+			 "{'metadata':{'name':'koordinator-system'}}", 201);
+	descheduler_put_map(rig, true, MOVE);
+	descheduler_pod(rig, "a", "n1");
+	to_starve = 1;
+	descheduler_begin(rig);
+	descheduler_wait(rig, "error~the machine is busy");
+	assert_false(neap_descheduler_is_settled(rig->descheduler));
+	status = descheduler_rounds(rig, 1);
+	WANTS(status, "!error", "round.evicted.0.pod=a");
+	json_decref(status);
+	assert_true(neap_descheduler_is_settled(rig->descheduler));
+}
+
+/* Whoever asks for a simulation is told, and may ask again. */
+static void test_starved_simulation(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	struct neap_simulation simulation = {.policy = descheduler_move_all};
+
+	loop = pthread_self();
+	descheduler_pod(rig, "a", "n1");
+	descheduler_begin(rig);
+	to_starve = 1;
+	descheduler_simulate(rig, &simulation);
+	assert_int_equal(rig->err.code, NEAP_EUNAVAILABLE);
+	assert_string_equal(rig->err.msg, "the machine is busy");
+	descheduler_simulate(rig, &simulation);
+	assert_int_equal(rig->err.code, NEAP_OK);
+	WANTS(rig->record, "evicted.0.pod=a");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +255,12 @@ int main(void)
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_ends, descheduler_setup,
 						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_starved_opening, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_starved_check, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_starved_simulation,
+						descheduler_setup, descheduler_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
