@@ -49,9 +49,11 @@ static void drop_args(json_t *list)
 	size_t i, n;
 	json_t *round, *run;
 
-	json_array_foreach (list, i, round)
-		json_array_foreach (json_object_get(round, "runs"), n, run)
+	json_array_foreach (list, i, round) {
+		json_array_foreach (json_object_get(round, "runs"), n, run) {
 			(void)json_object_set_new(run, "args", json_object());
+		}
+	}
 }
 
 /* What is told of the first round against one that does nothing is what was recorded. */

@@ -98,7 +98,8 @@ round 1
 check "two rounds are recorded" round 2
 PODS=$(neapctl deschedule -o json | jq '.round.evicted | length')
 check "they name three pods, dry" is "$PODS" 3
-check "each is a file" is "$(ls "$WORK/data/rounds" | wc -l)" "$(recorded)"
+FILES=("$WORK"/data/rounds/*.json)
+check "each is a file" is "${#FILES[@]}" "$(recorded)"
 check "that only neapd reads" is "$(stat -c %a "$WORK"/data/rounds/*.json | sort -u)" 600
 check "without commands and environments" is "$(cat "$WORK"/data/rounds/*.json | grep -ci hidden)" 0
 
@@ -123,7 +124,8 @@ check "as it would be taken out of service" has "$BROKEN" "recorded rounds went 
 
 # --- at home ---
 
-check "a recording is taken" eval 'neapctl policy recording >"$WORK/rec.json"'
+take() { neapctl policy recording >"$WORK/rec.json"; }
+check "a recording is taken" take
 check "it is JSON" jq -e '.of == "rounds" and (.frames | length) >= 2 and .frames[0].cluster.pods[0]' "$WORK/rec.json"
 HOME_DRY=$("$BUILD/neapctl" policy check --replay "$WORK/rec.json" "$WORK/edited.lua")
 check "it says the same without a daemon" has "$HOME_DRY" "- evict default/${THIRD#pod/}: it is there"
@@ -151,8 +153,8 @@ check "it ends" neapctl policy delete --shadow deschedule/pod-life-time
 
 kill -9 "$NEAPD_PID"
 wait "$NEAPD_PID" 2>/dev/null
-NEWEST=$(ls "$WORK"/data/rounds/*.json | tail -1)
-truncate -s 100 "$NEWEST"
+FILES=("$WORK"/data/rounds/*.json)
+truncate -s 100 "${FILES[-1]}"
 check "neapd starts again" begin
 answers() { neapctl policy list >/dev/null; }
 check "it answers" eventually 30 answers
