@@ -87,7 +87,8 @@ neapd_options --roles api,scheduler,controllers,descheduler --policy none --node
 NEAPD_PID=$!
 check "neapd starts" eventually 10 get pods || tap_end
 check "nobody is moved yet" api POST control/v1/deschedule/pause
-HALF=$((NODES / 2)) SHORT=$((NODES * 2 / 5)) PODS=0
+# More replicas than may migrate at once, or they are too few to be moved at all.
+HALF=$((NODES / 2)) SHORT=$((NODES > 10 ? NODES * 2 / 5 : PER_WORKLOAD + 1))
 # shellcheck disable=SC2046
 play_node 32 $(seq -f n%g $HALF)
 for i in $(seq 10); do deployment default "wide$i" $NODES 50m $((NODES - 4)); done
