@@ -114,30 +114,23 @@ static void begin(struct rig *rig)
 	json_decref(args);
 }
 
-/* Its owner has that version, kind, name and uid. */
-static void pod_of(struct rig *rig, const char *name, const char *version,
-		   const char *kind, const char *owner, const char *uid)
+static void pod(struct rig *rig, const char *name)
 {
 	char body[1024], ask[128];
 
 	(void)snprintf(
 		body, sizeof(body),
 		"{'metadata':{'name':'%s','labels':{'app':'a'},'ownerReferences':[{"
-		"'apiVersion':'%s','kind':'%s','name':'%s','uid':'%s',"
+		"'apiVersion':'apps/v1','kind':'ReplicaSet','name':'r','uid':'%s',"
 		"'controller':true}]},'spec':{'terminationGracePeriodSeconds':0,"
 		"'nodeName':'n1','containers':[{'name':'c','image':'i'}]}}",
-		name, version, kind, owner, uid);
+		name, rig->owner);
 	must(rig, "POST " PODS, body, 201);
 	(void)snprintf(ask, sizeof(ask), "MERGE " PODS "/%s/status", name);
 	must(rig, ask,
 	     "{'status':{'phase':'Running','conditions':["
 	     "{'type':'Ready','status':'True'}]}}",
 	     200);
-}
-
-static void pod(struct rig *rig, const char *name)
-{
-	pod_of(rig, name, "apps/v1", "ReplicaSet", "r", rig->owner);
 }
 
 /* more: further fields of its spec, with a comma before. */
@@ -576,92 +569,6 @@ static void test_many_wait(void **state)
 	assert_in_range(steps / (rig->asked - asked), 1, 2000);
 }
 
-/* --- replicas of workloads --- */
-
-static void define(struct rig *rig, const char *plural, const char *kind)
-{
-	char body[1024], ask[128];
-
-	(void)snprintf(
-		body, sizeof(body),
-		"{'metadata':{'name':'%s.apps.kruise.io'},'spec':{'group':"
-		"'apps.kruise.io','scope':'Namespaced','names':{'plural':'%s','kind':"
-		"'%s'},'versions':[{'name':'v1alpha1','served':true,'storage':true,"
-		"'schema':{'openAPIV3Schema':{'type':'object',"
-		"'x-kubernetes-preserve-unknown-fields':true}}}]}}",
-		plural, plural, kind);
-	must(rig, "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions", body,
-	     201);
-	(void)snprintf(ask, sizeof(ask), "GET /apis/apps.kruise.io/v1alpha1/%s", plural);
-	kube_until(rig->kube, &(const struct kube_step){.ask = ask, .status = 200});
-}
-
-static const struct {
-	const char *version, *kind, *path;
-} owners[] = {
-	{"v1", "ReplicationController",
-	 "/api/v1/namespaces/default/replicationcontrollers"},
-	{"apps.kruise.io/v1alpha1", "CloneSet",
-	 "/apis/apps.kruise.io/v1alpha1/namespaces/default/clonesets"},
-	{"apps.kruise.io/v1alpha1", "StatefulSet",
-	 "/apis/apps.kruise.io/v1alpha1/namespaces/default/statefulsets"},
-};
-
-/* A workload, a pod of it, and a job of the pod; all have names that begin alike. */
-static void owned(struct rig *rig, size_t i, const char *name, int replicas)
-{
-	char body[512], ask[128], of[32];
-
-	(void)snprintf(ask, sizeof(ask), "POST %s", owners[i].path);
-	(void)snprintf(body, sizeof(body),
-		       "{'metadata':{'name':'%s'},'spec':{'replicas':%d,'template':{"
-		       "'metadata':{'labels':{'app':'a'}},'spec':{'containers':[{"
-		       "'name':'c','image':'i'}]}}}}",
-		       name, replicas);
-	must(rig, ask, body, 201);
-	(void)snprintf(of, sizeof(of), "%s-pod%zu", name, i);
-	pod_of(rig, of, owners[i].version, owners[i].kind, name,
-	       kube_text(rig->kube->body, "metadata.uid"));
-	job(rig, of, of, "");
-}
-
-static void ends(struct rig *rig, const char *name, size_t i, const char *phase,
-		 const char *reason)
-{
-	char ask[128], phase_is[64];
-
-	(void)snprintf(ask, sizeof(ask), "GET " JOB_PATH "/%s-pod%zu", name, i);
-	(void)snprintf(phase_is, sizeof(phase_is), "status.phase=%s", phase);
-	kube_until(rig->kube, &(const struct kube_step){.ask = ask,
-							.status = 200,
-							.want = {phase_is, reason}});
-}
-
-/* One replica is not taken away, whatever it is that counts them. */
-static void test_workloads(void **state)
-{
-	struct rig *rig = *state;
-
-	define(rig, "clonesets", "CloneSet");
-	define(rig, "statefulsets", "StatefulSet");
-	/* Another one of the same kind and name, and not of the same group. */
-	must(rig, "POST /apis/apps/v1/namespaces/default/statefulsets",
-	     "{'metadata':{'name':'four'},'spec':{'replicas':1,'selector':{'matchLabels':"
-	     "{'app':'a'}},'serviceName':'s','template':{'metadata':{'labels':{'app':'a'"
-	     "}},'spec':{'containers':[{'name':'c','image':'i'}]}}}}",
-	     201);
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(owners); i++) {
-		owned(rig, i, "four", 4);
-		owned(rig, i, "one", 1);
-	}
-	begin(rig);
-	for (size_t i = 0; i < NEAP_ARRAY_LEN(owners); i++) {
-		ends(rig, "one", i, "Failed", "status.reason=ForbiddenMigratePod");
-		kube_now += 150 * SECOND;
-		ends(rig, "four", i, "Succeeded", "status.status=Complete");
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -678,7 +585,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_siblings, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_sibling_comes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_wait, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_workloads, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Policies of the kinds migration and evictor for PodMigrationJobs. A profile may name one
- * of each for the jobs of its rounds. All other jobs, those of users among them, have the
- * first policy in service that no profile names. */
+ * Policies of the kinds migration and evictor for PodMigrationJobs. A profile may name
+ * one of each for the jobs of its rounds. All other jobs, those of users among them, have
+ * the first policy in service that no profile names. */
 #ifndef NEAP_API_DAEMON_JOB_POLICIES_H
 #define NEAP_API_DAEMON_JOB_POLICIES_H
 
 #include "api/migrate/migrate.h"
 
-/* For struct neap_migrate_config; role is a struct neap_role_descheduler. */
+/* For struct neap_migrate_config; arg is a struct neap_role_descheduler. */
 
 /* Each policy sorts its jobs, within the places that these have in the list. */
-bool neap_job_policies_order(void *role, struct neap_migrate_waiting *list, size_t count);
+bool neap_job_policies_order(void *arg, struct neap_migrate_waiting *list, size_t count);
 /* A pod whose profile names a policy stays while that one gives no answer. */
-void neap_job_policies_leave(void *role, const json_t *pod, const json_t *job,
+void neap_job_policies_leave(void *arg, const json_t *pod, const json_t *job,
 			     struct neap_migrate_way *way);
 
 #endif

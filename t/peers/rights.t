@@ -201,7 +201,7 @@ for n in b c; do server_api PATCH "/api/v1/nodes/$n" '{"metadata":{"labels":{"of
 check "a configuration of the descheduler" descheduler_config
 # OpenKruise's workloads are asked for where they are served.
 for kind in CloneSet StatefulSet; do
-	plural=$(tr A-Z a-z <<<"${kind}s")
+	plural=${kind,,}s
 	server_api POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions '{"metadata":{"name":"'"$plural"'.apps.kruise.io"},"spec":{
 		"group":"apps.kruise.io","scope":"Namespaced","names":{"plural":"'"$plural"'","kind":"'$kind'","listKind":"'$kind'List"},
 		"versions":[{"name":"v1alpha1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object",

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # kubectl cordon and kubectl drain while a PodMigrationJob is in each of its states: each
-# pod is evicted once, by one of the two, the job ends with the right reason, and nothing is
-# left behind.
+# pod is evicted once, by one of the two, the job ends with the right reason, and nothing
+# is left behind.
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
@@ -59,7 +59,8 @@ ended_somehow() { ended held Succeeded "" || ended held Failed MissingPod; } >/d
 # Its pod was on its way, or gone.
 has_no_pod() { ended held Failed ForbiddenMigratePod || ended held Failed MissingPod; } >/dev/null
 
-# begin STORY STATE: a job that is held. $FROM is the node of its pod, $TO that of its room.
+# begin STORY STATE: a job that is held. $FROM is the node of its pod, $TO that of its
+# room.
 begin()
 {
 	STORY="$1, $2" STATE=$2
@@ -72,7 +73,8 @@ begin()
 	eventually 30 has_all "$STATE"
 	BEFORE=$(count)
 }
-# finish NODE MORE: of a job that has ended; so many pods came besides those that were there.
+# finish NODE MORE: of a job that has ended; so many pods came besides those that were
+# there.
 finish()
 {
 	check "$STORY: nothing is left" eventually 60 is_clean
@@ -89,8 +91,8 @@ play
 
 # --- the pod's node is drained ---
 
-# Until the job evicts the pod the drain does, and the job has none to move; from then on the
-# job goes on. A budget holds both back, and whoever comes first evicts the pod.
+# Until the job evicts the pod the drain does, and the job has none to move; from then on
+# the job goes on. A budget holds both back, and whoever comes first evicts the pod.
 for state in arbitration place refused evicting bind ready; do
 	begin drained $state
 	MORE=$(uids_on $state "$FROM" | grep -cvx "$([ $state = evicting ] && echo "$UID_OF" || echo none)")
@@ -119,8 +121,8 @@ done
 
 # --- the node of its room is drained ---
 
-# No pod is evicted for a room there; one that was lives elsewhere, and the room goes with the
-# job; one that came there leaves it again.
+# No pod is evicted for a room there; one that was lives elsewhere, and the room goes with
+# the job; one that came there leaves it again.
 for state in refused bind ready; do
 	begin "room drained" $state
 	MORE=$(uids_on $state "$TO" | wc -l)
