@@ -50,8 +50,8 @@ struct migrate_memory {
 	bool is_asked, is_refused;
 	bool is_taken_back; /* what was set on the pod of a job that ends */
 	enum migrate_outcome outcome;
-	char why[256]; /* of the outcome */
-	json_t *pod;   /* as it was when it was evicted */
+	char why[256];      /* of the outcome */
+	json_t *pod;        /* as it was when it was evicted */
 	int64_t asked_usec; /* when this process had it evicted; 0: it did not */
 	/* The way that was recorded in the job, and is taken next. */
 	bool has_way;

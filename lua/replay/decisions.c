@@ -113,7 +113,7 @@ bool neap_decisions_begin(struct neap_decisions *decisions, struct neap_cluster 
 		return false;
 	if (at_hand->pod != pod || at_hand->now_usec != now_usec)
 		drop_offers(decisions); /* of a question that was no decision */
-	decisions->has_offers = false; /* they came before */
+	decisions->has_offers = false;  /* they came before */
 	at_hand->cluster = cluster;
 	at_hand->pod = pod;
 	at_hand->now_usec = now_usec;

@@ -113,7 +113,7 @@ job()
 		"podRef":{"namespace":"default","name":"'"$1"'"}}}' >/dev/null
 }
 # Jobs of each kind, in whatever order they are seen: no limit of a node holds one back.
-# One whose time ends, but not before it has its Reservation, one of which the same is
+# One whose time ends once it has its Reservation (stir), one of which the same is
 # told again and again, one with a Reservation of the user's own, and a round that cordons
 # a node and asks for jobs.
 work_of_descheduler()
@@ -126,7 +126,7 @@ work_of_descheduler()
 	job evicted 1h EvictDirectly
 	job deleted 1h EvictDirectly
 	job asked 1h EvictDirectly
-	job late 20s ReservationFirst
+	job late 1h ReservationFirst
 	reservation seat 1 1h nobody
 	worker borrower b ''
 	job borrower 1h ReservationFirst '"reservationOptions":{"reservationRef":{"name":"seat"}},'
@@ -169,6 +169,8 @@ stir()
 	server_api PATCH /api/v1/nodes/a/status '{"status":{"allocatable":{"memory":"'"$((TURN + 8000))"'Mi"}}}' application/merge-patch+json
 	server_api PATCH "$NS/pods/far" '{"metadata":{"annotations":{"scheduling.koordinator.sh/resource-status":
 		"{\"cpuset\":\"'"$((TURN % 2 * 4000))"'\"}"}}}' application/merge-patch+json
+	server_api GET "$JOBS/late" | jq -e '.status.conditions[]? | select(.type == "ReservationCreated")' &&
+		server_api PATCH "$JOBS/late" '{"spec":{"ttl":"1s"}}' application/merge-patch+json
 	server_api PATCH "$TOPOLOGIES/here" '{"topologyPolicies":["Restricted"]}' application/merge-patch+json
 } >/dev/null 2>&1
 TURN=0
