@@ -203,18 +203,20 @@ int neap_play_open(struct neap_play *play, const json_t *json, struct neap_error
 				      "at most %d nodes of a decision are taken",
 				      NEAP_DECISION_NODES);
 	rc = neap_cluster_new(&play->cluster, err);
-	json_object_foreach ((json_t *)nodes, name, node)
+	json_object_foreach ((json_t *)nodes, name, node) {
 		if (rc == 0)
 			rc = add_node(play, &row, name, node);
+	}
 	if (rc == 0)
 		rc = add_pod(play, &row);
 	if (rc < 0)
 		return rc;
 	neap_cluster_set_told(play->cluster, &play->told);
 	(void)neap_cluster_settle(play->cluster);
-	json_object_foreach ((json_t *)nodes, name, node)
+	json_object_foreach ((json_t *)nodes, name, node) {
 		play->rows[play->count++] =
 			neap_cluster_find_node(play->cluster, name)->row;
+	}
 	play->place = (struct neap_place){
 		play->cluster, play->pod,
 		json_integer_value(json_object_get(json, "unix")) * 1000000};

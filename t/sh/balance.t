@@ -90,15 +90,15 @@ check "nobody is moved yet" api POST control/v1/deschedule/pause
 # More replicas than may migrate at once, or they are too few to be moved at all.
 HALF=$((NODES / 2)) SHORT=$((NODES > 10 ? NODES * 2 / 5 : PER_WORKLOAD + 1))
 # shellcheck disable=SC2046
-play_node 32 $(seq -f n%g $HALF)
-for i in $(seq 10); do deployment default "wide$i" $NODES 50m $((NODES - 4)); done
-for i in $(seq 25); do deployment "$([ $i -gt 12 ] && echo kube-public || echo default)" "hot$i" $SHORT 800m $((SHORT - 2)); done
+play_node 32 $(seq -f n%g "$HALF")
+for i in $(seq 10); do deployment default "wide$i" "$NODES" 50m $((NODES - 4)); done
+for i in $(seq 25); do deployment "$([ "$i" -gt 12 ] && echo kube-public || echo default)" "hot$i" $SHORT 800m $((SHORT - 2)); done
 PODS=$((10 * NODES + 25 * SHORT))
 perl t/lib/kubelets.pl "$WORK/neap.sock" 2>"$WORK/kubelets.err" &
 PLAYERS+=($!)
 check "$PODS pods run on $HALF nodes" eventually 120 are_ready || tap_end
 # shellcheck disable=SC2046
-play_node 32 $(seq -f n%g $((HALF + 1)) $NODES)
+play_node 32 $(seq -f n%g $((HALF + 1)) "$NODES")
 check "each of them has too many of a Deployment" test "$(duplicates)" -gt 1
 check "and uses too much" eventually 10 is_now_hot
 START=$(get pods | jq -r .metadata.resourceVersion)
