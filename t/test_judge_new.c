@@ -68,19 +68,19 @@ static const struct {
 	{"a score",
 	 OTHER("score") "  needs = { 'pod.namespace' },\n"
 			"  plan = function() error('seen') end,\n}",
-	 true, true, false, NEAP_EINVAL, 4, "seen"},
+	 true, true, true, NEAP_EINVAL, 4, "seen"},
 	{"a filter", OTHER("filter") "  allow = function() error('seen') end,\n}", true,
-	 true, false, NEAP_EINVAL, 3, "seen"},
+	 true, true, NEAP_EINVAL, 3, "seen"},
 	{"a reservation",
 	 OTHER("reservation") "  match = function() error('seen') end,\n}", true, true,
-	 false, NEAP_EINVAL, 3, "seen"},
+	 true, NEAP_EINVAL, 3, "seen"},
 	{"its rank",
 	 OTHER("reservation") "  match = function() return true end,\n"
 			      "  rank = function() return 500 end,\n}",
-	 true, true, false, NEAP_EINVAL, 4, "rank returned"},
+	 true, true, true, NEAP_EINVAL, 4, "rank returned"},
 	{"one that is fit",
 	 OTHER("reservation") "  match = function() return true end,\n}", true, true,
-	 false, NEAP_OK, 0, ""},
+	 true, NEAP_OK, 0, ""},
 };
 
 static void test_rows(void **state)
