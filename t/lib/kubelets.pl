@@ -12,6 +12,7 @@ use IO::Select;
 use IO::Socket::UNIX;
 use JSON::PP;
 use POSIX qw(strftime);
+use Time::HiRes qw(time);
 
 my ($path, $node) = @ARGV;
 my $json = JSON::PP->new->utf8;
@@ -62,14 +63,20 @@ sub turn
 	return;
 }
 
-my (%pods, %due, %reported); # by uid; what is to be looked at; nodes that have a NodeMetric
+# By uid; when each is to be looked at; nodes that have a NodeMetric.
+my (%pods, %due, %reported);
+# A pod takes so long to end: a kubectl that waits for that and sees one of the same name
+# before it has looked waits for ever.
+my $end = 0.3;
 
 sub take
 {
 	my ($type, $pod) = @{$_[0]}{qw(type object)};
 	my $uid = $pod->{metadata}{uid} // return; # an error, or a bookmark
 	delete @$_{$uid} for \%pods, \%due;
-	$pods{$uid} = $due{$uid} = $pod if $type ne 'DELETED';
+	return if $type eq 'DELETED';
+	$pods{$uid} = $pod;
+	$due{$uid} = time + ($pod->{metadata}{deletionTimestamp} ? $end : 0);
 }
 
 sub milli { my ($text) = @_; return $text =~ /^(\d+)m$/ ? $1 : $text * 1000; }
@@ -90,7 +97,7 @@ sub report
 		my $of = '/apis/slo.koordinator.sh/v1alpha1/nodemetrics';
 		$reported{$name} ||= ask('POST', $of, 'application/json', {apiVersion => 'slo.koordinator.sh/v1alpha1', kind => 'NodeMetric',
 			metadata => {name => $name}, spec => {}});
-		ask('PATCH', "$of/$name/status", 'application/merge-patch+json', {status => {updateTime => strftime('%Y-%m-%dT%H:%M:%SZ', gmtime),
+		ask('PATCH', "$of/$name/status", 'application/merge-patch+json', {status => {updateTime => strftime('%Y-%m-%dT%H:%M:%SZ', gmtime(int(time))),
 			nodeMetric => {nodeUsage => {resources => {cpu => ($sum // 0) . 'm', memory => '1Gi'}}}, podsMetric => \@each}});
 	}
 }
@@ -115,8 +122,8 @@ while (1) {
 		substr($raw, 0, length($&) + hex($1) + 2) = '';
 	}
 	take($json->decode($1)) while $lines =~ s/^(.*)\n//;
-	for my $uid (keys %due) {
-		my @request = turn($due{$uid});
+	for my $uid (grep { $due{$_} <= time } keys %due) {
+		my @request = turn($pods{$uid});
 		# Done, or the pod is gone; else it is tried again.
 		delete $due{$uid} if !@request || (ask(@request) // 500) =~ /^(2|404)/;
 	}
