@@ -365,12 +365,47 @@ static void test_killed(void **state)
 	folder_close(&folder);
 }
 
+/* A thousand pods, a costly call for each: the time is used up within the round, which is
+ * not tried then. */
+static void test_late(void **state)
+{
+	static const char text[] = "return { api = 1, kind = 'evict', name = 'costly',\n"
+				   "  allow = function(ctx, pod)\n"
+				   "    for i = 1, 10000 do end\n"
+				   "    return true\n"
+				   "  end }\n";
+	struct folder folder;
+	struct neap_inputs inputs;
+	struct neap_policy *policy = NULL;
+	struct neap_error err = {0};
+	json_t *result = NULL;
+
+	(void)state;
+	folder_open(&folder);
+	rounds_need(write_one(&folder, &err), &err, "write");
+	rounds_need(neap_policy_load(text, strlen(text), "costly.lua", &policy, &err),
+		    &err, "policy");
+	inputs = (struct neap_inputs){.rounds = neap_round_tape_new(folder.dir)};
+	rounds_need(
+		neap_policy_replay(policy, policy, &inputs, SECOND / 50, &result, &err),
+		&err, "replay");
+	assert_int_equal(int_of(result, "frames"), 1);
+	assert_int_equal(int_of(result, "ran"), 0);
+	assert_int_equal(int_of(result, "faults"), 0);
+	assert_false(json_is_true(json_object_get(result, "is_complete")));
+	json_decref(result);
+	neap_inputs_done(&inputs);
+	neap_policy_free(policy);
+	folder_close(&folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unseen), cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_limits), cmocka_unit_test(test_torn),
 		cmocka_unit_test(test_full),   cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_late),
 	};
 
 	return cmocka_run_group_tests(tests, rounds_setup, rounds_teardown);

@@ -14,6 +14,11 @@ bool neap_replay_has_room(const struct neap_replay *replay)
 	return json_array_size(replay->differences) < NEAP_REPLAY_DIFFERENCES_MAX;
 }
 
+bool neap_replay_is_late(const struct neap_replay *replay)
+{
+	return neap_budget_clock_usec() >= replay->until;
+}
+
 int neap_replay_list_take(struct neap_replay *replay, size_t frame, int64_t now_unix,
 			  json_t *row, json_t *older, json_t *newer,
 			  struct neap_error *err)
@@ -68,11 +73,11 @@ void neap_replay_note(struct neap_replay *replay, const struct neap_answer *olde
 static int run(struct neap_replay *replay, int64_t budget_usec, struct neap_error *err)
 {
 	const struct neap_replay_family *family = replay->newer->kind->replay;
-	int64_t until = neap_budget_clock_usec() + neap_budget_scale(budget_usec);
 	int rc = 0;
 
+	replay->until = neap_budget_clock_usec() + neap_budget_scale(budget_usec);
 	for (size_t i = 0; rc == 0 && i < replay->frames && !replay->is_over; i++) {
-		if (neap_budget_clock_usec() >= until)
+		if (neap_replay_is_late(replay))
 			break;
 		rc = family->run(replay, i, err);
 	}

@@ -15,6 +15,7 @@ struct neap_replay {
 	struct neap_policy *older,
 		*newer; /* older NULL: there is none, or none any more */
 	const struct neap_inputs *inputs;
+	int64_t until; /* of the thread's CPU time */
 	size_t frames, ran, same, faults, faults_in_row;
 	bool is_failed, is_over;
 	struct neap_error first_fault;
@@ -29,12 +30,15 @@ struct neap_replay_family {
 	/* Before the first frame; NULL: nothing. end is called after it in any case. */
 	int (*begin)(struct neap_replay *replay, struct neap_error *err);
 	/* Runs both versions over one frame, notes how it went and lists where they
-	 * differ. Fails only without memory. */
+	 * differ. A frame of many calls looks at neap_replay_is_late between them, and
+	 * notes nothing of one that it leaves so. Fails only without memory. */
 	int (*run)(struct neap_replay *replay, size_t frame, struct neap_error *err);
 	/* After the last: adds what else is to tell to ret (NULL: it failed). */
 	void (*end)(struct neap_replay *replay, json_t *ret);
 };
 
+/* Returns whether the time is used up. */
+bool neap_replay_is_late(const struct neap_replay *replay);
 /* Called once per frame. Of an answer only verdict and err are read. older is not used
  * without an older version. */
 void neap_replay_note(struct neap_replay *replay, const struct neap_answer *older,

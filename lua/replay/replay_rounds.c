@@ -22,7 +22,8 @@
 
 /* One version: in service each profile has a state of its own. */
 struct side {
-	struct neap_policy *of; /* NULL: there is none */
+	const struct neap_replay *replay; /* of it */
+	struct neap_policy *of;           /* NULL: there is none */
 	const char *plugin;
 	bool is_rule; /* kind evict */
 	struct {
@@ -35,6 +36,7 @@ struct side {
 	struct neap_error err;
 	struct neap_lines lines;
 	bool is_dead;
+	bool is_late; /* a call was left out: there was no time for it */
 };
 
 struct neap_replay_own {
@@ -46,11 +48,12 @@ struct neap_replay_own {
 
 /* --- a version --- */
 
-static void side_open(struct side *side, struct neap_policy *policy)
+static void side_open(struct side *side, const struct neap_replay *replay,
+		      struct neap_policy *policy)
 {
 	struct neap_policy_info info;
 
-	*side = (struct side){.of = policy};
+	*side = (struct side){.replay = replay, .of = policy};
 	if (!policy)
 		return;
 	neap_policy_get_info(policy, &info);
@@ -58,13 +61,19 @@ static void side_open(struct side *side, struct neap_policy *policy)
 	side->plugin = side->is_rule ? info.name : neap_policy_plugin(policy);
 }
 
+static void drop_lines(struct side *side)
+{
+	for (size_t i = 0; i < side->lines.count; i++)
+		free(side->lines.of[i]);
+	free(side->lines.of);
+	side->lines = (struct neap_lines){0};
+}
+
 static void side_close(struct side *side)
 {
 	for (size_t i = 0; i < side->count; i++)
 		neap_policy_free(side->made[i].policy);
-	for (size_t i = 0; i < side->lines.count; i++)
-		free(side->lines.of[i]);
-	free(side->lines.of);
+	drop_lines(side);
 }
 
 /* The state of the version in that profile. */
@@ -119,6 +128,13 @@ static void note(struct side *side, enum neap_tick_verdict verdict,
 	side->err = *err;
 }
 
+/* A round can have hundreds of thousands of calls. */
+static bool is_late(struct side *side)
+{
+	side->is_late = side->is_late || neap_replay_is_late(side->replay);
+	return side->is_late;
+}
+
 static void ask_rule(struct side *side, struct neap_policy *policy,
 		     struct round_again *run)
 {
@@ -129,6 +145,8 @@ static void ask_rule(struct side *side, struct neap_policy *policy,
 		const char *why = NULL;
 		struct neap_error err = {0};
 
+		if (is_late(side))
+			return;
 		for (int last = 0; last <= 1 && !why; last++)
 			note(side,
 			     neap_policy_ask_evict(policy, run->round, world->pods[i],
@@ -214,6 +232,8 @@ static int call_runs(struct side *side, struct round_frame *frame, size_t *count
 		    !neap_json_is_text(run, "strategy", side->plugin))
 			continue;
 		++*count;
+		if (is_late(side))
+			break;
 		rc = call(side, frame, run,
 			  round_frame_profile(frame, neap_json_text(run, "profile")),
 			  neap_json_text(run, "point"), err);
@@ -235,6 +255,8 @@ static int call_rules(struct side *side, struct round_frame *frame, size_t *coun
 		if (rc < 0 || side->is_dead || !rule)
 			continue;
 		++*count;
+		if (is_late(side))
+			break;
 		rc = call(side, frame, rule, profile, "deschedule", err);
 	}
 	return rc;
@@ -249,10 +271,11 @@ static int call_all(struct side *side, struct round_frame *frame, bool *has_run,
 	int rc;
 
 	side->verdict = NEAP_TICK_WISHES;
+	drop_lines(side); /* of a round that could not be played to its end */
 	rc = side->is_rule ? call_rules(side, frame, &count, err)
 			   : call_runs(side, frame, &count, err);
 	*has_run = *has_run || count;
-	if (rc < 0 || count)
+	if (rc < 0 || count || is_late(side))
 		return rc;
 	if (!side->is_rule && neap_policy_point(side->of) == NEAP_POINT_BALANCE)
 		at = "balance";
@@ -316,11 +339,12 @@ static int play(struct neap_replay *replay, const json_t *json, size_t number,
 
 	if (rc == 0 && own->older.of)
 		rc = call_all(&own->older, &frame, &own->has_runs, err);
-	if (rc == 0)
+	if (rc == 0 && !own->older.is_late)
 		rc = call_all(&own->newer, &frame, &own->has_runs, err);
 	if (rc == 0 && (is_starved(&own->older) || is_starved(&own->newer)))
 		rc = neap_error_nomem(err);
-	if (rc == 0) {
+	/* Half an answer cannot be compared. It is the last round then. */
+	if (rc == 0 && !own->older.is_late && !own->newer.is_late) {
 		own->cut += json_object_get(json, "cut") != NULL;
 		rc = compare(replay, &frame, number, err);
 	}
@@ -405,12 +429,12 @@ static int begin(struct neap_replay *replay, struct neap_error *err)
 
 	if (!own)
 		return neap_error_nomem(err);
-	side_open(&own->newer, replay->newer);
+	side_open(&own->newer, replay, replay->newer);
 	if (!replay->older && replay->frames)
 		rc = load_older(&own->newer, replay->inputs->rounds, &own->ran, err);
 	if (own->ran)
 		replay->older = own->ran;
-	side_open(&own->older, replay->older);
+	side_open(&own->older, replay, replay->older);
 	return rc;
 }
 
