@@ -296,6 +296,45 @@ static void test_shadow_of_rule(void **state)
 	free(keep_a);
 }
 
+/* What a rule said to the shadow is not the answer that the strategy gets. */
+static void test_shadow_asks(void **state)
+{
+	static const char alone[] =
+		"return { api = 1, kind = 'evict', name = 'alone',\n"
+		"  allow = function(ctx, pod)\n"
+		"    for _, other in ipairs(pod.node:pods()) do\n"
+		"      if other.leaves then return false, 'another leaves' end\n"
+		"    end\n"
+		"    return true\n"
+		"  end }\n";
+	struct descheduler_rig *rig = *state;
+	char *moves = other(descheduler_move_all, "pod.node.name == ctx.params.from",
+			    "pod.name == 'b'");
+	json_t *status, *json;
+
+	descheduler_pod(rig, "a", "n1");
+	descheduler_pod(rig, "b", "n1");
+	descheduler_upload(rig, descheduler_move_all);
+	descheduler_upload(rig, alone);
+	put_shadow(rig, "deschedule", "move-all", moves);
+	put_shadow(rig, "evict", "alone", alone);
+	descheduler_begin(rig);
+	descheduler_use(rig, POLICY("alone", "balance: {enabled: [MoveAll]}"));
+	status = descheduler_rounds(rig, 1);
+	WANTS(status, "#round.evicted=1", "round.evicted.0.pod=a", "#round.stayed=1",
+	      "round.stayed.0.outcome=kept", "round.stayed.0.reason~another leaves");
+	json_decref(status);
+	json = shadow_of(rig, "deschedule", "move-all");
+	WANTS(json, "calls=1", "different=1", "faults=0",
+	      "last_difference.shadow.0=evict default/b: it is on n1");
+	json_decref(json);
+	/* The rule's own shadow is asked for the strategy alone. */
+	json = shadow_of(rig, "evict", "alone");
+	WANTS(json, "calls=2", "same=2", "faults=0");
+	json_decref(json);
+	free(moves);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +349,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_shadow_fails, setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_shadow_of_rule, setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_shadow_asks, setup,
 						descheduler_teardown),
 	};
 

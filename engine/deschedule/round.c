@@ -389,6 +389,34 @@ void neap_round_take_back(struct neap_round *round, size_t from)
 	}
 }
 
+int neap_round_save_answers(const struct neap_round *round,
+			    struct neap_round_answers *ret, struct neap_error *err)
+{
+	size_t count = round->args.world->pod_count;
+
+	ret->states = neap_alloc_array(count + 1, sizeof(*ret->states));
+	ret->kept = neap_alloc_array(count + 1, sizeof(*ret->kept));
+	if (!ret->states || !ret->kept) {
+		free(ret->states);
+		free(ret->kept);
+		return neap_error_nomem(err);
+	}
+	memcpy(ret->states, round->states, count * sizeof(*ret->states));
+	memcpy(ret->kept, round->kept, count * sizeof(*ret->kept));
+	return 0;
+}
+
+void neap_round_restore_answers(struct neap_round *round,
+				struct neap_round_answers *answers)
+{
+	size_t count = round->args.world->pod_count;
+
+	memcpy(round->states, answers->states, count * sizeof(*answers->states));
+	memcpy(round->kept, answers->kept, count * sizeof(*answers->kept));
+	free(answers->states);
+	free(answers->kept);
+}
+
 int neap_round_evict_to(struct neap_round *round, const struct neap_world_pod *pod,
 			const char *strategy, const char *why,
 			struct neap_world_node *const *targets, size_t target_count,

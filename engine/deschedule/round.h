@@ -169,6 +169,18 @@ int neap_round_evict_to(struct neap_round *round, const struct neap_world_pod *p
 /* Undoes the evictions since question number from: the pods stay, and limits and budgets
  * are as before. The answers remain in the record. */
 void neap_round_take_back(struct neap_round *round, size_t from);
+/* What the rules said so far, to return to: so that questions of somebody who does not
+ * count are not the answers that others get. */
+struct neap_round_answers {
+	uint8_t *states;
+	const char **kept;
+};
+/* -NEAP_ENOMEM. */
+int neap_round_save_answers(const struct neap_round *round,
+			    struct neap_round_answers *ret, struct neap_error *err);
+/* Returns to them, and frees them. Evictions since then were taken back. */
+void neap_round_restore_answers(struct neap_round *round,
+				struct neap_round_answers *answers);
 /* Returns whether the pod in question may land on that node. */
 bool neap_round_is_target(const struct neap_round *round, const char *node);
 /* Records a wish; its strategy is copied. -NEAP_ENOMEM; -NEAP_ETOOLARGE after

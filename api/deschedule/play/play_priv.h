@@ -25,6 +25,7 @@ struct play_run {
 	/* Text of each check that refuses a migration; NULL: not made yet. */
 	const char *migration_why[NEAP_CHECK_COUNT];
 	struct neap_map *changed; /* objects with a change: row 1 */
+	bool is_shadow;           /* a strategy's shadow plays */
 	bool is_void; /* memory ran out while a job was counted: the counts are wrong */
 };
 
@@ -72,7 +73,7 @@ void play_shadow_run(struct play_run *run, struct neap_play_plugin *plugin);
 void play_shadow_compare(struct play_run *run, struct neap_play_plugin *plugin,
 			 size_t said, size_t wished);
 /* Asks the shadow of a rule about a pod, and compares; why: what the rule said, NULL: the
- * pod may leave. */
+ * pod may leave. Does nothing while the shadow of a strategy asks. */
 void play_shadow_ask(struct play_run *run, struct neap_play_plugin *plugin,
 		     const struct neap_world_pod *pod, bool is_last, const char *why);
 /* Before a round. */

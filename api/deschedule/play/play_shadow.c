@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Shadows in a round. A strategy's shadow plays before it, from the same state, and all
- * that it evicted is taken back; so what it says is what it would have said in place of
- * the strategy. */
+ * that it evicted, and what the rules said to it, is taken back; so what it says is what
+ * it would have said in place of the strategy, which hears nothing of it. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -48,20 +48,29 @@ static void play_alone(struct play_run *run, struct neap_play_plugin *plugin,
 	struct neap_round *round = run->round;
 	size_t said = round->said_count, wished = round->wish_count;
 	size_t landed = run->landing ? neap_landing_count(run->landing) : 0;
+	struct neap_round_answers answers;
 
-	if (play_samples_set(run, plugin) < 0) { /* nobody is called */
+	/* Without either nobody is called. */
+	if (neap_round_save_answers(round, &answers, &shadow->err) < 0) {
 		lines->is_failed = true;
 		return;
 	}
-	round->args.is_dry = true;
+	if (play_samples_set(run, plugin) < 0) {
+		neap_round_restore_answers(round, &answers);
+		lines->is_failed = true;
+		return;
+	}
+	round->args.is_dry = run->is_shadow = true;
 	shadow->verdict =
 		neap_policy_run_round(shadow->policy, round, plugin->name, &shadow->err);
+	run->is_shadow = false;
 	play_samples_clear(run, plugin);
 	neap_lines_add_round(lines, round, said, wished);
 	neap_round_take_back(round, said);
 	play_drop_jobs(run, said);
 	if (run->landing)
 		neap_landing_take_back(run->landing, landed);
+	neap_round_restore_answers(round, &answers);
 	round->said_count = said;
 	round->wish_count = wished;
 }
@@ -138,7 +147,7 @@ void play_shadow_ask(struct play_run *run, struct neap_play_plugin *plugin,
 	const char *own_why = NULL;
 	json_t *active, *own;
 
-	if (!shadow || shadow->tally.is_failed)
+	if (!shadow || shadow->tally.is_failed || run->is_shadow)
 		return;
 	if (shadow->policy && shadow->left_usec <= 0) {
 		shadow->tally.put_off++;
