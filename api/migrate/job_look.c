@@ -11,6 +11,9 @@
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 
+/* Of a job that waits for a sibling, should nobody wake it. */
+#define SIBLING_LOOK_USEC (INT64_C(5) * 1000000)
+
 struct look {
 	struct neap_migrate *migrate;
 	struct migrate_memory *memory;
@@ -119,6 +122,8 @@ static bool open_look(struct look *look, const char *name)
 		.is_refused = look->memory->is_refused,
 	};
 	watch_its_objects(look);
+	migrate_sibling_note(migrate, look->memory, &look->view,
+			     neap_migrate_is_active(&look->facts));
 	return true;
 }
 
@@ -258,7 +263,7 @@ static void evicted(struct neap_migrate *migrate, struct migrate_memory *memory,
 	} else {
 		migrate_uncount(migrate, memory->pod);
 		memory->is_refused = true;
-		memory->asked_usec = 0;
+		migrate_sibling_stays(migrate, memory);
 		memory->outcome = MIGRATE_NOT_EVICTED;
 		(void)neap_strcopy(memory->why, sizeof(memory->why),
 				   told->failure->message);
@@ -476,6 +481,11 @@ static int64_t take_step(struct look *look, struct neap_migrate_step *step)
 {
 	if (step->orders)
 		ask_order(look);
+	if (step->act == NEAP_ACT_EVICT &&
+	    migrate_sibling_holds(look->migrate, look->memory, &look->view)) {
+		step->act = NEAP_ACT_NONE;
+		step->again_usec = SIBLING_LOOK_USEC;
+	}
 	if (!add_take_back(look, step))
 		return -1;
 	if (step->patch) {

@@ -6,19 +6,12 @@
 #include <string.h>
 
 #include "api/migrate/migrate_priv.h"
-#include "engine/base/map.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 #include "engine/migrate/object_limit.h"
-#include "engine/reserve/reserve.h"
 
 #define SOFT_EVICTION "scheduling.koordinator.sh/soft-eviction"
-/* How long a successor may take to be created and placed once the pod is gone. */
-#define SIBLING_USEC      (INT64_C(30) * 1000000)
-#define SIBLING_LOOK_USEC (INT64_C(500) * 1000)
-/* Orders count down to it; until the year 2128. */
-#define ORDER_END_MS INT64_C(5000000000000)
 /* Of an eviction that was refused. */
 #define PAUSE_MIN_USEC (INT64_C(1) * 1000000)
 #define PAUSE_MAX_USEC (INT64_C(30) * 1000000)
@@ -156,64 +149,6 @@ static json_t *patch_of(const struct neap_migrate_way *way, const char *uid)
 		meta && json_object_set_new(meta, "uid", json_string(uid)) == 0, patch);
 }
 
-/* --- several pods of one controller --- */
-
-static int64_t grace_of(const json_t *pod)
-{
-	return json_integer_value(
-		neap_json_at(pod, "spec.terminationGracePeriodSeconds"));
-}
-
-/* Reservations for pods of one controller have the same owner: the successor of one could
- * take the room of the other, whose job then fails, while its own stays empty. So they
- * leave one after the other, each when the successor of the one before has its place; one
- * that never comes, as its workload was scaled down, is not waited for. */
-static bool is_sibling_leaving(const struct neap_migrate *migrate,
-			       const struct migrate_memory *memory, const json_t *pod)
-{
-	const char *uid = neap_json_text(neap_migrate_controller(pod), "uid");
-	int64_t now = migrate->config.now();
-
-	for (size_t i = 0; *uid && i < neap_map_count(migrate->memory); i++) {
-		const struct migrate_memory *other =
-			neap_map_at(migrate->memory, i, NULL);
-
-		if (other == memory || !other->asked_usec || !other->reservation ||
-		    other->new_pod_key ||
-		    now > other->asked_usec + SIBLING_USEC +
-				    grace_of(other->pod) * 1000000)
-			continue;
-		if (strcmp(neap_json_text(neap_migrate_controller(other->pod), "uid"),
-			   uid) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* The room of a pod that leaves comes before that of all whose pods stay, as their order
- * is the time of their creation, and before that of one whose eviction was refused. */
-static void put_first(struct neap_migrate *migrate, const struct neap_migrate_view *view)
-{
-	const struct neap_round_ask what = {MIGRATE_LABEL, RESERVATIONS, "",
-					    text_at(view->reservation, "metadata.name"),
-					    text_at(view->job, "metadata.uid")};
-	struct neap_client_ask ask;
-	char order[32];
-	json_t *patch;
-
-	if (!neap_migrate_made(view->job, view->reservation))
-		return;
-	(void)snprintf(order, sizeof(order), "%lld",
-		       (long long)((ORDER_END_MS - view->now_usec / 1000) / 10));
-	patch = json_pack("{s:{s:s, s:{s:s}}}", "metadata", "uid",
-			  text_at(view->reservation, "metadata.uid"), "labels",
-			  NEAP_KEY_RESERVATION_ORDER, order);
-	if (patch && neap_rounds_ask(migrate->rounds, &what, &ask))
-		neap_client_patch_take(migrate->config.client, &ask, false,
-				       json_incref(patch));
-	json_decref(patch);
-}
-
 void migrate_leave(struct neap_migrate *migrate, struct migrate_memory *memory,
 		   const struct neap_migrate_view *view,
 		   const struct neap_migrate_way *way)
@@ -237,10 +172,6 @@ void migrate_leave(struct neap_migrate *migrate, struct migrate_memory *memory,
 				     : "the preconditions of deleteOptions do not hold");
 		return;
 	}
-	if (view->reservation && is_sibling_leaving(migrate, memory, view->pod)) {
-		memory->retry_usec = now + SIBLING_LOOK_USEC;
-		return;
-	}
 	neap_bucket_set(&migrate->bucket, migrate->args.qps, (double)migrate->args.burst,
 			now);
 	if (!neap_bucket_has(&migrate->bucket, now)) {
@@ -253,12 +184,11 @@ void migrate_leave(struct neap_migrate *migrate, struct migrate_memory *memory,
 		memory->outcome = MIGRATE_WOULD_EVICT;
 		return;
 	}
-	put_first(migrate, view);
 	if (!neap_rounds_ask(migrate->rounds, &what, &ask))
 		return;
 	/* Now, not with the answer: another pod of the workload may be next. */
 	count(migrate, view->pod);
-	memory->asked_usec = now;
+	migrate_sibling_leaves(migrate, memory, view, grace_s);
 	if (way->policy == NEAP_MIGRATE_EVICTION)
 		neap_client_evict(migrate->config.client, &ask, uid, grace_s);
 	else if (way->policy == NEAP_MIGRATE_DELETE)

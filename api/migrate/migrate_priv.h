@@ -50,9 +50,15 @@ struct migrate_memory {
 	bool is_asked, is_refused;
 	bool is_taken_back; /* what was set on the pod of a job that ends */
 	enum migrate_outcome outcome;
-	char why[256];      /* of the outcome */
-	json_t *pod;        /* as it was when it was evicted */
-	int64_t asked_usec; /* when this process had it evicted; 0: it did not */
+	char why[256]; /* of the outcome */
+	json_t *pod;   /* as it was when it was evicted */
+	/* siblings.c: the controller of its pod, by uid; since when the pod leaves and
+	 * how long others wait for its successor; 0: it does not. */
+	char controller[MIGRATE_UUID];
+	int64_t leaves_usec, leaves_for_usec;
+	bool has_left;  /* once */
+	bool is_behind; /* another one leaves */
+	bool is_first;  /* its Reservation comes before those of its siblings */
 	/* The way that was recorded in the job, and is taken next. */
 	bool has_way;
 	struct neap_migrate_way way;
@@ -135,6 +141,22 @@ int64_t migrate_take_back(struct neap_migrate *migrate, struct migrate_memory *m
 /* Handles the answer of the write to the pod. */
 void migrate_taken_back(struct migrate_memory *memory,
 			const struct neap_client_failure *failure);
+
+/* --- siblings.c --- */
+
+/* Takes note of a look: whether the pod is on its way, and its successor there. */
+void migrate_sibling_note(struct neap_migrate *migrate, struct migrate_memory *memory,
+			  const struct neap_migrate_view *view, bool is_active);
+/* Returns whether the pod has to wait for another one of its controller. */
+bool migrate_sibling_holds(const struct neap_migrate *migrate,
+			   struct migrate_memory *memory,
+			   const struct neap_migrate_view *view);
+/* The pod is about to be evicted, within a look. grace_s: as the eviction says; -1: its
+ * own. */
+void migrate_sibling_leaves(struct neap_migrate *migrate, struct migrate_memory *memory,
+			    const struct neap_migrate_view *view, int64_t grace_s);
+/* Its successor has its place, or it was not evicted: the next one may go. */
+void migrate_sibling_stays(struct neap_migrate *migrate, struct migrate_memory *memory);
 
 /* --- leave.c --- */
 
