@@ -511,7 +511,7 @@ static void test_siblings(void **state)
 	assert_true(order_of(rig, two) < order_of(rig, one));
 }
 
-/* A successor that never comes is not waited for. So it is when another process goes on. */
+/* A successor that never comes is not waited for, also when another process goes on. */
 static void test_no_sibling_comes(void **state)
 {
 	struct rig *rig = *state;
