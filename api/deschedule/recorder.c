@@ -15,7 +15,8 @@
 
 struct writing {
 	struct neap_descheduler *descheduler;
-	struct neap_recording *recording;
+	struct neap_recording *recording; /* NULL: it was written */
+	size_t cut;
 	struct neap_error err;
 };
 
@@ -52,6 +53,10 @@ static void write_work(void *arg)
 
 	(void)neap_recordings_write(writing->descheduler->config.rounds_dir,
 				    writing->recording, &writing->err);
+	writing->cut = neap_recording_cut(writing->recording);
+	/* Of many values: it would hold up the loop. */
+	neap_recording_free(writing->recording);
+	writing->recording = NULL;
 }
 
 static void write_done(void *arg)
@@ -62,7 +67,7 @@ static void write_done(void *arg)
 	if (!descheduler->is_ending) {
 		note_trouble(descheduler, writing->err.code ? writing->err.msg : "");
 		descheduler->recorded += !writing->err.code;
-		descheduler->recording_cut = neap_recording_cut(writing->recording);
+		descheduler->recording_cut = writing->cut;
 	}
 	neap_recording_free(writing->recording);
 	free(writing);
