@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "engine/base/mem.h"
 #include "engine/deschedule/world_copy.h"
 #include "engine/json/json.h"
 
@@ -52,6 +53,8 @@ static const char secretive[] =
 	"'podsMetric':[{'name':'a','namespace':'web','podUsage':{'resources':{'cpu':"
 	"'900m'}}}]}}]}";
 
+static size_t cut_others; /* of the last copy */
+
 static void copy_text(const json_t *cluster, size_t bytes, struct neap_buf *ret,
 		      size_t *nodes_cut)
 {
@@ -66,6 +69,7 @@ static void copy_text(const json_t *cluster, size_t bytes, struct neap_buf *ret,
 	neap_buf_init(ret, NEAP_ROUND_BYTES);
 	rounds_need(neap_world_copy_write(copy, ret, &err), &err, "write");
 	*nodes_cut = copy->nodes_cut;
+	cut_others = copy->others_cut;
 	neap_world_copy_free(copy);
 	round_frame_close(&frame);
 	json_decref(from);
@@ -149,6 +153,36 @@ static void test_cut(void **state)
 				json_array_size(nodes) / 3);
 	json_decref(copy);
 	json_decref(cluster);
+}
+
+/* More budgets than there is room for take none of the pods' room. */
+static void test_cut_others(void **state)
+{
+	neap_auto_buf struct neap_buf text = {0};
+	json_t *cluster = hundred(), *copy, *budgets = json_array();
+	char *note = neap_alloc(4097);
+	size_t cut;
+
+	(void)state;
+	memset(note, 'x', 4096);
+	for (int i = 0; i < 300; i++)
+		(void)json_array_append_new(
+			budgets,
+			json_pack("{s:{s:o,s:s,s:{s:s}},s:{s:{}}}", "metadata", "name",
+				  json_sprintf("b-%d", i), "namespace", "web",
+				  "annotations", "note", note, "spec", "selector"));
+	(void)json_object_set_new(cluster, "budgets", budgets);
+	copy_text(cluster, NEAP_WORLD_COPY_BYTES, &text, &cut);
+	copy = json_loads(text.data, 0, NULL);
+	assert_int_equal(cut, 0);
+	assert_int_equal(json_array_size(json_object_get(copy, "nodes")), 100);
+	assert_int_equal(json_array_size(json_object_get(copy, "pods")), 1000);
+	assert_in_range(cut_others, 1, 299);
+	assert_int_equal(json_array_size(json_object_get(copy, "budgets")) + cut_others,
+			 300);
+	json_decref(copy);
+	json_decref(cluster);
+	free(note);
 }
 
 /* --- the folder --- */
@@ -405,7 +439,7 @@ int main(void)
 		cmocka_unit_test(test_unseen), cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_limits), cmocka_unit_test(test_torn),
 		cmocka_unit_test(test_full),   cmocka_unit_test(test_killed),
-		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_late),   cmocka_unit_test(test_cut_others),
 	};
 
 	return cmocka_run_group_tests(tests, rounds_setup, rounds_teardown);

@@ -10,7 +10,8 @@
 #include "engine/base/mem.h"
 #include "engine/deschedule/world_copy_priv.h"
 
-/* Room beside the texts of nodes and pods for what belongs to them. */
+/* Room beside the texts of nodes and pods for what belongs to them: namespaces, budgets,
+ * claims. */
 #define ASIDE_BYTES ((size_t)512 * 1024)
 /* Pods without a node get an eighth of the room, and what the nodes leave. */
 #define WAITING_SHARE 8
@@ -117,18 +118,30 @@ static void choose(struct choice *choice)
 
 /* --- the texts --- */
 
-/* What there is no room for is left out: it belongs to a pod or node that is there. */
+static bool is_aside(enum world_copy_list list)
+{
+	return list == WORLD_COPY_NAMESPACES || list == WORLD_COPY_BUDGETS ||
+	       list == WORLD_COPY_CLAIMS;
+}
+
+/* Nodes and pods were chosen by their sizes. What belongs to them is left out where its
+ * own room ends. */
 static void add(struct neap_world_copy *copy, enum world_copy_list list, const char *text,
 		size_t len)
 {
 	const uint32_t head[2] = {list, (uint32_t)len};
+	size_t size = sizeof(head) + len + 1;
 
-	if (copy->size - copy->len < sizeof(head) + len + 1)
+	if (copy->size - copy->len < size ||
+	    (is_aside(list) && ASIDE_BYTES - copy->aside < size)) {
+		copy->others_cut++;
 		return;
+	}
+	copy->aside += is_aside(list) ? size : 0;
 	memcpy(copy->texts + copy->len, head, sizeof(head));
 	memcpy(copy->texts + copy->len + sizeof(head), text, len);
 	copy->texts[copy->len + sizeof(head) + len] = '\0';
-	copy->len += sizeof(head) + len + 1;
+	copy->len += size;
 }
 
 static void add_object(struct neap_world_copy *copy, enum world_copy_list list,
@@ -156,8 +169,10 @@ static void add_claim(struct neap_world_copy *copy, const char *ns, const char *
 	char text[NEAP_POD_KEY + 512];
 	size_t len = strlen(ns) + strlen(name) + strlen(class) + 3;
 
-	if (len > sizeof(text))
+	if (len > sizeof(text)) {
+		copy->others_cut++;
 		return;
+	}
 	memcpy(text, ns, strlen(ns) + 1);
 	memcpy(text + strlen(ns) + 1, name, strlen(name) + 1);
 	memcpy(text + strlen(ns) + strlen(name) + 2, class, strlen(class) + 1);

@@ -17,6 +17,8 @@ struct neap_world_copy {
 	bool *has_node, *has_pod; /* by index in the world */
 	size_t nodes, pods;
 	size_t nodes_cut, pods_cut; /* what there was no room for */
+	size_t others_cut;          /* likewise: namespaces, budgets, claims */
+	size_t aside;               /* bytes of these three */
 	char *texts;
 	size_t len, size;
 };

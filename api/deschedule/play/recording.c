@@ -71,11 +71,12 @@ static void set_head(struct neap_recording *recording, const struct neap_play *p
 	neap_json_set_int(json, "pods", (int64_t)copy->pods);
 	if (play->is_dry)
 		(void)json_object_set_new(json, "dry_run", json_true());
-	if (copy->nodes_cut + copy->pods_cut)
+	if (copy->nodes_cut + copy->pods_cut + copy->others_cut)
 		(void)json_object_set_new(json, "cut",
-					  json_pack("{s:I,s:I}", "nodes",
+					  json_pack("{s:I,s:I,s:I}", "nodes",
 						    (json_int_t)copy->nodes_cut, "pods",
-						    (json_int_t)copy->pods_cut));
+						    (json_int_t)copy->pods_cut, "others",
+						    (json_int_t)copy->others_cut));
 	(void)json_object_set_new(json, "limits", limits_of(&play->limits));
 }
 
