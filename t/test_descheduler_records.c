@@ -264,6 +264,13 @@ static void test_shadow_fails(void **state)
 	json = shadow_of(rig, "deschedule", "move-all");
 	WANTS(json, "calls=3", "faults=3", "is_failed=true", "last_error~no");
 	json_decref(json);
+	/* Put again it begins anew. */
+	put_shadow(rig, "deschedule", "move-all", raises);
+	status = descheduler_run(rig, 5);
+	json_decref(status);
+	json = shadow_of(rig, "deschedule", "move-all");
+	WANTS(json, "calls=1", "faults=1");
+	json_decref(json);
 	free(raises);
 }
 

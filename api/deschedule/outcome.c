@@ -3,7 +3,6 @@
  * What a round leaves behind: figures, faults of its policies, lines of the log, and the
  * record. */
 #include <stdio.h>
-#include <string.h>
 
 #include "api/deschedule/descheduler_priv.h"
 #include "api/deschedule/play/strategies.h"
@@ -38,11 +37,9 @@ static void note_verdict(struct neap_descheduler *descheduler,
 		neap_strategies_slot(descheduler->config.strategies, plugin->name);
 	struct neap_policy_info info;
 
-	if (slot && slot->shadow && plugin->shadow) {
-		neap_policy_get_info(neap_shadow_policy(slot->shadow), &info);
-		if (strcmp(info.label, plugin->shadow->label) == 0)
-			neap_shadow_add(slot->shadow, &plugin->shadow->tally);
-	}
+	if (slot && slot->shadow && plugin->shadow &&
+	    plugin->shadow->of == neap_shadow_policy(slot->shadow))
+		neap_shadow_add(slot->shadow, &plugin->shadow->tally);
 	if (!slot || plugin->broken[0] || plugin->unanswered[0]) /* it was not called */
 		return;
 	neap_policy_get_info(slot->policy, &info);

@@ -28,7 +28,7 @@ struct neap_strategies;
  * nothing. */
 struct neap_play_shadow {
 	struct neap_policy *policy;  /* NULL: it takes other arguments */
-	char label[80];              /* of the policy */
+	struct neap_policy *of;      /* counted: of the registry, never called */
 	char broken[NEAP_ERROR_MSG]; /* why there is none; "" */
 	int64_t left_usec;           /* CPU time that a rule has in this round */
 	/* Of the call at hand. */

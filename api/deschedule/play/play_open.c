@@ -76,7 +76,8 @@ static bool is_stopped(const struct neap_play_plugin *plugin)
 	return plugin->policy && neap_vm_is_dead(neap_policy_vm(plugin->policy));
 }
 
-/* A shadow that is over goes; another one is opened, with the same arguments. */
+/* A shadow that is over goes; another one is opened, with the same arguments. The same
+ * text that is put again is another one, and begins anew. */
 static int look_at_shadow(struct neap_play_opening *opening,
 			  struct neap_play_plugin *plugin, struct neap_error *err)
 {
@@ -85,12 +86,9 @@ static int look_at_shadow(struct neap_play_opening *opening,
 	struct neap_policy *policy = slot && slot->shadow && opening->set->has_shadows
 					     ? neap_shadow_policy(slot->shadow)
 					     : NULL;
-	struct neap_policy_info info;
 	int rc;
 
-	if (policy)
-		neap_policy_get_info(policy, &info);
-	if (policy && plugin->shadow && strcmp(plugin->shadow->label, info.label) == 0)
+	if (policy && plugin->shadow && plugin->shadow->of == policy)
 		return 0;
 	neap_play_shadow_free(plugin->shadow);
 	plugin->shadow = NULL;
@@ -214,16 +212,18 @@ void neap_play_opening_work(struct neap_play_opening *opening)
 
 /* --- in their places --- */
 
-/* Without memory there is none, and the next look tries again. */
+/* Without memory or on a machine that is too busy there is none, and the next look tries
+ * again. */
 static void put_shadow(struct row *row)
 {
-	struct neap_play_shadow *shadow = neap_alloc(sizeof(*shadow));
-	struct neap_policy_info info;
+	struct neap_play_shadow *shadow;
 
+	if (row->err.code == NEAP_ENOMEM || row->err.code == NEAP_EUNAVAILABLE)
+		return;
+	shadow = neap_alloc(sizeof(*shadow));
 	if (!shadow)
 		return;
-	neap_policy_get_info(row->of, &info);
-	(void)snprintf(shadow->label, sizeof(shadow->label), "%s", info.label);
+	shadow->of = neap_policy_ref(row->of);
 	if (row->err.code)
 		(void)snprintf(shadow->broken, sizeof(shadow->broken), "%s%s%s",
 			       row->err.field, *row->err.field ? ": " : "", row->err.msg);

@@ -16,6 +16,7 @@ void neap_play_shadow_free(struct neap_play_shadow *shadow)
 	if (!shadow)
 		return;
 	neap_policy_free(shadow->policy);
+	neap_policy_free(shadow->of);
 	json_decref(shadow->said);
 	neap_shadow_tally_clear(&shadow->tally);
 	free(shadow);
