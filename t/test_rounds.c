@@ -227,6 +227,16 @@ static void tried_close(struct tried *tried)
 	neap_policy_free(tried->policy);
 }
 
+/* Arguments that were right in the round are not wrong for want of memory. */
+static void check_ready(const json_t *result)
+{
+	char *text = result ? json_dumps(result, 0) : NULL;
+
+	if (text && strstr(text, "it does not run"))
+		fail_msg("%s", text);
+	free(text);
+}
+
 static void test_torture_replay(void **state)
 {
 	struct tried tried;
@@ -248,6 +258,7 @@ static void test_torture_replay(void **state)
 			fail_msg("allocation %llu: %s", (unsigned long long)n, err.msg);
 		if (rc == 0 && neap_mem_count() - before >= n)
 			rc = -1; /* a script's: it is a fault of the script then */
+		check_ready(result);
 		json_decref(result);
 		neap_inputs_done(&inputs);
 	}

@@ -168,17 +168,22 @@ static void run_strategy(struct side *side, struct neap_policy *policy,
 
 /* The arguments that this round had for it may be wrong for a new version, which does not
  * run then: no fault of the script. */
-static bool is_ready(struct side *side, struct neap_policy *policy, const json_t *args)
+static int get_ready(struct side *side, struct neap_policy *policy, const json_t *args,
+		     bool *ret, struct neap_error *err)
 {
-	struct neap_error err = {0};
+	struct neap_error why = {0};
+	int rc = set_args(policy, args, &why);
 
-	if (set_args(policy, args, &err) == 0)
-		return true;
-	(void)neap_error_wrap(&err, "it does not run%s%s", err.field[0] ? ": " : "",
-			      err.field);
-	note(side, NEAP_TICK_SKIPPED, &err);
-	neap_lines_add(&side->lines, "%s", err.msg);
-	return false;
+	*ret = rc == 0;
+	if (rc == 0)
+		return 0;
+	if (rc == -NEAP_ENOMEM)
+		return neap_error_nomem(err);
+	(void)neap_error_wrap(&why, "it does not run%s%s", why.field[0] ? ": " : "",
+			      why.field);
+	note(side, NEAP_TICK_SKIPPED, &why);
+	neap_lines_add(&side->lines, "%s", why.msg);
+	return 0;
 }
 
 static void set_samples(struct neap_world *world, const json_t *samples, bool is_there)
@@ -201,9 +206,12 @@ static int call(struct side *side, struct round_frame *frame, const json_t *json
 	const json_t *samples = json_object_get(json, "samples");
 	struct round_again run = {0};
 	struct neap_policy *policy = NULL;
+	bool is_ready = false;
 	int rc = instance(side, neap_json_text(profile, "name"), &policy, err);
 
-	if (rc < 0 || !is_ready(side, policy, args))
+	if (rc == 0)
+		rc = get_ready(side, policy, args, &is_ready, err);
+	if (rc < 0 || !is_ready)
 		return rc;
 	rc = round_again_open(&run, frame, side->is_rule ? NULL : json, profile, at, err);
 	set_samples(frame->world, samples, true);
