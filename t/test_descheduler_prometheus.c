@@ -357,6 +357,108 @@ static void test_late(void **state)
 	assert_string_equal(descheduler_pods(rig), "");
 }
 
+/* --- what changes before the answers are there --- */
+
+static struct descheduler_rig *begin_late(void **state)
+{
+	struct descheduler_rig *rig = begin(state, BY_SAMPLE);
+
+	prometheus.answer = FULL;
+	prometheus.is_late = true;
+	if (!comes_true_in(rig->kube->base, prometheus.told != NULL))
+		fail_msg("it was not asked");
+	return rig;
+}
+
+/* What follows asks again, and learns that nothing is to leave. */
+static void answer_and_ask_again(struct descheduler_rig *rig, int64_t after_s)
+{
+	prometheus.is_late = false;
+	prometheus.answer = VECTOR(ONE("n1", "0.1") "," ONE("n2", "0.1"));
+	prometheus.told(prometheus.arg, neap_strdup(FULL), strlen(FULL), NULL);
+	descheduler_now += after_s * SECOND;
+	json_decref(descheduler_rounds(rig, 1));
+	assert_string_equal(descheduler_pods(rig), "a");
+}
+
+static void test_pause_meanwhile(void **state)
+{
+	struct descheduler_rig *rig = begin_late(state);
+
+	neap_descheduler_pause(rig->descheduler, "nobody");
+	prometheus.is_late = false;
+	answer_late();
+	kube_run(rig->kube, 50);
+	WANTS_TAKE(neap_descheduler_status(rig->descheduler, true), "state=paused",
+		   "rounds=0", "!round");
+	assert_string_equal(descheduler_pods(rig), "a");
+	neap_descheduler_resume(rig->descheduler);
+	json_decref(descheduler_rounds(rig, 1));
+	assert_string_equal(prometheus.asked,
+			    "http://p:9090 m/t load;http://p:9090 m/t load;");
+	assert_string_equal(descheduler_pods(rig), "");
+	counts(rig, 2, 0);
+}
+
+/* Who asks for a round gets it also while rounds are paused. */
+static void test_asked_meanwhile(void **state)
+{
+	struct descheduler_rig *rig = begin(state, BY_SAMPLE);
+	struct neap_error err = {0};
+
+	prometheus.answer = VECTOR(ONE("n1", "0.1") "," ONE("n2", "0.1"));
+	json_decref(descheduler_rounds(rig, 1));
+	prometheus.is_late = true;
+	prometheus.answer = FULL;
+	assert_int_equal(neap_descheduler_run(rig->descheduler, "nobody", &err), 0);
+	neap_descheduler_pause(rig->descheduler, "nobody");
+	answer_late();
+	WANTS_TAKE(descheduler_rounds(rig, 2), "round.because=asked for by nobody",
+		   "state=paused");
+	assert_string_equal(descheduler_pods(rig), "");
+}
+
+static void test_other_config_meanwhile(void **state)
+{
+	struct descheduler_rig *rig = begin_late(state);
+
+	descheduler_use(rig, TEXT(URL, "BySample, HasNone",
+				  "{name: BySample, args: " ARGS("other") "}"));
+	answer_and_ask_again(rig, 0);
+	assert_string_equal(prometheus.asked,
+			    "http://p:9090 m/t load;http://p:9090 m/t other;");
+}
+
+static void test_other_policy_meanwhile(void **state)
+{
+	struct descheduler_rig *rig = begin_late(state);
+
+	descheduler_upload(rig, by_sample);
+	answer_and_ask_again(rig, 0);
+}
+
+static void told_nothing(void *arg, struct neap_deschedule_config *config,
+			 const struct neap_deschedule_lines *lines,
+			 const struct neap_error *err)
+{
+	(void)arg;
+	(void)config;
+	(void)lines;
+	(void)err;
+}
+
+/* Somebody else's work keeps the thread busy until the answers are old. */
+static void test_old_answers(void **state)
+{
+	struct descheduler_rig *rig = begin_late(state);
+	struct neap_error err = {0};
+
+	assert_int_equal(neap_descheduler_read(rig->descheduler, MOVE, "f.yaml",
+					       told_nothing, NULL, &err),
+			 0);
+	answer_and_ask_again(rig, 31);
+}
+
 /* A round or a simulation ends with the descheduler before it is answered. */
 static void test_end(void **state)
 {
@@ -475,6 +577,11 @@ int main(void)
 		ROW(test_failures),
 		ROW(test_no_blame),
 		ROW(test_late),
+		ROW(test_pause_meanwhile),
+		ROW(test_asked_meanwhile),
+		ROW(test_other_config_meanwhile),
+		ROW(test_other_policy_meanwhile),
+		ROW(test_old_answers),
 		ROW(test_end),
 		ROW(test_end_of_simulation),
 		ROW(test_simulation),

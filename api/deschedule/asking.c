@@ -22,8 +22,10 @@ struct deschedule_query {
 
 static void end_query(struct deschedule_job *job)
 {
-	if (--job->unanswered == 0)
-		job->is_answered = true;
+	if (--job->unanswered > 0)
+		return;
+	job->is_answered = true;
+	job->answered_usec = deschedule_now(job->descheduler);
 }
 
 static void told(void *arg, char *text, size_t len, const char *why)

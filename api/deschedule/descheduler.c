@@ -29,6 +29,8 @@
 #define REST_USEC (INT64_C(3600) * 1000000)
 /* A round; what is read of the file, the ConfigMap and a simulation; a set to open. */
 #define JOBS_MAX 8
+/* How long answers for a round that cannot begin are of use. */
+#define ANSWERS_USEC INT64_C(30000000)
 
 int64_t deschedule_now(const struct neap_descheduler *descheduler)
 {
@@ -219,6 +221,35 @@ static int start(struct neap_descheduler *descheduler, struct deschedule_job *jo
 	return rc;
 }
 
+/* What a round began with may be another thing by the time its answers are there. */
+static bool is_outdated(const struct neap_descheduler *descheduler,
+			const struct deschedule_job *job)
+{
+	const int64_t now = deschedule_now(descheduler);
+	const int64_t age = now - job->answered_usec;
+	int64_t open_usec;
+
+	if (descheduler->has_next_set || descheduler->is_stale)
+		return true;
+	if (!job->is_asked && (*descheduler->paused_by ||
+			       !deschedule_is_open(descheduler, now, &open_usec)))
+		return true;
+	return age < 0 || age > ANSWERS_USEC; /* the clock may have been set */
+}
+
+/* The round is due again as soon as one may begin. */
+static void drop_round(struct neap_descheduler *descheduler)
+{
+	struct deschedule_job *job = descheduler->running;
+
+	deschedule_note_answers(job);
+	descheduler->is_asked |= job->is_asked;
+	descheduler->has_run = false;
+	descheduler->next_usec = deschedule_now(descheduler);
+	descheduler->rounds--;
+	deschedule_round_is_over(descheduler);
+}
+
 /* A job has its answers. The snapshot may have got lost meanwhile: a round waits until it
  * is there again. */
 static void go_on(struct neap_descheduler *descheduler)
@@ -226,6 +257,10 @@ static void go_on(struct neap_descheduler *descheduler)
 	struct deschedule_job *job = descheduler->running;
 	struct neap_error err = {0};
 
+	if (!job->done && is_outdated(descheduler, job)) {
+		drop_round(descheduler);
+		return;
+	}
 	if (hand_over(descheduler, job, &err) == 0)
 		return;
 	if (job->done) {
@@ -247,6 +282,7 @@ static bool start_round(struct neap_descheduler *descheduler, const char *becaus
 		return false;
 	job->descheduler = descheduler;
 	(void)snprintf(job->because, sizeof(job->because), "%s", because);
+	job->is_asked = descheduler->is_asked;
 	job->play.is_dry = set->config->dry_run || descheduler->config.dry_run;
 	job->play.is_recorded = descheduler->config.rounds_dir != NULL;
 	if (start(descheduler, job, set, &err) < 0) {

@@ -44,9 +44,11 @@ struct deschedule_job {
 	/* Its queries to a Prometheus that have no answer yet. */
 	struct deschedule_query *queries;
 	size_t unanswered;
-	bool is_answered; /* all are answered, and it waits for the snapshot alone */
-	unsigned rounds;  /* 0: one, without a copy of the cluster */
-	size_t written;   /* of a round's changes and evictions */
+	bool is_answered;      /* all are answered, and it waits for the snapshot alone */
+	int64_t answered_usec; /* when they were */
+	bool is_asked;         /* a round that somebody asked for */
+	unsigned rounds;       /* 0: one, without a copy of the cluster */
+	size_t written;        /* of a round's changes and evictions */
 	void (*done)(void *arg, json_t *record, const struct neap_error *err);
 	void *arg;
 };
