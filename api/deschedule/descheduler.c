@@ -193,9 +193,11 @@ static int hand_over(struct neap_descheduler *descheduler, struct deschedule_job
 	job->play.cluster = neap_snapshot_cluster(descheduler->snapshot);
 	job->play.decide = neap_snapshot_decide(descheduler->snapshot);
 	job->play.migrating = neap_snapshot_migrating(descheduler->snapshot);
-	if (descheduler->config.limiter)
-		job->play.limiter =
-			descheduler->config.limiter(descheduler->config.migrate_arg);
+	neap_limiter_free(job->play.limiter); /* of a try before */
+	job->play.limiter =
+		descheduler->config.limiter
+			? descheduler->config.limiter(descheduler->config.migrate_arg)
+			: NULL;
 	job->play.moved = descheduler->moved;
 	job->play.now_usec = deschedule_now(descheduler);
 	job->play.interval_usec = deschedule_interval(descheduler, set->config);
