@@ -448,10 +448,10 @@ static void check(evutil_socket_t fd, short what, void *arg)
 	for (transfer = TAILQ_FIRST(&transport->runs); transfer != NULL;
 	     transfer = TAILQ_NEXT(transfer, link))
 		has_streams |= transfer->timeout_usec == 0;
+	drop_spare(transport, now);
 	if (!has_streams)
 		return;
 	end_streams(transport, now - OPEN_USEC, "the server does not answer");
-	drop_spare(transport, now);
 	if (now - transport->heard_usec > SILENT_USEC && !transport->is_pinging)
 		ping(transport);
 }
