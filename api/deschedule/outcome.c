@@ -42,6 +42,9 @@ static void note_verdict(struct neap_descheduler *descheduler,
 		neap_shadow_add(slot->shadow, &plugin->shadow->tally);
 	if (!slot || plugin->broken[0] || plugin->unanswered[0]) /* it was not called */
 		return;
+	/* It may go on without them, but need not. */
+	if (plugin->lacks_samples && plugin->verdict == NEAP_TICK_ERROR)
+		return;
 	neap_policy_get_info(slot->policy, &info);
 	if (neap_registry_note(slot, plugin->verdict, &plugin->err,
 			       deschedule_now(descheduler)))

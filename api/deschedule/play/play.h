@@ -56,6 +56,7 @@ struct neap_play_plugin {
 	size_t answer_len;
 	struct neap_samples *samples;
 	char unanswered[NEAP_ERROR_MSG];
+	bool lacks_samples; /* the answer has none of some node of the call */
 	struct neap_play_shadow *shadow; /* NULL: there is none */
 	/* The results. */
 	bool has_run;

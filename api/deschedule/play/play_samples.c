@@ -64,6 +64,15 @@ static void set_all(struct neap_world *world, const struct neap_samples *samples
 	}
 }
 
+static bool lacks_any(const struct neap_round *round)
+{
+	size_t i = 0;
+
+	while (i < round->node_count && round->nodes[i]->sample >= 0)
+		i++;
+	return i < round->node_count;
+}
+
 int play_samples_set(const struct play_run *run, struct neap_play_plugin *plugin)
 {
 	char *text = neap_steal(plugin->answer);
@@ -82,6 +91,7 @@ int play_samples_set(const struct play_run *run, struct neap_play_plugin *plugin
 		return neap_error_set(&plugin->err, NEAP_EUNAVAILABLE, "%s",
 				      plugin->unanswered);
 	set_all(run->play->world, plugin->samples, true);
+	plugin->lacks_samples = lacks_any(run->round);
 	return 0;
 }
 
