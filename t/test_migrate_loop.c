@@ -515,7 +515,7 @@ static void test_siblings(void **state)
 static void test_no_sibling_comes(void **state)
 {
 	struct rig *rig = *state;
-	char one[64], two[64];
+	char one[64], two[64], gone[128];
 
 	open_siblings(rig, one, two);
 	neap_migrate_free(rig->migrate);
@@ -527,6 +527,10 @@ static void test_no_sibling_comes(void **state)
 	UNTIL(rig, JOB_PATH "/two", "status.reason=WaitForPodBindReservation");
 	UNTIL(rig, JOB_PATH "/one", "status.reason=WaitForPodBindReservation");
 	assert_int_equal(pods_left(rig), 2);
+	must(rig, "MERGE " JOB_PATH "/one/status", "{'status':{'phase':'Failed'}}", 200);
+	must(rig, "MERGE /api/v1/nodes/n2", "{'spec':{'unschedulable':true}}", 200);
+	(void)snprintf(gone, sizeof(gone), "GET " RESERVATIONS_PATH "/%s", one);
+	kube_until(rig->kube, &(const struct kube_step){.ask = gone, .status = 404});
 }
 
 #define MANY 100

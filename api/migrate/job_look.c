@@ -353,15 +353,20 @@ static int64_t scavenge(struct look *look)
 
 static int64_t look_at_ended(struct look *look)
 {
+	/* Nobody comes to the room of a dry run, and nobody tells of a room's node. */
+	bool is_left = (look->facts.phase != NEAP_JOB_SUCCEEDED ||
+			strcmp(look->facts.reason, NEAP_MIGRATE_DRY_RUN) == 0) &&
+		       neap_migrate_made(look->job, look->reservation);
+	bool is_kept = is_left && neap_migrate_keeps_room(&look->view);
+	int64_t again;
+
 	if (migrate_take_back(look->migrate, look->memory, look->job, look->pod) < 0)
 		return -1;
-	/* Nobody comes to the room of a dry run. */
-	if ((look->facts.phase != NEAP_JOB_SUCCEEDED ||
-	     strcmp(look->facts.reason, NEAP_MIGRATE_DRY_RUN) == 0) &&
-	    neap_migrate_made(look->job, look->reservation) &&
-	    !neap_migrate_keeps_room(&look->view))
+	if (is_left && !is_kept)
 		drop_reservation(look);
-	return neap_rounds_asked(look->migrate->rounds) > 0 ? 0 : scavenge(look);
+	again = neap_rounds_asked(look->migrate->rounds) > 0 ? 0 : scavenge(look);
+	return is_kept && again > NEAP_MIGRATE_AGAIN_USEC ? NEAP_MIGRATE_AGAIN_USEC
+							  : again;
 }
 
 /* --- a running job --- */
