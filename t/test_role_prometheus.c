@@ -296,6 +296,9 @@ static void test_nobody(void **state)
 	is_bad("no server is named: start neapd with --prometheus URL");
 	ask("http://later:9090", NULL);
 	is_bad("start it with --prometheus http://later:9090");
+	ask("http://me:secret@later:9090", NULL);
+	is_bad("the one of the configuration was not known when neapd started: start it "
+	       "with --prometheus URL");
 	assert_null(role.link);
 }
 
@@ -323,6 +326,8 @@ static void test_configured(void **state)
 	is_bad("and the configuration now names");
 	ask("http://127.0.0.1:1", NULL);
 	is_bad("and the configuration now names http://127.0.0.1:1");
+	ask("http://me:secret@127.0.0.1:1", NULL);
+	is_bad("now names another one: start neapd with --prometheus URL");
 }
 
 static void test_option(void **state)

@@ -191,22 +191,26 @@ static const char *refuse(const struct neap_role_prometheus *role, const char *u
 {
 	const char *server = role->link ? neap_link_target(role->link)->server : "";
 	size_t len = url ? strlen(url) : 0;
+	const char *shown;
 
 	while (len > 0 && url[len - 1] == '/')
 		len--;
+	/* It may have a password. */
+	shown = url && !strchr(url, '@') ? url : "URL";
 	if (!role->link && !url)
 		return "no server is named: start neapd with --prometheus URL";
 	if (!role->link)
 		(void)snprintf(buf, size,
 			       "%s was not known when neapd started: start it with "
 			       "--prometheus %s",
-			       url, url);
+			       shown == url ? url : "the one of the configuration",
+			       shown);
 	else if (url && !*role->process->config.prometheus &&
 		 (len != strlen(server) || strncmp(url, server, len) != 0))
 		(void)snprintf(buf, size,
 			       "it is the one of the start, and the configuration now "
 			       "names %s: start neapd with --prometheus %s",
-			       url, url);
+			       shown == url ? url : "another one", shown);
 	else if (role->is_lost)
 		return "the process that connects to it has ended: start neapd again";
 	else
