@@ -251,16 +251,21 @@ void neap_link_reread(struct neap_link *link)
 int neap_link_set_token(struct neap_link *link, const char *token, struct neap_error *err)
 {
 	char *copy = token != NULL ? neap_strdup(token) : NULL;
+	char *before = link->target->token;
+	int rc;
 
 	if (token != NULL && copy == NULL)
 		return neap_error_nomem(err);
-	if (is_same(link->target->token, copy)) {
+	if (is_same(before, copy)) {
 		free(copy);
 		return 0;
 	}
-	free(link->target->token);
 	link->target->token = copy;
-	return link->is_ready ? use_keys(link, err) : 0;
+	rc = link->is_ready ? use_keys(link, err) : 0;
+	if (rc < 0) /* it is not in force, so that it is set when it comes again */
+		link->target->token = before;
+	free(rc < 0 ? copy : before);
+	return rc;
 }
 
 static void pair_due(evutil_socket_t fd, short what, void *arg)
