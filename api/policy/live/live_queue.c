@@ -74,7 +74,8 @@ static int live_job_look(struct live_job *job, struct neap_error *err)
 		if (job->set_params == NULL)
 			return neap_error_nomem(err);
 	}
-	if (live->config.recorders != NULL && !job->has_inputs &&
+	/* Not while neapd starts, which recorded rounds would hold up. */
+	if (live->config.recorders != NULL && !job->has_inputs && !live->is_inline &&
 	    (job->verb == VERB_PUT || job->verb == VERB_FILE)) {
 		neap_inputs_share(live->config.recorders, &job->inputs);
 		job->has_inputs = true;
