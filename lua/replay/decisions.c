@@ -61,12 +61,19 @@ static bool is_due(struct neap_decisions *decisions, int64_t now_usec)
 	return decisions->due_usec - now_usec <= ahead - NEAP_DECISIONS_EVERY_USEC;
 }
 
+static bool is_recorded(struct neap_decisions *decisions, const struct neap_pod *pod,
+			int64_t now_usec)
+{
+	return pod->object->text_len <= NEAP_DECISION_OBJECT_BYTES &&
+	       is_due(decisions, now_usec);
+}
+
 void neap_decisions_offers(struct neap_decisions *decisions, const struct neap_pod *pod,
 			   int64_t now_usec)
 {
 	drop_offers(decisions);
 	decisions->is_open = false;
-	decisions->has_offers = is_due(decisions, now_usec);
+	decisions->has_offers = is_recorded(decisions, pod, now_usec);
 	decisions->at_hand.pod = pod;
 	decisions->at_hand.now_usec = now_usec;
 }
@@ -82,7 +89,9 @@ void neap_decisions_offer(struct neap_decisions *decisions,
 	for (size_t i = 0; i < at_hand->offer_count; i++)
 		if (at_hand->offers[i].reserve == offer->reserve)
 			return;
-	if (at_hand->offers_asked++ >= NEAP_DECISION_OFFERS)
+	at_hand->offers_asked++;
+	if (at_hand->offer_count == NEAP_DECISION_OFFERS ||
+	    offer->reserve->object->text_len > NEAP_DECISION_OBJECT_BYTES)
 		return;
 	own = &at_hand->offers[at_hand->offer_count++];
 	/* Counted, for others they do not change. */
@@ -108,7 +117,7 @@ bool neap_decisions_begin(struct neap_decisions *decisions, struct neap_cluster 
 {
 	struct neap_decision *at_hand = &decisions->at_hand;
 
-	decisions->is_open = is_due(decisions, now_usec);
+	decisions->is_open = is_recorded(decisions, pod, now_usec);
 	if (!decisions->is_open)
 		return false;
 	if (at_hand->pod != pod || at_hand->now_usec != now_usec)

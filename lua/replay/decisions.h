@@ -19,6 +19,9 @@
 #define NEAP_DECISIONS_EVERY_USEC INT64_C(1000000)
 #define NEAP_DECISION_NODES       32
 #define NEAP_DECISION_OFFERS      16
+/* A longer pod is not recorded, and of a longer Reservation only that it was asked about:
+ * both are read anew on the loop. */
+#define NEAP_DECISION_OBJECT_BYTES ((size_t)16 * 1024)
 
 struct neap_decisions;
 struct neap_decision_tape;
