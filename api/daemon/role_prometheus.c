@@ -291,6 +291,8 @@ int neap_role_prometheus_open(struct neap_role_prometheus *role,
 	}
 	if (neap_named_target_new(&named, &target, err) < 0)
 		return -(int)err->code;
+	/* A small body may be a large answer, which costs the loop time. */
+	target->has_no_compression = true;
 	return neap_link_open(&link, target, &role->link, err);
 }
 
