@@ -15,6 +15,7 @@
 
 #include "engine/base/mem.h"
 #include "t/lib/live_rig.h"
+#include "t/lib/patience.h"
 #include "t/lib/policy_rule.h"
 
 static const char *text_at(const json_t *body, const char *member)
@@ -421,5 +422,6 @@ int main(void)
 		cmocka_unit_test(test_renewed),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

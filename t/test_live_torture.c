@@ -243,5 +243,6 @@ int main(void)
 		cmocka_unit_test(test_torture_start),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 #include "lua/replay/replay.h"
 #include "t/lib/cluster_rig.h"
 #include "t/lib/offer_rig.h"
+#include "t/lib/patience.h"
 
 /* Everything that a policy can see of a reservation, as a text. */
 #define SEE                                                                              \
@@ -304,5 +305,6 @@ int main(void)
 	};
 
 	neap_json_setup();
+	patience_with_scripts();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

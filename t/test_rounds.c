@@ -2,6 +2,7 @@
  *
  * Rounds are recorded and played again: each shipped strategy over the clusters of its
  * own examples. */
+#include "t/lib/patience.h"
 #include "t/lib/rounds_rig.h"
 
 #include <dirent.h>
@@ -321,5 +322,6 @@ int main(void)
 		cmocka_unit_test(test_torture_record),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests(tests, rounds_setup, rounds_teardown);
 }

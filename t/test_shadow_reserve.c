@@ -14,6 +14,7 @@
 
 #include "engine/base/mem.h"
 #include "t/lib/offer_rig.h"
+#include "t/lib/patience.h"
 
 #define OPEN "needs = {}, match = function() return true end"
 #define NOT_A                                                                            \
@@ -187,5 +188,6 @@ int main(void)
 		cmocka_unit_test(test_put_off),
 	};
 
+	patience_with_scripts();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
