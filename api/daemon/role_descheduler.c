@@ -104,8 +104,8 @@ static int any_args(void *arg, const char *name, const json_t *args,
 	return 0;
 }
 
-/* Finds the Prometheus that the file names, before there are strategies: connections to
- * it are made by a process that is forked as root. What is wrong is told later. */
+/* Finds the Prometheus that the file names, before there are strategies: the process that
+ * connects to it is forked at the start, as root. Faults of the file are told later. */
 static void find_prometheus(struct neap_role_descheduler *role)
 {
 	static const struct neap_deschedule_plugins plugins = {

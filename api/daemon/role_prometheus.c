@@ -18,7 +18,7 @@
 /* For what comes before a query: credentials, the Secret. */
 #define READY_SEC 10
 
-/* A query of the descheduler, until its answer is told. */
+/* A query of the descheduler that has no answer yet. */
 struct neap_prometheus_request {
 	struct neap_role_prometheus *role;
 	struct neap_prometheus_request *next;
@@ -303,7 +303,7 @@ static int ready(void *arg, struct neap_error *err)
 
 	(void)err;
 	role->is_ready = true;
-	/* What is asked meanwhile does not wait. */
+	/* Only these wait: a later query finds the role ready. */
 	for (request = role->requests; request; request = next) {
 		next = request->next;
 		go_on(request);

@@ -54,7 +54,7 @@ static void write_work(void *arg)
 	(void)neap_recordings_write(writing->descheduler->config.rounds_dir,
 				    writing->recording, &writing->err);
 	writing->cut = neap_recording_cut(writing->recording);
-	/* Of many values: it would hold up the loop. */
+	/* It has many values. Freed on the loop they would hold it up. */
 	neap_recording_free(writing->recording);
 	writing->recording = NULL;
 }

@@ -31,7 +31,7 @@ struct neap_play_shadow {
 	struct neap_policy *of;      /* counted: of the registry, never called */
 	char broken[NEAP_ERROR_MSG]; /* why there is none; "" */
 	int64_t left_usec;           /* CPU time that a rule has in this round */
-	/* Of the call at hand. */
+	/* What the present call answered. */
 	json_t *said;
 	enum neap_tick_verdict verdict;
 	struct neap_error err;
@@ -49,7 +49,7 @@ struct neap_play_plugin {
 	char broken[NEAP_ERROR_MSG]; /* why it cannot run; "" */
 	/* The query that source Prometheus stands for; NULL: it needs none. */
 	const char *query;
-	/* Of the newest query: its answer (JSON, until the thread has read it), or why
+	/* The answer to the newest query (JSON, until the thread has read it), or why
 	 * there is none. */
 	bool is_asked;
 	char *answer;

@@ -76,8 +76,8 @@ static bool is_stopped(const struct neap_play_plugin *plugin)
 	return plugin->policy && neap_vm_is_dead(neap_policy_vm(plugin->policy));
 }
 
-/* A shadow that is over goes; another one is opened, with the same arguments. The same
- * text that is put again is another one, and begins anew. */
+/* A shadow that is over goes; another one is opened, with the same arguments. An upload
+ * of the same text is another shadow, and begins anew. */
 static int look_at_shadow(struct neap_play_opening *opening,
 			  struct neap_play_plugin *plugin, struct neap_error *err)
 {

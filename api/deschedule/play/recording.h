@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is kept of a round for replays (lua/deschedule/round_tape.h): its settings, what
- * its strategies asked and were answered, what its rules said, and what policies could
- * see of the cluster. It is gathered on the round's thread while the snapshot is held,
- * and written later. */
+ * The recording of a round, for replays (lua/deschedule/round_tape.h): the settings, the
+ * strategies' requests and answers, the answers of rules, and what policies could see of
+ * the cluster. The round's thread gathers it while the snapshot is held, and writes it
+ * later. */
 #ifndef NEAP_API_DESCHEDULE_PLAY_RECORDING_H
 #define NEAP_API_DESCHEDULE_PLAY_RECORDING_H
 
