@@ -23,13 +23,6 @@ struct look {
 	const char *uid; /* of the job */
 };
 
-static const char *text_at(const json_t *tree, const char *path)
-{
-	const char *text = json_string_value(neap_json_at(tree, path));
-
-	return text ? text : "";
-}
-
 /* --- what there is --- */
 
 static json_t *find(struct neap_migrate *migrate, const char *resource, const char *ns,
@@ -56,8 +49,8 @@ static json_t *find_new_pod(struct look *look)
 			neap_json_at(look->reservation, "status.currentOwners"), 0);
 	pod = find(look->migrate, "pods", neap_json_text(owner, "namespace"),
 		   neap_json_text(owner, "name"));
-	if (pod &&
-	    strcmp(text_at(pod, "metadata.uid"), neap_json_text(owner, "uid")) != 0) {
+	if (pod && strcmp(neap_json_text_at(pod, "metadata.uid"),
+			  neap_json_text(owner, "uid")) != 0) {
 		json_decref(pod);
 		return NULL;
 	}
@@ -87,7 +80,8 @@ static void watch_its_objects(struct look *look)
 static bool is_alive(const struct look *look)
 {
 	return look->pod &&
-	       strcmp(text_at(look->pod, "metadata.uid"), look->facts.pod_uid) == 0 &&
+	       strcmp(neap_json_text_at(look->pod, "metadata.uid"),
+		      look->facts.pod_uid) == 0 &&
 	       !neap_json_at(look->pod, "metadata.deletionTimestamp");
 }
 
@@ -105,8 +99,8 @@ static bool open_look(struct look *look, const char *name)
 	look->reservation =
 		find(migrate, RESERVATIONS, "", neap_migrate_reservation_name(look->job));
 	look->new_pod = find_new_pod(look);
-	look->node =
-		find(migrate, "nodes", "", text_at(look->reservation, "status.nodeName"));
+	look->node = find(migrate, "nodes", "",
+			  neap_json_text_at(look->reservation, "status.nodeName"));
 	if (!look->memory->is_asked && is_alive(look))
 		look->memory->is_refused = true;
 	look->view = (struct neap_migrate_view){
@@ -196,10 +190,10 @@ static void ask_order(struct look *look)
 	(void)snprintf(order, sizeof(order), "%lld",
 		       (long long)(look->view.now_usec / 1000));
 	patch = json_pack("{s:{s:s, s:{s:s}}}", "metadata", "uid",
-			  text_at(look->reservation, "metadata.uid"), "labels",
+			  neap_json_text_at(look->reservation, "metadata.uid"), "labels",
 			  "scheduling.koordinator.sh/reservation-order", order);
 	if (patch && ask_for(look, MIGRATE_LABEL, RESERVATIONS,
-			     text_at(look->reservation, "metadata.name"), &ask))
+			     neap_json_text_at(look->reservation, "metadata.name"), &ask))
 		neap_client_patch_take(look->migrate->config.client, &ask, false,
 				       json_incref(patch));
 	json_decref(patch);
@@ -225,17 +219,18 @@ static void tell(struct neap_migrate *migrate, const char *name, const char *uid
 
 static void tell_pod(struct neap_migrate *migrate, const json_t *pod, const char *reason)
 {
-	const struct neap_client_note note = {.api_version = "v1",
-					      .kind = "Pod",
-					      .ns = text_at(pod, "metadata.namespace"),
-					      .name = text_at(pod, "metadata.name"),
-					      .uid = text_at(pod, "metadata.uid"),
-					      .reason = "Descheduled",
-					      .component = NEAP_MIGRATE_CREATOR};
+	const struct neap_client_note note = {
+		.api_version = "v1",
+		.kind = "Pod",
+		.ns = neap_json_text_at(pod, "metadata.namespace"),
+		.name = neap_json_text_at(pod, "metadata.name"),
+		.uid = neap_json_text_at(pod, "metadata.uid"),
+		.reason = "Descheduled",
+		.component = NEAP_MIGRATE_CREATOR};
 
 	neap_client_note(migrate->config.client, &note,
 			 "Pod evicted from node \"%s\" by the reason \"%s\"",
-			 text_at(pod, "spec.nodeName"), reason);
+			 neap_json_text_at(pod, "spec.nodeName"), reason);
 }
 
 static void keep_events(struct migrate_memory *memory,
@@ -273,9 +268,10 @@ static void evicted(struct neap_migrate *migrate, struct migrate_memory *memory,
 		memory->retry_usec = migrate->config.now() + memory->pause_usec;
 	}
 	if (migrate->config.evicted)
-		migrate->config.evicted(migrate->config.arg, memory->is_asked, trigger,
-					text_at(memory->pod, "metadata.namespace"),
-					text_at(memory->pod, "spec.nodeName"));
+		migrate->config.evicted(
+			migrate->config.arg, memory->is_asked, trigger,
+			neap_json_text_at(memory->pod, "metadata.namespace"),
+			neap_json_text_at(memory->pod, "spec.nodeName"));
 	if (memory->outcome == MIGRATE_EVICTED)
 		tell_pod(migrate, memory->pod, neap_migrate_reason_of(tree));
 	json_decref(tree);
@@ -324,14 +320,15 @@ void migrate_told(void *arg, const struct neap_round_told *told)
 
 static void drop_reservation(struct look *look)
 {
-	const char *name = text_at(look->reservation, "metadata.name");
+	const char *name = neap_json_text_at(look->reservation, "metadata.name");
 	struct neap_client_ask ask;
 
 	if (look->reservation &&
 	    !neap_json_at(look->reservation, "metadata.deletionTimestamp") &&
 	    ask_for(look, MIGRATE_CLEAN, RESERVATIONS, name, &ask))
 		neap_client_delete(look->migrate->config.client, &ask,
-				   text_at(look->reservation, "metadata.uid"), -1);
+				   neap_json_text_at(look->reservation, "metadata.uid"),
+				   -1);
 }
 
 /* Deletes the job when its time is over. */
@@ -516,7 +513,7 @@ static int64_t take_step(struct look *look, struct neap_migrate_step *step)
  * knows is told of: whoever misspells EvictDirectly gets a Reservation. */
 static int64_t mark(struct look *look)
 {
-	const char *mode = text_at(look->job, "spec.mode");
+	const char *mode = neap_json_text_at(look->job, "spec.mode");
 	struct neap_migrate_event event = {true, "UnknownMode", ""};
 	json_t *patch = json_pack("{s:{s:{s:s, s:s}}}", "metadata", "annotations",
 				  NEAP_KEY_ARBITRATED, "true", NEAP_KEY_JOB_CREATOR,

@@ -16,23 +16,17 @@
 #define PAUSE_MIN_USEC (INT64_C(1) * 1000000)
 #define PAUSE_MAX_USEC (INT64_C(30) * 1000000)
 
-static const char *text_at(const json_t *tree, const char *path)
-{
-	const char *text = json_string_value(neap_json_at(tree, path));
-
-	return text ? text : "";
-}
-
 /* --- limits --- */
 
 static struct neap_object_limited limited(struct neap_migrate *migrate, const json_t *pod)
 {
-	return (struct neap_object_limited){.limiter = migrate->limiter,
-					    .args = &migrate->args,
-					    .cluster = &migrate->cluster,
-					    .ns = text_at(pod, "metadata.namespace"),
-					    .name = text_at(pod, "metadata.name"),
-					    .now_usec = migrate->config.now()};
+	return (struct neap_object_limited){
+		.limiter = migrate->limiter,
+		.args = &migrate->args,
+		.cluster = &migrate->cluster,
+		.ns = neap_json_text_at(pod, "metadata.namespace"),
+		.name = neap_json_text_at(pod, "metadata.name"),
+		.now_usec = migrate->config.now()};
 }
 
 bool migrate_is_limited(struct neap_migrate *migrate, const json_t *pod)
@@ -134,9 +128,9 @@ static bool is_wanted(const json_t *options, const json_t *pod)
 	const char *uid = neap_json_text(wanted, "uid");
 	const char *version = neap_json_text(wanted, "resourceVersion");
 
-	return (!*uid || strcmp(uid, text_at(pod, "metadata.uid")) == 0) &&
+	return (!*uid || strcmp(uid, neap_json_text_at(pod, "metadata.uid")) == 0) &&
 	       (!*version ||
-		strcmp(version, text_at(pod, "metadata.resourceVersion")) == 0);
+		strcmp(version, neap_json_text_at(pod, "metadata.resourceVersion")) == 0);
 }
 
 static json_t *patch_of(const struct neap_migrate_way *way, const char *uid)
@@ -153,14 +147,14 @@ void migrate_leave(struct neap_migrate *migrate, struct migrate_memory *memory,
 		   const struct neap_migrate_view *view,
 		   const struct neap_migrate_way *way)
 {
-	const char *ns = text_at(view->pod, "metadata.namespace");
-	const char *name = text_at(view->pod, "metadata.name");
-	const char *uid = text_at(view->pod, "metadata.uid");
+	const char *ns = neap_json_text_at(view->pod, "metadata.namespace");
+	const char *name = neap_json_text_at(view->pod, "metadata.name");
+	const char *uid = neap_json_text_at(view->pod, "metadata.uid");
 	const json_t *options = options_of(migrate, view->job);
 	const json_t *seconds = json_object_get(options, "gracePeriodSeconds");
 	int64_t grace_s = json_is_integer(seconds) ? json_integer_value(seconds) : -1;
 	const struct neap_round_ask what = {MIGRATE_EVICT, "pods", ns, name,
-					    text_at(view->job, "metadata.uid")};
+					    neap_json_text_at(view->job, "metadata.uid")};
 	struct neap_client_ask ask;
 	int64_t now = migrate->config.now();
 

@@ -21,13 +21,6 @@
 /* Orders count down to it; until the year 2128. */
 #define ORDER_END_MS INT64_C(5000000000000)
 
-static const char *text_at(const json_t *tree, const char *path)
-{
-	const char *text = json_string_value(neap_json_at(tree, path));
-
-	return text ? text : "";
-}
-
 /* Of a pod that is gone its Reservation tells. */
 static const char *controller_of(const struct neap_migrate_view *view)
 {
@@ -35,7 +28,7 @@ static const char *controller_of(const struct neap_migrate_view *view)
 	const json_t *owner =
 		json_array_get(neap_json_at(view->reservation, "spec.owners"), 0);
 
-	return *uid ? uid : text_at(owner, "controller.uid");
+	return *uid ? uid : neap_json_text_at(owner, "controller.uid");
 }
 
 static bool is_sibling(const struct migrate_memory *one,
@@ -124,9 +117,10 @@ bool migrate_sibling_holds(const struct neap_migrate *migrate,
 static void put_first(struct neap_migrate *migrate, struct migrate_memory *memory,
 		      const struct neap_migrate_view *view)
 {
-	const struct neap_round_ask what = {MIGRATE_LABEL, RESERVATIONS, "",
-					    text_at(view->reservation, "metadata.name"),
-					    text_at(view->job, "metadata.uid")};
+	const struct neap_round_ask what = {
+		MIGRATE_LABEL, RESERVATIONS, "",
+		neap_json_text_at(view->reservation, "metadata.name"),
+		neap_json_text_at(view->job, "metadata.uid")};
 	struct neap_client_ask ask;
 	char order[32];
 	json_t *patch;
@@ -136,7 +130,7 @@ static void put_first(struct neap_migrate *migrate, struct migrate_memory *memor
 	(void)snprintf(order, sizeof(order), "%lld",
 		       (long long)((ORDER_END_MS - view->now_usec / 1000) / 10));
 	patch = json_pack("{s:{s:s, s:{s:s}}}", "metadata", "uid",
-			  text_at(view->reservation, "metadata.uid"), "labels",
+			  neap_json_text_at(view->reservation, "metadata.uid"), "labels",
 			  NEAP_KEY_RESERVATION_ORDER, order);
 	if (patch && neap_rounds_ask(migrate->rounds, &what, &ask)) {
 		neap_client_patch_take(migrate->config.client, &ask, false,

@@ -240,6 +240,13 @@ const char *neap_json_text(const json_t *object, const char *name)
 	return neap_json_text_or(object, name, "");
 }
 
+const char *neap_json_text_at(const json_t *object, const char *path)
+{
+	const char *text = json_string_value(neap_json_at(object, path));
+
+	return text ? text : "";
+}
+
 void neap_cleanup_json(json_t **value)
 {
 	json_decref(*value);

@@ -58,6 +58,8 @@ json_t *neap_json_at(const json_t *object, const char *path);
 json_t *neap_json_need_take(json_t *object, const char *name, json_t *fresh);
 /* The text of a member, "" when it is missing or no text. Borrowed. */
 const char *neap_json_text(const json_t *object, const char *name);
+/* Does the same for a path, as neap_json_at. */
+const char *neap_json_text_at(const json_t *object, const char *path);
 /* The same with another text where it is missing. */
 const char *neap_json_text_or(const json_t *object, const char *name,
 			      const char *otherwise);

@@ -23,8 +23,9 @@ static void fail_without_pod(struct job_pass *pass)
 static bool is_pod_gone(const struct job_pass *pass)
 {
 	return !pass->view->pod ||
-	       (*pass->job.pod_uid && strcmp(job_text_at(pass->view->pod, "metadata.uid"),
-					     pass->job.pod_uid) != 0);
+	       (*pass->job.pod_uid &&
+		strcmp(neap_json_text_at(pass->view->pod, "metadata.uid"),
+		       pass->job.pod_uid) != 0);
 }
 
 static const json_t *reservation_condition(const struct job_pass *pass, const char *type)
@@ -35,7 +36,8 @@ static const json_t *reservation_condition(const struct job_pass *pass, const ch
 
 static bool is_phase(const struct job_pass *pass, const char *phase)
 {
-	return strcmp(job_text_at(pass->view->reservation, "status.phase"), phase) == 0;
+	return strcmp(neap_json_text_at(pass->view->reservation, "status.phase"),
+		      phase) == 0;
 }
 
 static const json_t *first_owner(const struct job_pass *pass)
@@ -62,7 +64,7 @@ static bool begin(struct job_pass *pass)
 		return false;
 	}
 	if (!*pass->job.pod_uid) {
-		pass->job.pod_uid = job_text_at(view->pod, "metadata.uid");
+		pass->job.pod_uid = neap_json_text_at(view->pod, "metadata.uid");
 		job_patch_new(pass, "spec", "podRef", "uid",
 			      json_string(pass->job.pod_uid));
 	}
@@ -73,8 +75,9 @@ static bool begin(struct job_pass *pass)
 static json_t *reference_new(const json_t *reservation)
 {
 	return json_pack("{s:s, s:s, s:s, s:s}", "kind", "Reservation", "apiVersion",
-			 "v1alpha1", "name", job_text_at(reservation, "metadata.name"),
-			 "uid", job_text_at(reservation, "metadata.uid"));
+			 "v1alpha1", "name",
+			 neap_json_text_at(reservation, "metadata.name"), "uid",
+			 neap_json_text_at(reservation, "metadata.uid"));
 }
 
 static bool make_reservation(struct job_pass *pass)
@@ -150,7 +153,7 @@ static void wait_for_place(struct job_pass *pass)
 
 static bool is_placed(const struct job_pass *pass)
 {
-	return *job_text_at(pass->view->reservation, "status.nodeName") &&
+	return *neap_json_text_at(pass->view->reservation, "status.nodeName") &&
 	       neap_json_is_text(reservation_condition(pass, "Scheduled"), "status",
 				 "True");
 }
@@ -215,13 +218,13 @@ static bool wait_for_reservation(struct job_pass *pass)
 
 static bool note_place(struct job_pass *pass)
 {
-	const char *node = job_text_at(pass->view->reservation, "status.nodeName");
+	const char *node = neap_json_text_at(pass->view->reservation, "status.nodeName");
 	char message[NEAP_MIGRATE_MESSAGE];
 
 	if (!pass->view->reservation || job_is_true(pass, "ReservationScheduled"))
 		return true;
 	if (pass->view->pod &&
-	    strcmp(job_text_at(pass->view->pod, "spec.nodeName"), node) == 0) {
+	    strcmp(neap_json_text_at(pass->view->pod, "spec.nodeName"), node) == 0) {
 		job_fail_and_tell(pass, "ForbiddenMigratePod",
 				  "Scheduler assignes the Reservation \"%s\" on the same "
 				  "node as the Pod",
@@ -266,7 +269,7 @@ static bool place_pending_pod(struct job_pass *pass)
 	} else if (neap_json_is_text(scheduled, "status", "True")) {
 		(void)snprintf(message, sizeof(message),
 			       "Assign Pod \"%s\" to node \"%s\"", pass->pod_text,
-			       job_text_at(pod, "spec.nodeName"));
+			       neap_json_text_at(pod, "spec.nodeName"));
 		(void)job_set_condition(pass, "PodScheduled", true, "", "");
 		job_succeed(pass, message);
 		job_tell(pass, false, "Complete", "%s", message);
@@ -534,7 +537,7 @@ int neap_migrate_evicted(const struct neap_migrate_view *view,
 	open_pass(&pass, view, ret);
 	(void)snprintf(message, sizeof(message),
 		       "Pod \"%s\" evicted from node \"%s\" by the reason \"%s\"",
-		       pass.pod_text, job_text_at(view->pod, "spec.nodeName"),
+		       pass.pod_text, neap_json_text_at(view->pod, "spec.nodeName"),
 		       neap_migrate_reason_of(view->job));
 	if (!pass.has_failed &&
 	    job_set_condition(&pass, "Eviction", false, "Evicting", message))
@@ -554,7 +557,7 @@ int neap_migrate_would_evict(const struct neap_migrate_view *view,
 		return close_pass(&pass, err);
 	(void)snprintf(message, sizeof(message),
 		       "Pod \"%s\" would have been evicted from node \"%s\" (dryRun)",
-		       pass.pod_text, job_text_at(view->pod, "spec.nodeName"));
+		       pass.pod_text, neap_json_text_at(view->pod, "spec.nodeName"));
 	job_succeed(&pass, message);
 	job_set_text(&pass, pass.status, "reason", NEAP_MIGRATE_DRY_RUN);
 	job_tell(&pass, false, "Complete", "%s", message);

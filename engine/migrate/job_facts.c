@@ -8,13 +8,6 @@
 
 #define MINUTE_USEC (INT64_C(60) * 1000000)
 
-const char *job_text_at(const json_t *object, const char *path)
-{
-	const char *text = json_string_value(neap_json_at(object, path));
-
-	return text ? text : "";
-}
-
 const char *job_note_of(const json_t *object, const char *key)
 {
 	return neap_json_text(neap_json_at(object, "metadata.annotations"), key);
@@ -23,16 +16,18 @@ const char *job_note_of(const json_t *object, const char *key)
 const char *neap_migrate_reservation_name(const json_t *job)
 {
 	const char *name =
-		job_text_at(job, "spec.reservationOptions.reservationRef.name");
+		neap_json_text_at(job, "spec.reservationOptions.reservationRef.name");
 
 	if (!*name)
-		name = job_text_at(job, "spec.reservationOptions.template.metadata.name");
-	return *name ? name : job_text_at(job, "metadata.uid");
+		name = neap_json_text_at(
+			job, "spec.reservationOptions.template.metadata.name");
+	return *name ? name : neap_json_text_at(job, "metadata.uid");
 }
 
 bool job_names_reservation(const json_t *job)
 {
-	return *job_text_at(job, "spec.reservationOptions.reservationRef.name") != '\0';
+	return *neap_json_text_at(job, "spec.reservationOptions.reservationRef.name") !=
+	       '\0';
 }
 
 /* Of the migration job that the Reservation was made for; "": nobody says. */
@@ -55,13 +50,13 @@ bool neap_migrate_made(const json_t *job, const json_t *reservation)
 {
 	const json_t *condition =
 		neap_json_condition(json_object_get(job, "status"), "ReservationCreated");
-	const char *uid = job_text_at(job, "metadata.uid");
+	const char *uid = neap_json_text_at(job, "metadata.uid");
 
 	if (!reservation || *job_note_of(job, NEAP_KEY_JOB_BORROWS))
 		return false;
 	if (*maker_of(reservation))
 		return strcmp(maker_of(reservation), uid) == 0;
-	return strcmp(job_text_at(reservation, "metadata.name"), uid) == 0 ||
+	return strcmp(neap_json_text_at(reservation, "metadata.name"), uid) == 0 ||
 	       neap_json_is_text(condition, "status", "True");
 }
 
@@ -69,12 +64,13 @@ bool neap_migrate_keeps_room(const struct neap_migrate_view *view)
 {
 	const json_t *condition =
 		neap_json_condition(json_object_get(view->job, "status"), "Eviction");
-	bool is_leaving = strcmp(job_text_at(view->pod, "metadata.uid"),
-				 job_text_at(view->job, "spec.podRef.uid")) != 0 ||
+	bool is_leaving = strcmp(neap_json_text_at(view->pod, "metadata.uid"),
+				 neap_json_text_at(view->job, "spec.podRef.uid")) != 0 ||
 			  neap_json_at(view->pod, "metadata.deletionTimestamp");
 
 	return condition && is_leaving && !job_node_is_cordoned(view) &&
-	       strcmp(job_text_at(view->reservation, "status.phase"), "Available") == 0 &&
+	       strcmp(neap_json_text_at(view->reservation, "status.phase"),
+		      "Available") == 0 &&
 	       json_array_size(neap_json_at(view->reservation, "status.currentOwners")) ==
 		       0;
 }

@@ -56,7 +56,7 @@ bool job_node_is_good(struct job_pass *pass)
 	}
 	(void)snprintf(message, sizeof(message),
 		       "Node \"%s\" of the Reservation \"%s\" is %s",
-		       job_text_at(node, "metadata.name"), pass->reservation, what);
+		       neap_json_text_at(node, "metadata.name"), pass->reservation, what);
 	if (job_set_condition(pass, NEAP_MIGRATE_NODE_READY, false, reason, message))
 		job_tell(pass, true, reason, "%s", message);
 	job_wait(pass);

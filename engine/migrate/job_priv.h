@@ -19,7 +19,6 @@ struct job_pass {
 
 /* --- job_facts.c: borrowed, "" for what is missing --- */
 
-const char *job_text_at(const json_t *object, const char *path);
 const char *job_note_of(const json_t *object, const char *key);
 bool job_names_reservation(const json_t *job);
 

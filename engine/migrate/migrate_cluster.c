@@ -74,13 +74,6 @@ void neap_migrate_cluster_done(struct neap_migrate_cluster *cluster)
 
 /* --- reading --- */
 
-static const char *text_at(const json_t *object, const char *path)
-{
-	const char *text = json_string_value(neap_json_at(object, path));
-
-	return text ? text : "";
-}
-
 static int64_t time_of(const char *text)
 {
 	int64_t ret;
@@ -102,7 +95,7 @@ const json_t *neap_migrate_controller(const json_t *pod)
 
 static bool is_serving(const json_t *pod)
 {
-	const char *phase = text_at(pod, "status.phase");
+	const char *phase = neap_json_text_at(pod, "status.phase");
 	const json_t *ready =
 		neap_json_condition(json_object_get(pod, "status"), "Ready");
 
@@ -131,26 +124,28 @@ static enum neap_job_phase phase_of(const char *text)
 void neap_migrate_job_read(const json_t *job, struct neap_migrate_job *ret)
 {
 	const json_t *notes = neap_json_at(job, "metadata.annotations");
-	const char *mode = text_at(job, "spec.mode");
+	const char *mode = neap_json_text_at(job, "spec.mode");
 
 	*ret = (struct neap_migrate_job){
-		.name = text_at(job, "metadata.name"),
-		.uid = text_at(job, "metadata.uid"),
-		.pod_ns = text_at(job, "spec.podRef.namespace"),
-		.pod_name = text_at(job, "spec.podRef.name"),
-		.pod_uid = text_at(job, "spec.podRef.uid"),
-		.reason = text_at(job, "status.reason"),
+		.name = neap_json_text_at(job, "metadata.name"),
+		.uid = neap_json_text_at(job, "metadata.uid"),
+		.pod_ns = neap_json_text_at(job, "spec.podRef.namespace"),
+		.pod_name = neap_json_text_at(job, "spec.podRef.name"),
+		.pod_uid = neap_json_text_at(job, "spec.podRef.uid"),
+		.reason = neap_json_text_at(job, "status.reason"),
 		.profile = neap_json_text(notes, NEAP_KEY_JOB_PROFILE),
-		.phase = phase_of(text_at(job, "status.phase")),
+		.phase = phase_of(neap_json_text_at(job, "status.phase")),
 		.is_arbitrated = neap_json_is_text(notes, NEAP_KEY_ARBITRATED, "true"),
 		.is_paused = json_is_true(neap_json_at(job, "spec.paused")),
 		.is_direct = strcmp(mode, "EvictDirectly") == 0,
 		.has_mode = *mode != '\0',
 		.has_force = json_object_get(notes, NEAP_KEY_FORCE) != NULL,
 		.is_deleting = neap_json_at(job, "metadata.deletionTimestamp") != NULL,
-		.created_usec = time_of(text_at(job, "metadata.creationTimestamp")),
+		.created_usec =
+			time_of(neap_json_text_at(job, "metadata.creationTimestamp")),
 	};
-	if (neap_duration_parse(text_at(job, "spec.ttl"), &ret->ttl_usec, NULL) < 0)
+	if (neap_duration_parse(neap_json_text_at(job, "spec.ttl"), &ret->ttl_usec,
+				NULL) < 0)
 		ret->ttl_usec = 0;
 }
 
@@ -234,10 +229,10 @@ int neap_migrate_set_pod(struct neap_migrate_cluster *cluster, const json_t *tre
 {
 	const json_t *owner = neap_migrate_controller(tree);
 	const struct neap_migrate_pod facts = {
-		.ns = text_at(tree, "metadata.namespace"),
-		.name = text_at(tree, "metadata.name"),
-		.uid = text_at(tree, "metadata.uid"),
-		.node = text_at(tree, "spec.nodeName"),
+		.ns = neap_json_text_at(tree, "metadata.namespace"),
+		.name = neap_json_text_at(tree, "metadata.name"),
+		.uid = neap_json_text_at(tree, "metadata.uid"),
+		.node = neap_json_text_at(tree, "spec.nodeName"),
 		.owner_uid = neap_json_text(owner, "uid"),
 		.owner_kind = neap_workload_kind_of_owner(owner),
 		.owner_name = neap_json_text(owner, "name"),
@@ -318,9 +313,9 @@ int neap_migrate_set_workload(struct neap_migrate_cluster *cluster, const char *
 	const json_t *replicas = neap_json_at(tree, "spec.replicas");
 	const struct neap_migrate_workload facts = {
 		.kind = kind,
-		.ns = text_at(tree, "metadata.namespace"),
-		.name = text_at(tree, "metadata.name"),
-		.uid = text_at(tree, "metadata.uid"),
+		.ns = neap_json_text_at(tree, "metadata.namespace"),
+		.name = neap_json_text_at(tree, "metadata.name"),
+		.uid = neap_json_text_at(tree, "metadata.uid"),
 		.owner_kind = neap_workload_kind_of_owner(owner),
 		.owner_name = neap_json_text(owner, "name"),
 		.replicas = json_is_integer(replicas) ? json_integer_value(replicas) : 1,
