@@ -225,7 +225,7 @@ static int judge_refusal(const struct daemon *d, int status, struct neap_error *
 }
 
 /* Memory comes back when the start must be over, so that a daemon that runs then can say
- * so. */
+ * so. A status is answered while it starts, too. */
 static int start_act(void *state, struct neap_error *err)
 {
 	struct daemon *d = state;
@@ -241,7 +241,7 @@ static int start_act(void *state, struct neap_error *err)
 		if (i == MEMORY_BACK_MS / 10)
 			torture_disarm();
 		sleep_ms(10);
-		is_there = ask(d, "/control/v1/status") == 200;
+		is_there = ask(d, "/readyz") == 200;
 	}
 	if (!is_there) {
 		(void)kill(d->pid, SIGKILL);

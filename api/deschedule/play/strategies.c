@@ -2,6 +2,7 @@
 #include "api/deschedule/play/strategies.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,8 @@ static int read_folder(struct neap_strategies *strategies, const char *dir,
 
 	(void)snprintf(path, sizeof(path), "%s/%s", dir, kind);
 	count = scandir(path, &list, by_name, alphasort);
+	if (count < 0 && errno != ENOENT && errno != ENOTDIR)
+		return neap_error_sys(err, "read %s", path);
 	for (int i = 0; i < count; i++) {
 		(void)snprintf(file, sizeof(file), "%s/%s", path, list[i]->d_name);
 		if (rc == 0)
