@@ -12,7 +12,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 
-#define RELEASE_USEC 1000000
+#define RELEASE_USEC 5000000 /* a busy server needs its time */
 
 /* What the scheduler reads, and the Reservation controller. The largest last. */
 static const struct neap_remote_resource resources[] = {
