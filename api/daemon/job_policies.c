@@ -94,20 +94,32 @@ static bool share_init(struct share *share, size_t count)
 	return share->jobs && share->places && share->order;
 }
 
-/* Moves the jobs of the slot from the list to the share. */
-static void take(struct share *share, struct neap_registry_slot *slot,
-		 const struct neap_migrate_waiting *list,
-		 struct neap_registry_slot **slots, size_t count)
+/* Takes the jobs of the next policy from the list, and marks them as placed, with those
+ * that no policy places. Returns whether others are left. */
+static bool take(const struct neap_role_descheduler *role, struct share *share,
+		 struct neap_migrate_waiting *list, size_t count)
 {
-	share->slot = slot;
-	share->count = 0;
+	bool is_left = false;
+	const char *named;
+
 	for (size_t i = 0; i < count; i++) {
-		if (slots[i] != slot)
+		struct neap_registry_slot *slot =
+			list[i].is_placed ? NULL
+					  : slot_of(role, "migration",
+						    list[i].job->profile, &named);
+
+		if (slot && share->slot && slot != share->slot) {
+			is_left = true;
 			continue;
-		slots[i] = NULL;
+		}
+		list[i].is_placed = true;
+		if (!slot)
+			continue;
+		share->slot = slot;
 		share->places[share->count] = i;
 		share->jobs[share->count++] = list[i];
 	}
+	return is_left;
 }
 
 static bool sort(const struct neap_role_descheduler *role, struct share *share)
@@ -132,27 +144,14 @@ static bool sort(const struct neap_role_descheduler *role, struct share *share)
 bool neap_job_policies_order(void *arg, struct neap_migrate_waiting *list, size_t count)
 {
 	const struct neap_role_descheduler *role = arg;
-	struct neap_registry_slot **slots =
-		neap_alloc_array(count + 1, sizeof(struct neap_registry_slot *));
-	const char *named;
 	struct share share;
-	bool has_room = share_init(&share, count) && slots, is_done = false;
+	bool is_left = share_init(&share, count) && take(role, &share, list, count);
 
-	for (size_t i = 0; has_room && i < count; i++)
-		slots[i] = slot_of(role, "migration", list[i].job->profile, &named);
-	for (size_t i = 0; has_room && i < count; i++) {
-		if (!slots[i])
-			continue;
-		take(&share, slots[i], list, slots, count);
-		if (!sort(role, &share))
-			continue;
-		for (size_t n = 0; n < share.count; n++)
-			list[share.places[n]] = share.jobs[share.order[n]];
-		is_done = true;
-	}
+	if (share.count > 0 && sort(role, &share))
+		for (size_t i = 0; i < share.count; i++)
+			list[share.places[i]] = share.jobs[share.order[i]];
 	share_done(&share);
-	free(slots);
-	return is_done;
+	return is_left;
 }
 
 /* --- the way --- */

@@ -10,7 +10,8 @@
 
 /* For struct neap_migrate_config; arg is a struct neap_role_descheduler. */
 
-/* Each policy sorts its jobs, within the places that these have in the list. */
+/* The next policy sorts its jobs, within the places that these have in the list: each
+ * call may take the time of one policy, so that a call of the loop asks one only. */
 bool neap_job_policies_order(void *arg, struct neap_migrate_waiting *list, size_t count);
 /* A pod whose profile names a policy stays while that one gives no answer. */
 void neap_job_policies_leave(void *arg, const json_t *pod, const json_t *job,

@@ -84,38 +84,81 @@ static size_t gather(struct neap_migrate *migrate, struct neap_migrate_waiting *
 	return count;
 }
 
-static bool keep_names(struct migrate_queue *queue,
-		       const struct neap_migrate_waiting *list, size_t count)
+/* The jobs of the queue in its order, but for those that came to an end or changed
+ * meanwhile, which are for the next round. */
+static size_t recall(struct neap_migrate *migrate, struct neap_migrate_waiting *list)
+{
+	struct migrate_queue *queue = &migrate->queue;
+	const char *name = queue->next;
+	size_t count = 0;
+
+	for (size_t i = 0; i < queue->left; i++, name += strlen(name) + 1) {
+		struct neap_migrate_job *job =
+			neap_migrate_find_job(&migrate->cluster, name);
+
+		if (!job || !waits(migrate, job))
+			continue;
+		if (!neap_migrate_is_known(&migrate->cluster, job)) {
+			queue->still_waits = true;
+			continue;
+		}
+		neap_migrate_wait_init(&migrate->cluster, job, &list[count]);
+		list[count++].is_placed = queue->is_placed[i];
+	}
+	return count;
+}
+
+/* Replaces what the queue holds. */
+static bool keep(struct migrate_queue *queue, const struct neap_migrate_waiting *list,
+		 size_t count, bool has_more)
 {
 	size_t size = 1, at = 0;
 
+	free(queue->names);
+	free(queue->is_placed);
 	for (size_t i = 0; i < count; i++)
 		size += strlen(list[i].job->name) + 1;
-	*queue = (struct migrate_queue){.names = neap_alloc(size), .left = count};
-	queue->next = queue->names;
+	queue->next = queue->names = neap_alloc(size);
+	/* Without memory for it, the order stays as it is now. */
+	queue->is_placed = has_more && queue->names
+				   ? neap_alloc_array(count + 1, sizeof(bool))
+				   : NULL;
+	queue->left = count;
 	for (size_t i = 0; queue->names && i < count; i++) {
 		size_t len = strlen(list[i].job->name) + 1;
 
 		memcpy(queue->names + at, list[i].job->name, len);
 		at += len;
+		if (queue->is_placed)
+			queue->is_placed[i] = list[i].is_placed;
 	}
 	return queue->names != NULL;
 }
 
+/* Begins a round's order, or goes on with it. */
 static int64_t line_up(struct neap_migrate *migrate)
 {
-	size_t count = neap_map_count(migrate->cluster.jobs);
+	struct migrate_queue *queue = &migrate->queue;
+	size_t count = queue->names ? queue->left : neap_map_count(migrate->cluster.jobs);
 	struct neap_migrate_waiting *list = neap_alloc_array(count + 1, sizeof(*list));
-	bool is_good = list != NULL;
+	bool is_good = list != NULL, has_more = false;
 
-	count = is_good ? gather(migrate, list) : 0;
-	neap_feed_spend(migrate->feed, (int64_t)count * SORT_STEPS);
-	is_good = is_good && neap_migrate_sort(list, count, NULL) == 0;
+	if (is_good && queue->names) {
+		count = recall(migrate, list);
+	} else if (is_good) {
+		*queue = (struct migrate_queue){0};
+		count = gather(migrate, list);
+		is_good = neap_migrate_sort(list, count, NULL) == 0;
+	}
+	if (is_good)
+		neap_feed_spend(migrate->feed, (int64_t)count * SORT_STEPS);
 	if (is_good && migrate->config.order)
-		(void)migrate->config.order(migrate->config.arg, list, count);
-	is_good = is_good && keep_names(&migrate->queue, list, count);
+		has_more = migrate->config.order(migrate->config.arg, list, count);
+	is_good = is_good && keep(queue, list, count, has_more);
 	free(list);
-	return is_good ? 0 : -1;
+	if (!is_good)
+		return -1;
+	return queue->is_placed ? NEAP_FEED_GOES_ON : 0;
 }
 
 /* --- judgement --- */
@@ -174,7 +217,7 @@ int64_t migrate_round(struct neap_migrate *migrate)
 	struct migrate_queue *queue = &migrate->queue;
 	int64_t rc = queue->names ? 0 : learn(migrate);
 
-	if (rc == 0 && !queue->names)
+	if (rc == 0 && (!queue->names || queue->is_placed))
 		rc = line_up(migrate);
 	if (rc != 0)
 		return rc;

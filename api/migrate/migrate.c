@@ -253,6 +253,7 @@ void neap_migrate_free(struct neap_migrate *migrate)
 	neap_map_free(migrate->pods);
 	neap_limiter_free(migrate->limiter);
 	free(migrate->queue.names);
+	free(migrate->queue.is_placed);
 	if (migrate->cluster.pods)
 		neap_migrate_cluster_done(&migrate->cluster);
 	neap_migrate_args_done(&migrate->args);

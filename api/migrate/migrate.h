@@ -36,7 +36,9 @@ struct neap_migrate_config {
 	 * arguments; NULL-terminated, or NULL. */
 	const char *const *schedulers;
 	/* Decisions of policies, called with arg; each may be NULL. */
-	/* Sorts the waiting jobs; false: the order stays. */
+	/* Sorts those of the waiting jobs that one policy decides about, and marks them
+	 * as placed. Returns whether others are left: then it is called again in a later
+	 * turn, with the jobs that still wait. */
 	bool (*order)(void *arg, struct neap_migrate_waiting *list, size_t count);
 	/* Changes *way, which is set from labels and arguments. */
 	void (*leave)(void *arg, const json_t *pod, const json_t *job,

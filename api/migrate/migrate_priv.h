@@ -74,11 +74,13 @@ struct migrate_memory {
 	char name[];
 };
 
-/* A round of arbitration: the pods of its jobs are read, then the jobs are put in order
- * and judged. */
+/* A round of arbitration: the pods of its jobs are read, then the jobs are put in order,
+ * by one policy a turn, and judged. */
 struct migrate_queue {
 	size_t learned; /* of the cluster's jobs: whose pods are read */
 	char *names;    /* one behind the other; NULL: no round is under way */
+	/* By place: whether a policy was asked about it. NULL: all policies were. */
+	bool *is_placed;
 	const char *next;
 	size_t left;
 	bool still_waits;

@@ -32,6 +32,8 @@ struct neap_migrate_waiting {
 	int64_t siblings;
 	enum neap_migrate_verdict verdict;
 	enum neap_migrate_check check; /* that keeps it waiting, or fails it */
+	/* A policy gave it its place, or none does. */
+	bool is_placed;
 	/* During the sort: the next job of the same Job. */
 	const struct neap_migrate_waiting *next;
 	bool is_behind;
