@@ -131,19 +131,26 @@ static struct neap_role_descheduler *begin(struct descheduler_rig *rig,
 	return &deciders->role;
 }
 
-/* profile NULL: a job of a user. */
-static struct neap_migrate_way way_of(struct neap_role_descheduler *role,
-				      const char *profile)
+/* profile NULL: a job of a user. evictor: the one that its annotation names; NULL. */
+static struct neap_migrate_way way_under(struct neap_role_descheduler *role,
+					 const char *profile, const char *evictor)
 {
 	struct neap_migrate_way way = {.policy = NEAP_MIGRATE_EVICTION};
 	json_t *pod = json_pack("{s:{s:s}}", "metadata", "name", "p");
-	json_t *job = json_pack("{s:{s:s, s:{s:s*}}}", "metadata", "name", "j",
-				"annotations", NEAP_KEY_JOB_PROFILE, profile);
+	json_t *job = json_pack("{s:{s:s, s:{s:s*, s:s*}}}", "metadata", "name", "j",
+				"annotations", NEAP_KEY_JOB_PROFILE, profile,
+				NEAP_KEY_JOB_EVICTOR, evictor);
 
 	neap_job_policies_leave(role, pod, job, &way);
 	json_decref(pod);
 	json_decref(job);
 	return way;
+}
+
+static struct neap_migrate_way way_of(struct neap_role_descheduler *role,
+				      const char *profile)
+{
+	return way_under(role, profile, NULL);
 }
 
 static void test_leave(void **state)
@@ -183,6 +190,38 @@ static void test_leave(void **state)
 				      "  neap: {evictor: all}\n");
 	assert_int_equal(way_of(role, "b").policy, NEAP_MIGRATE_DELETE);
 	assert_int_equal(way_of(role, "a").policy, NEAP_MIGRATE_EVICTION);
+}
+
+/* A job asks the evictor under which it was made, once its profile is gone. */
+static void test_profile_is_gone(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	struct deciders deciders;
+	struct neap_role_descheduler *role = begin(rig, &deciders);
+	struct neap_migrate_way way;
+
+	/* The configuration in force decides for the profiles that it has. */
+	assert_string_equal(way_under(role, "a", "all").why_not, "wait for p");
+	assert_int_equal(way_under(role, "c", "waits").policy, NEAP_MIGRATE_DELETE);
+	descheduler_use(rig, PROFILES "- name: renamed\n  plugins: {}\n"
+				      "  neap: {evictor: waits}\n");
+	assert_string_equal(way_under(role, "a", "waits").why_not, "wait for p");
+	assert_int_equal(way_under(role, "a", "all").policy, NEAP_MIGRATE_DELETE);
+	/* Others as before: of an older neapd, whose profile named none, of users. */
+	assert_int_equal(way_of(role, "a").policy, NEAP_MIGRATE_DELETE);
+	assert_int_equal(way_of(role, NULL).policy, NEAP_MIGRATE_DELETE);
+	neap_registry_remove(rig->registry, "evictor", "waits");
+	way = way_under(role, "a", "waits");
+	assert_string_equal(way.why_not,
+			    "policy evictor/waits, which profile a named when it made "
+			    "this job, is not in service");
+	neap_descheduler_set_file(rig->descheduler, NULL, "");
+	way = way_under(role, "a", "waits");
+	assert_non_null(strstr(way.why_not, "named when it made this job"));
+	role->descheduler = NULL;
+	way = way_under(role, "a", "waits");
+	assert_non_null(strstr(way.why_not, "named when it made this job"));
+	assert_int_equal(way_of(role, NULL).policy, NEAP_MIGRATE_DELETE);
 }
 
 /* Names of the jobs in their order, after the policies were asked so many times, each call
@@ -241,6 +280,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_configuration, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_leave, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_profile_is_gone, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_order, descheduler_setup,
 						descheduler_teardown),

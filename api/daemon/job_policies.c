@@ -29,19 +29,13 @@ static bool is_for(const struct neap_role_descheduler *role, const char *kind,
 	       !neap_descheduler_is_named(role->descheduler, kind, info.name);
 }
 
-/* The policy for jobs of the profile; NULL: none is in service. A fault takes it out of
- * service as it does others. *ret_named: its name in the configuration; NULL. */
+/* The policy of that name, NULL: the first that no profile names. NULL: none such is in
+ * service. A fault takes it out of service as it does others. */
 static struct neap_registry_slot *slot_of(const struct neap_role_descheduler *role,
-					  const char *kind, const char *profile,
-					  const char **ret_named)
+					  const char *kind, const char *named)
 {
 	struct neap_registry *registry = role->policies->registry;
-	const char *named =
-		role->descheduler
-			? neap_descheduler_policy_of(role->descheduler, kind, profile)
-			: NULL;
 
-	*ret_named = named;
 	for (size_t i = 0; registry && i < neap_registry_count(registry); i++) {
 		struct neap_registry_slot *slot = neap_registry_get(registry, i);
 
@@ -51,6 +45,15 @@ static struct neap_registry_slot *slot_of(const struct neap_role_descheduler *ro
 			return slot;
 	}
 	return NULL;
+}
+
+/* What the configuration in force names for jobs of the profile; NULL: nothing. */
+static const char *name_of(const struct neap_role_descheduler *role, const char *kind,
+			   const char *profile)
+{
+	return role->descheduler
+		       ? neap_descheduler_policy_of(role->descheduler, kind, profile)
+		       : NULL;
 }
 
 static bool is_good(const struct neap_role_descheduler *role,
@@ -100,14 +103,13 @@ static bool take(const struct neap_role_descheduler *role, struct share *share,
 		 struct neap_migrate_waiting *list, size_t count)
 {
 	bool is_left = false;
-	const char *named;
 
 	for (size_t i = 0; i < count; i++) {
-		struct neap_registry_slot *slot =
-			list[i].is_placed ? NULL
-					  : slot_of(role, "migration",
-						    list[i].job->profile, &named);
+		struct neap_registry_slot *slot = NULL;
 
+		if (!list[i].is_placed)
+			slot = slot_of(role, "migration",
+				       name_of(role, "migration", list[i].job->profile));
 		if (slot && share->slot && slot != share->slot) {
 			is_left = true;
 			continue;
@@ -156,6 +158,20 @@ bool neap_job_policies_order(void *arg, struct neap_migrate_waiting *list, size_
 
 /* --- the way --- */
 
+/* The evictor that a job must have; NULL: whichever there is. is_of_job: the one of its
+ * annotation, as the configuration in force has no such profile. */
+static const char *evictor_of(const struct neap_role_descheduler *role,
+			      const char *profile, const json_t *notes,
+			      bool *ret_is_of_job)
+{
+	const char *own = neap_json_text(notes, NEAP_KEY_JOB_EVICTOR);
+
+	*ret_is_of_job =
+		*own && !(role->descheduler &&
+			  neap_descheduler_has_profile(role->descheduler, profile));
+	return *ret_is_of_job ? own : name_of(role, "evictor", profile);
+}
+
 void neap_job_policies_leave(void *arg, const json_t *pod, const json_t *job,
 			     struct neap_migrate_way *way)
 {
@@ -166,20 +182,21 @@ void neap_job_policies_leave(void *arg, const json_t *pod, const json_t *job,
 		[NEAP_LEAVE_STAYS] = NEAP_MIGRATE_EVICTION,
 	};
 	const struct neap_role_descheduler *role = arg;
-	const char *profile = neap_json_text(neap_json_at(job, "metadata.annotations"),
-					     NEAP_KEY_JOB_PROFILE);
-	const char *named;
-	struct neap_registry_slot *slot = slot_of(role, "evictor", profile, &named);
+	const json_t *notes = neap_json_at(job, "metadata.annotations");
+	const char *profile = neap_json_text(notes, NEAP_KEY_JOB_PROFILE);
+	bool is_of_job;
+	const char *named = evictor_of(role, profile, notes, &is_of_job);
+	struct neap_registry_slot *slot = slot_of(role, "evictor", named);
 	struct neap_error err = {0};
 	enum neap_tick_verdict verdict;
 	struct neap_leave said;
 
 	if (!slot && named)
-		(void)snprintf(
-			way->why_not, sizeof(way->why_not),
-			"policy evictor/%.80s, which profile %.80s names, is not in "
-			"service",
-			named, profile);
+		(void)snprintf(way->why_not, sizeof(way->why_not),
+			       "policy evictor/%.80s, which profile %.80s %s, is not in "
+			       "service",
+			       named, profile,
+			       is_of_job ? "named when it made this job" : "names");
 	if (!slot)
 		return;
 	verdict = neap_policy_leave(slot->policy, pod, job, neap_clock_unix() / 1000000,

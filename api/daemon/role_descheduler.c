@@ -295,6 +295,7 @@ static void migrate(void *arg, const struct neap_deschedule_wish *wish,
 					       .reason = wish->why,
 					       .trigger = wish->strategy,
 					       .profile = wish->profile,
+					       .evictor = wish->evictor,
 					       .landing = wish->landing};
 
 	neap_migrate_ask(role->migrate, &what, told, told_arg);

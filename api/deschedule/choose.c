@@ -109,15 +109,30 @@ static const char *named_by(const struct neap_deschedule_profile *profile,
 	return strcmp(kind, "evictor") == 0 ? profile->evictor : profile->migration;
 }
 
-const char *neap_descheduler_policy_of(const struct neap_descheduler *descheduler,
-				       const char *kind, const char *profile)
+/* NULL: the configuration in force has none of that name. */
+static const struct neap_deschedule_profile *
+find_profile(const struct neap_descheduler *descheduler, const char *name)
 {
 	const struct neap_deschedule_config *config = get_config(descheduler);
 
 	for (size_t i = 0; config && i < config->profile_count; i++)
-		if (strcmp(config->profiles[i].name, profile) == 0)
-			return named_by(&config->profiles[i], kind);
+		if (strcmp(config->profiles[i].name, name) == 0)
+			return &config->profiles[i];
 	return NULL;
+}
+
+const char *neap_descheduler_policy_of(const struct neap_descheduler *descheduler,
+				       const char *kind, const char *profile)
+{
+	const struct neap_deschedule_profile *found = find_profile(descheduler, profile);
+
+	return found ? named_by(found, kind) : NULL;
+}
+
+bool neap_descheduler_has_profile(const struct neap_descheduler *descheduler,
+				  const char *profile)
+{
+	return find_profile(descheduler, profile) != NULL;
 }
 
 bool neap_descheduler_is_named(const struct neap_descheduler *descheduler,

@@ -31,6 +31,7 @@ struct neap_tasks;
 struct neap_deschedule_wish {
 	const char *ns, *name, *uid; /* of the pod */
 	const char *profile, *strategy, *why;
+	const char *evictor; /* the policy that the profile names; NULL: none */
 	const char *landing; /* where its successor should land; "": not known */
 	const struct neap_migrate_args *args;
 };
@@ -101,6 +102,9 @@ bool neap_descheduler_is_settled(const struct neap_descheduler *descheduler);
  * jobs of that profile, by the configuration in force; NULL: it names none. */
 const char *neap_descheduler_policy_of(const struct neap_descheduler *descheduler,
 				       const char *kind, const char *profile);
+/* Returns whether the configuration in force has a profile of that name. */
+bool neap_descheduler_has_profile(const struct neap_descheduler *descheduler,
+				  const char *profile);
 /* Returns whether some profile names that policy: then it decides about no other jobs. */
 bool neap_descheduler_is_named(const struct neap_descheduler *descheduler,
 			       const char *kind, const char *name);

@@ -71,12 +71,13 @@ static json_t *job_new(struct neap_migrate *migrate, const struct neap_migrate_w
 	migrate_uuid(name);
 	(void)neap_duration_format(ttl, ttl_text, sizeof(ttl_text));
 	(void)neap_time_format(migrate->config.now(), 0, now, sizeof(now));
-	job = json_pack("{s:{s:s, s:s, s:{s:s, s:s*, s:s*, s:s*, s:s*}},"
+	job = json_pack("{s:{s:s, s:s, s:{s:s, s:s*, s:s*, s:s*, s:s*, s:s*}},"
 			" s:{s:s, s:{s:s, s:s, s:s}}}",
 			"metadata", "name", name, "creationTimestamp", now, "annotations",
 			NEAP_KEY_JOB_CREATOR, migrate->creator, NEAP_KEY_EVICT_REASON,
 			wish->reason, NEAP_KEY_EVICT_TRIGGER, wish->trigger,
 			NEAP_KEY_JOB_LANDING, landing, NEAP_KEY_JOB_PROFILE, profile,
+			NEAP_KEY_JOB_EVICTOR, wish->evictor,
 			"spec", "mode", mode, "podRef", "namespace",
 			neap_json_text(meta, "namespace"), "name",
 			neap_json_text(meta, "name"), "uid", neap_json_text(meta, "uid"));

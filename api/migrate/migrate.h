@@ -72,6 +72,7 @@ struct neap_migrate_wish {
 	const char *ns, *name, *uid;  /* uid NULL: any pod of that name */
 	const char *reason, *trigger; /* text for people; the strategy. NULL: none */
 	const char *profile;          /* of the configuration; NULL, "": none */
+	const char *evictor;          /* the policy that the profile names; NULL: none */
 	const char *landing; /* where its successor should land; NULL, "": not known */
 	const char *mode;    /* NULL: that of the arguments */
 	int64_t ttl_usec;    /* 0: that of the arguments */

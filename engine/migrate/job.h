@@ -23,6 +23,9 @@
 /* Annotation of the job: the node on which the successor lands according to the round.
  * The Reservation prefers it, so that the other decisions of the round stay valid. */
 #define NEAP_KEY_JOB_LANDING "migration.neap.sh/landing"
+/* Annotation of the job: the policy of kind evictor that its profile named when a round
+ * made it. It decides when the configuration has no such profile any more. */
+#define NEAP_KEY_JOB_EVICTOR "migration.neap.sh/evictor"
 
 /* A condition of neap's own: the node of the Reservation is ready and not cordoned. Set
  * only after it was not. */

@@ -286,6 +286,7 @@ POD=$(marked)
 check "with the reason" has "$(of "$NS/pods/$POD" '.metadata.annotations["example.com/please-move"]')" "old"
 JOB=$(api GET "$PMJ" | jq -r '.items[] | select(.spec.podRef.name == "'"$POD"'") | .metadata.name')
 check "its job names the profile" job_is "$JOB" '.metadata.annotations["migration.neap.sh/profile"]' p
+check "... and the evictor" job_is "$JOB" '.metadata.annotations["migration.neap.sh/evictor"]' by-label
 api DELETE "$NS/pods/$POD" >/dev/null
 check "whoever acts on the mark deletes it" eventually 120 job_is "$JOB" .status.phase Succeeded
 POD=$(pod_of mover)
