@@ -23,6 +23,7 @@
 #include "api/http/server.h"
 #include "api/http/tls/tls.h"
 #include "api/remote/prometheus/prometheus.h"
+#include "api/remote/roots.h"
 #include "engine/base/mem.h"
 #include "engine/json/json.h"
 #include "engine/log/log.h"
@@ -177,14 +178,18 @@ struct asking {
 	struct neap_prometheus_query *query;
 };
 
+/* Instead of a CA of its own; NULL: it has one. */
+static struct x509_store_st *roots;
+
 static void begin(struct asking *asking, bool is_https, int port, const char *path,
 		  const char *token, int64_t timeout_usec)
 {
 	char url[96];
 	struct neap_error err = {0};
-	const struct neap_transport_keys keys = {.ca = is_https ? read_ca() : NULL,
-						 .token = token};
-	struct neap_transport_config transport = {.url = url, .log = &quiet};
+	const struct neap_transport_keys keys = {
+		.ca = is_https && !roots ? read_ca() : NULL, .token = token};
+	struct neap_transport_config transport = {
+		.url = url, .log = &quiet, .roots = roots};
 	struct neap_prometheus_config config = {
 		.timeout_usec = timeout_usec, .bytes_max = BYTES_MAX, .told = told};
 
@@ -268,6 +273,30 @@ static void test_tls(void **state)
 	assert_null(answer.body);
 }
 
+/* The system's authorities are read beforehand. */
+static void test_roots(void **state)
+{
+	static const struct {
+		const char *file;
+		bool is_known;
+	} rows_of_roots[] = {{"ca.crt", true}, {"foreign.crt", false}};
+
+	(void)state;
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows_of_roots); i++) {
+		neap_auto_free char *file =
+			neap_asprintf("%s/%s", tls_rig_dir, rows_of_roots[i].file);
+
+		roots = neap_remote_roots_new(file);
+		assert_non_null(roots);
+		ask(true, secret.port, "good", NULL, LONG);
+		neap_remote_roots_free(roots);
+		roots = NULL;
+		if ((answer.body != NULL) != rows_of_roots[i].is_known)
+			fail_msg("%s: %s", rows_of_roots[i].file, answer.why);
+	}
+	assert_null(neap_remote_roots_new("/none"));
+}
+
 /* Ends a connection at once, or after a part of an answer. */
 static void break_connections(int fd)
 {
@@ -347,9 +376,8 @@ static void test_cancel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),
-		cmocka_unit_test(test_tls),
-		cmocka_unit_test(test_closing),
+		cmocka_unit_test(test_plain),  cmocka_unit_test(test_tls),
+		cmocka_unit_test(test_roots),  cmocka_unit_test(test_closing),
 		cmocka_unit_test(test_cancel),
 	};
 

@@ -15,6 +15,7 @@ struct event_base;
 struct neap_log;
 struct neap_transport;
 struct neap_transfer;
+struct x509_store_st;
 
 /* What authenticates the server, and this process to it. All texts are PEM or plain, and
  * may be NULL. */
@@ -31,6 +32,9 @@ struct neap_transport_config {
 	const char *proxy;    /* NULL: none */
 	const char *tls_name; /* that the server's certificate must have; NULL: host */
 	bool is_insecure;     /* the server is not authenticated */
+	/* Of roots.h, borrowed: whom to believe while the keys name no CA. NULL: libcurl
+	 * reads those of the system at each connection. */
+	struct x509_store_st *roots;
 	bool has_no_compression;
 	/* "Impersonate-User: name"; NULL-terminated; NULL: none. Copied. */
 	const char *const *headers;
@@ -89,7 +93,7 @@ struct neap_transport_ask {
 /* Initialises libcurl and opens what it needs of the system; call it before entering a
  * jail. */
 int neap_transport_setup(struct neap_error *err);
-/* Everything in config is copied except base and log. */
+/* Everything in config is copied except base, log and roots. */
 int neap_transport_new(const struct neap_transport_config *config,
 		       struct neap_transport **ret, struct neap_error *err);
 /* Transfers are cancelled. NULL is fine. */

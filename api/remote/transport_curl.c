@@ -5,6 +5,7 @@
  * none. */
 #include <ctype.h>
 #include <event2/event.h>
+#include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,8 +285,30 @@ static bool set_blob(CURL *easy, CURLoption option, const char *pem)
 	return curl_easy_setopt(easy, option, &blob) == CURLE_OK;
 }
 
+static CURLcode give_roots(CURL *easy, void *of_connection, void *roots)
+{
+	(void)easy;
+	SSL_CTX_set1_cert_store(of_connection, roots);
+	return CURLE_OK;
+}
+
+/* Those that libcurl would read itself, also for a proxy. */
+static bool set_roots(CURL *easy, struct x509_store_st *roots)
+{
+	SET(CURLOPT_CAINFO, NULL);
+	SET(CURLOPT_CAPATH, NULL);
+	SET(CURLOPT_PROXY_CAINFO, NULL);
+	SET(CURLOPT_PROXY_CAPATH, NULL);
+	SET(CURLOPT_SSL_CTX_FUNCTION, give_roots);
+	SET(CURLOPT_SSL_CTX_DATA, roots);
+	return true;
+}
+
 static bool set_keys(CURL *easy, const struct neap_transport *transport)
 {
+	if (transport->ca == NULL && transport->config.roots != NULL &&
+	    !set_roots(easy, transport->config.roots))
+		return false;
 	if (transport->ca != NULL && !set_blob(easy, CURLOPT_CAINFO_BLOB, transport->ca))
 		return false;
 	if (transport->cert != NULL && transport->key != NULL &&

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/remote/roots.h"
 #include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "hw/dialer/dialer.h"
@@ -24,6 +25,7 @@ struct neap_link {
 	struct neap_remote_target *target;
 	struct neap_dialer *dialer;
 	struct neap_transport *transport;
+	struct x509_store_st *roots; /* NULL: it needs none */
 	const struct neap_link_events *events;
 	void *arg;
 	int numbers[LINK_FILES]; /* of the dialer's files; -1: there is none */
@@ -67,6 +69,12 @@ static int fork_dialer(struct neap_link *link, struct neap_error *err)
 	return neap_dialer_start(&config, &link->dialer, err);
 }
 
+static bool trusts_system(const struct neap_remote_target *target)
+{
+	return strncmp(target->server, "https:", 6) == 0 && !target->is_insecure &&
+	       target->ca_file == NULL && target->ca_data == NULL;
+}
+
 int neap_link_open(const struct neap_link_config *config,
 		   struct neap_remote_target *target, struct neap_link **ret,
 		   struct neap_error *err)
@@ -83,6 +91,8 @@ int neap_link_open(const struct neap_link_config *config,
 		neap_link_free(link);
 		return -(int)err->code;
 	}
+	if (trusts_system(target))
+		link->roots = neap_remote_roots_new(NULL);
 	*ret = link;
 	return 0;
 }
@@ -370,6 +380,7 @@ static int make_transport(struct neap_link *link, struct event_base *base,
 		.proxy = target->proxy_url,
 		.tls_name = target->tls_server_name,
 		.is_insecure = target->is_insecure,
+		.roots = link->roots,
 		.has_no_compression = target->has_no_compression,
 		.headers = (const char *const *)headers,
 		.dial = dial,
@@ -419,6 +430,7 @@ void neap_link_free(struct neap_link *link)
 	if (link == NULL)
 		return;
 	neap_transport_free(link->transport);
+	neap_remote_roots_free(link->roots);
 	if (link->heard != NULL)
 		event_free(link->heard);
 	if (link->refresh != NULL)
