@@ -224,8 +224,8 @@ static void test_profile_is_gone(void **state)
 	assert_int_equal(way_of(role, NULL).policy, NEAP_MIGRATE_DELETE);
 }
 
-/* Names of the jobs in their order, after the policies were asked so many times, each call
- * about the jobs of one. */
+/* Names of the jobs in their order, after the policies were asked so many times, each
+ * call about the jobs of one. */
 static void order(struct neap_role_descheduler *role, struct neap_migrate_waiting *list,
 		  size_t count, const char *const *want)
 {

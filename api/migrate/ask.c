@@ -77,9 +77,8 @@ static json_t *job_new(struct neap_migrate *migrate, const struct neap_migrate_w
 			NEAP_KEY_JOB_CREATOR, migrate->creator, NEAP_KEY_EVICT_REASON,
 			wish->reason, NEAP_KEY_EVICT_TRIGGER, wish->trigger,
 			NEAP_KEY_JOB_LANDING, landing, NEAP_KEY_JOB_PROFILE, profile,
-			NEAP_KEY_JOB_EVICTOR, wish->evictor,
-			"spec", "mode", mode, "podRef", "namespace",
-			neap_json_text(meta, "namespace"), "name",
+			NEAP_KEY_JOB_EVICTOR, wish->evictor, "spec", "mode", mode,
+			"podRef", "namespace", neap_json_text(meta, "namespace"), "name",
 			neap_json_text(meta, "name"), "uid", neap_json_text(meta, "uid"));
 	spec = json_object_get(job, "spec");
 	if (spec && ttl > 0)
