@@ -91,7 +91,7 @@ run_script()
 	env "WORK=$WORK" "HOME=$WORK" "PATH=$WORK/bin:$PATH" timeout 540 bash "$WORK/script" \
 		</dev/null >"$WORK/said" 2>&1 && return 0
 	grep '^==' "$WORK/said" | tail -n 1
-	tail -n 30 "$WORK/said"
+	tail -n 20 "$WORK/said"
 	return 1
 }
 
