@@ -93,6 +93,49 @@ static void test_controller(void **state)
 	json_decref(status);
 }
 
+/* Pods of a kind that somebody declared, which says by its scale how many there are. */
+static void test_declared(void **state)
+{
+	struct descheduler_rig *rig = *state;
+	json_t *status;
+	char body[512];
+
+	descheduler_must(
+		rig, "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+		"{'metadata':{'name':'games.play.example.com'},'spec':{'group':"
+		"'play.example.com','scope':'Namespaced','names':{'plural':'games','kind':"
+		"'Game'},'versions':[{'name':'v1','served':true,'storage':true,"
+		"'subresources':{'scale':{'specReplicasPath':'.spec.players',"
+		"'statusReplicasPath':'.status.players'}},'schema':{'openAPIV3Schema':{"
+		"'type':'object','x-kubernetes-preserve-unknown-fields':true}}}]}}",
+		201);
+	kube_until(rig->kube,
+		   &(const struct kube_step){.ask = "GET /apis/play.example.com/v1/games",
+					     .status = 200});
+	descheduler_must(rig, "POST /apis/play.example.com/v1/namespaces/default/games",
+			 "{'metadata':{'name':'g'},'spec':{'players':1}}", 201);
+	(void)snprintf(body, sizeof(body),
+		       "{'metadata':{'ownerReferences':[{'apiVersion':"
+		       "'play.example.com/v1','kind':'Game','name':'g','uid':'%s',"
+		       "'controller':true}]}}",
+		       kube_text(rig->kube->body, "metadata.uid"));
+	descheduler_pod(rig, "x", "n1");
+	descheduler_must(rig, "MERGE " PODS "/x", body, 200);
+	rig->config.schedulers = served;
+	descheduler_begin(rig);
+	descheduler_use(rig, MIGRATING("{}"));
+	status = descheduler_rounds(rig, 1);
+	WANTS(status, "#round.evicted=0",
+	      "round.stayed.0.reason=MigrationController: ExpectedReplicas");
+	json_decref(status);
+	descheduler_must(rig,
+			 "MERGE /apis/play.example.com/v1/namespaces/default/games/g",
+			 "{'spec':{'players':20}}", 200);
+	status = descheduler_run(rig, 2);
+	WANTS(status, "#round.evicted=1", "round.evicted.0.pod=x");
+	json_decref(status);
+}
+
 /* Two jobs a node are the default. */
 static void test_per_node(void **state)
 {
@@ -445,6 +488,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_controller, descheduler_setup,
+						descheduler_teardown),
+		cmocka_unit_test_setup_teardown(test_declared, descheduler_setup,
 						descheduler_teardown),
 		cmocka_unit_test_setup_teardown(test_per_node, descheduler_setup,
 						descheduler_teardown),

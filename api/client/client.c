@@ -25,6 +25,14 @@ size_t neap_client_count(struct neap_client *client, const char *resource)
 	return client->ops->count(client, resource);
 }
 
+enum neap_client_scale neap_client_scale(struct neap_client *client,
+					 const struct neap_client_owner *owner,
+					 int64_t *ret)
+{
+	return client->ops->scale ? client->ops->scale(client, owner, ret)
+				  : NEAP_CLIENT_NO_SCALE;
+}
+
 int neap_client_list(struct neap_client *client, const char *resource, const char *ns,
 		     struct neap_client_place *place,
 		     bool (*take)(void *arg, struct neap_object *object), void *arg,

@@ -52,6 +52,25 @@ int neap_client_list(struct neap_client *client, const char *resource, const cha
 		     bool (*take)(void *arg, struct neap_object *object), void *arg,
 		     struct neap_error *err);
 
+/* The controller of a pod, as an ownerReference names it. */
+struct neap_client_owner {
+	const char *api_version, *kind, *name, *uid;
+	const char *ns; /* of the pod */
+};
+
+enum neap_client_scale {
+	NEAP_CLIENT_NO_SCALE,      /* it has none, or is gone */
+	NEAP_CLIENT_SCALE_IS_LATE, /* the server is asked; a call a little later knows */
+	NEAP_CLIENT_HAS_SCALE
+};
+
+/* Returns the replicas that an object wants, as its scale subresource says. For declared
+ * kinds, which no loop reads: a server elsewhere is asked, and its answer counts for half
+ * a minute. */
+enum neap_client_scale neap_client_scale(struct neap_client *client,
+					 const struct neap_client_owner *owner,
+					 int64_t *ret);
+
 /* --- watching --- */
 
 enum neap_client_what { NEAP_CLIENT_ADDED, NEAP_CLIENT_MODIFIED, NEAP_CLIENT_DELETED };

@@ -20,6 +20,10 @@ struct neap_client_ops {
 		    struct neap_client_place *place,
 		    bool (*take)(void *arg, struct neap_object *object), void *arg,
 		    struct neap_error *err);
+	/* NULL: nothing has a scale. */
+	enum neap_client_scale (*scale)(struct neap_client *client,
+					const struct neap_client_owner *owner,
+					int64_t *ret);
 	int (*watch_new)(struct neap_client *client, const char *resource,
 			 int64_t version, void (*ready)(void *arg), void *arg,
 			 struct neap_client_watch **ret, struct neap_error *err);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/task/task.h"
+#include "api/workload/loop/scaled.h"
 #include "engine/base/mem.h"
 #include "engine/cluster/cpus.h"
 #include "engine/cluster/volumes.h"
@@ -18,6 +19,8 @@
 #include "engine/reserve/book.h"
 
 #define AGAIN_USEC 1000000
+/* Controllers that are read again for a round; the others in the next ones. */
+#define SCALED_A_ROUND 32
 
 struct state {
 	struct neap_world *world;
@@ -25,6 +28,7 @@ struct state {
 	struct neap_reserve_book *book;
 	struct neap_decide *decide;
 	struct neap_migrate_cluster migrating;
+	struct neap_client *client;
 };
 
 struct resource {
@@ -53,6 +57,7 @@ struct neap_snapshot {
 	struct neap_task *task;
 	struct state state;
 	struct source sources[SOURCES];
+	size_t scaled_at; /* the controller that is read again next */
 	bool is_read, is_lost, is_held;
 	bool is_behind; /* events that came while it was held or read are to be applied */
 };
@@ -136,6 +141,7 @@ static int hear_pod(struct state *state, const struct neap_client_event *event,
 	}
 	if (set_parsed(&state->migrating, NULL, object, set_migrating_pod, err) < 0)
 		return -(int)err->code;
+	neap_scaled_learn_new(state->client, &state->migrating, object->ns, object->name);
 	if (is_finished(object))
 		return neap_world_set_pod(state->world, object, NULL, err);
 	rc = neap_cluster_set_pod(state->cluster, object, &moved, err);
@@ -358,6 +364,7 @@ static int begin(struct neap_snapshot *snapshot, struct neap_error *err)
 		return rc;
 	state_free(&snapshot->state);
 	snapshot->state = state;
+	snapshot->state.client = snapshot->config.client;
 	if (snapshot->config.anew)
 		snapshot->config.anew(snapshot->config.arg);
 	snapshot->is_read = false;
@@ -537,6 +544,8 @@ int neap_snapshot_hold(struct neap_snapshot *snapshot, struct neap_error *err)
 				      snapshot->is_held
 					      ? "another round is running"
 					      : "the cluster is still being read");
+	neap_scaled_learn_some(snapshot->config.client, &snapshot->state.migrating,
+			       &snapshot->scaled_at, SCALED_A_ROUND);
 	snapshot->is_held = true;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/migrate/migrate_priv.h"
+#include "api/workload/loop/scaled.h"
 #include "engine/base/map.h"
 #include "engine/base/mem.h"
 
@@ -197,7 +198,9 @@ static void judge_next(struct neap_migrate *migrate)
 			JUDGE_STEPS + (migrate->args.node_fit ? NODE_FIT_STEPS : 0));
 	if (!job || !waits(migrate, job))
 		return;
-	if (!neap_migrate_is_known(&migrate->cluster, job)) {
+	if (!neap_migrate_is_known(&migrate->cluster, job) ||
+	    !neap_scaled_learn(migrate->config.client, &migrate->cluster, job->pod_ns,
+			       job->pod_name)) {
 		queue->still_waits = true; /* it changed: the next round knows it */
 		return;
 	}

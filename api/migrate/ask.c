@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "api/migrate/migrate_priv.h"
+#include "api/workload/loop/scaled.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
@@ -49,6 +50,10 @@ static enum neap_migrate_check may(struct neap_migrate *migrate, const json_t *p
 						  .limiter = migrate->limiter,
 						  .now_usec = migrate->config.now()};
 
+	/* Without an answer yet by what was known before; the next round knows it. */
+	(void)neap_scaled_learn(migrate->config.client, &migrate->cluster,
+				neap_json_text_at(pod, "metadata.namespace"),
+				neap_json_text_at(pod, "metadata.name"));
 	return pod ? neap_migrate_refuses(&ask) : NEAP_CHECK_TERMINATING;
 }
 

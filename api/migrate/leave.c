@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/migrate/migrate_priv.h"
+#include "api/workload/loop/scaled.h"
 #include "engine/base/mem.h"
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
@@ -33,7 +34,9 @@ bool migrate_is_limited(struct neap_migrate *migrate, const json_t *pod)
 {
 	const struct neap_object_limited of = limited(migrate, pod);
 
-	return neap_object_limit_holds(&of);
+	return !neap_scaled_learn(migrate->config.client, &migrate->cluster, of.ns,
+				  of.name) ||
+	       neap_object_limit_holds(&of);
 }
 
 static void count(struct neap_migrate *migrate, const json_t *pod)

@@ -9,6 +9,7 @@
 #include "engine/base/quantity.h"
 #include "engine/json/json.h"
 #include "engine/migrate/migrate_counts.h"
+#include "engine/migrate/scaled_owner.h"
 #include "engine/migrate/workload_kinds.h"
 
 #define KEY_MAX 600
@@ -20,9 +21,10 @@ int neap_migrate_cluster_init(struct neap_migrate_cluster *cluster,
 						 .owned = neap_map_new(),
 						 .workloads = neap_map_new(),
 						 .jobs = neap_map_new(),
-						 .counts = neap_map_new()};
+						 .counts = neap_map_new(),
+						 .scaled = neap_map_new()};
 	if (cluster->pods && cluster->owned && cluster->workloads && cluster->jobs &&
-	    cluster->counts)
+	    cluster->counts && cluster->scaled)
 		return 0;
 	neap_migrate_cluster_done(cluster);
 	return neap_error_nomem(err);
@@ -49,6 +51,7 @@ void neap_migrate_cluster_clear(struct neap_migrate_cluster *cluster)
 	empty(cluster->workloads, true);
 	empty(cluster->jobs, true);
 	empty(cluster->counts, true);
+	empty(cluster->scaled, true);
 }
 
 void neap_migrate_forget(struct neap_migrate_cluster *cluster)
@@ -69,6 +72,7 @@ void neap_migrate_cluster_done(struct neap_migrate_cluster *cluster)
 	neap_map_free(cluster->workloads);
 	neap_map_free(cluster->jobs);
 	neap_map_free(cluster->counts);
+	neap_map_free(cluster->scaled);
 	*cluster = (struct neap_migrate_cluster){0};
 }
 
@@ -220,6 +224,8 @@ void neap_migrate_drop_pod(struct neap_migrate_cluster *cluster, const char *ns,
 	if (!pod)
 		return;
 	(void)neap_migrate_counts_pod(cluster, pod, -1);
+	if (pod->is_scaled)
+		neap_migrate_owner_release(cluster, pod);
 	free(pod->known);
 	free(pod);
 }
@@ -239,10 +245,14 @@ int neap_migrate_set_pod(struct neap_migrate_cluster *cluster, const json_t *tre
 		.is_serving = is_serving(tree),
 		.is_forced = json_object_get(neap_json_at(tree, "metadata.annotations"),
 					     NEAP_KEY_FORCE) != NULL,
+		.is_scaled = owner && neap_migrate_is_scaled(owner),
 	};
 	struct neap_migrate_pod *pod;
 	char key[KEY_MAX];
 
+	/* Held before the old pod is dropped, so that what is known of it stays. */
+	if (facts.is_scaled && !neap_migrate_owner_hold(cluster, facts.ns, owner))
+		return neap_error_nomem(err);
 	neap_migrate_drop_pod(cluster, facts.ns, facts.name);
 	pod = pack_new(&facts, sizeof(facts), pod_texts, NEAP_ARRAY_LEN(pod_texts));
 	key_of(key, "", facts.ns, facts.name);
@@ -433,8 +443,13 @@ bool neap_migrate_replicas(const struct neap_migrate_cluster *cluster,
 	workload = neap_migrate_find_workload(cluster, pod->owner_kind, pod->ns,
 					      pod->owner_name);
 	/* Another one of that name is not the pod's. */
-	if (!workload || strcmp(workload->uid, pod->owner_uid) != 0)
+	if (!workload || strcmp(workload->uid, pod->owner_uid) != 0) {
+		const struct neap_migrate_owner *owner =
+			neap_migrate_owner_of(cluster, pod);
+
+		*ret_count = owner ? owner->replicas : 0;
 		return true;
+	}
 	above = *workload->owner_name
 			? neap_migrate_find_workload(cluster, workload->owner_kind,
 						     pod->ns, workload->owner_name)

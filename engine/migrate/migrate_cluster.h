@@ -25,6 +25,7 @@ struct neap_migrate_pod {
 	const char *owner_uid, *owner_kind, *owner_name;
 	bool is_serving;                  /* neither finished nor deleting, and ready */
 	bool is_forced;                   /* by NEAP_KEY_FORCE */
+	bool is_scaled;                   /* its controller is one of scaled_owner.h */
 	struct neap_migrate_known *known; /* arbitrate.h; NULL: nobody asked */
 };
 
@@ -62,6 +63,7 @@ struct neap_migrate_cluster {
 	struct neap_map *owned;     /* first of an owner's workloads, likewise */
 	struct neap_map *jobs;      /* by name */
 	struct neap_map *counts;    /* migrate_counts.h */
+	struct neap_map *scaled;    /* scaled_owner.h */
 };
 
 int neap_migrate_cluster_init(struct neap_migrate_cluster *cluster,
@@ -111,7 +113,8 @@ const struct neap_migrate_workload *
 neap_migrate_first_of(const struct neap_migrate_cluster *cluster,
 		      const struct neap_migrate_workload *owner);
 /* Finds the workload of a pod (its Deployment, if there is one) and its replicas. False:
- * the pod has no controller. 0 replicas: the workload is not known. */
+ * the pod has no controller. 0 replicas: the workload is not known. NULL with replicas: a
+ * controller of scaled_owner.h. */
 bool neap_migrate_replicas(const struct neap_migrate_cluster *cluster,
 			   const struct neap_migrate_pod *pod,
 			   const struct neap_migrate_workload **ret, int64_t *ret_count);

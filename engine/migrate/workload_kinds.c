@@ -43,3 +43,23 @@ const char *neap_workload_kind_of_owner(const json_t *owner)
 			return neap_workload_kinds[i].kind;
 	return kind;
 }
+
+bool neap_workload_is_watched(const json_t *owner)
+{
+	const char *kind = neap_json_text(owner, "kind");
+	const char *version = neap_json_text(owner, "apiVersion");
+
+	for (size_t i = 0; i < NEAP_WORKLOAD_KINDS; i++) {
+		const struct neap_workload_kind *row = &neap_workload_kinds[i];
+		const char *group = row->resource + strcspn(row->resource, ".");
+		size_t len = strcspn(row->kind, "."), of_group;
+
+		group += *group == '.';
+		of_group = strlen(group);
+		if (strlen(kind) == len && strncmp(row->kind, kind, len) == 0 &&
+		    strncmp(version, group, of_group) == 0 &&
+		    (of_group == 0 || version[of_group] == '/'))
+			return true;
+	}
+	return false;
+}

@@ -5,6 +5,7 @@
 #define NEAP_ENGINE_MIGRATE_WORKLOAD_KINDS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct neap_workload_kind {
 	const char *resource; /* as of api/client */
@@ -21,5 +22,7 @@ const char *neap_workload_kind_of(const char *resource);
 /* Returns the kind that an ownerReference names, as in the table; "" for NULL. Borrowed
  * from it. */
 const char *neap_workload_kind_of_owner(const json_t *owner);
+/* Returns whether it names one of the table, of its group. */
+bool neap_workload_is_watched(const json_t *owner);
 
 #endif

@@ -4,14 +4,56 @@
  * the point where the body is known. A read goes to the store. */
 #include "api/kube/serve/client_local.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "api/kube/write/write.h"
 #include "engine/base/mem.h"
+#include "engine/json/json.h"
 
 static struct neap_kube *kube_of(const struct neap_client *client)
 {
 	return ((const struct kube_client *)client)->kube;
+}
+
+/* --- reading --- */
+
+/* The kind that an owner names, in whichever version; NULL: it is not served. */
+static const struct neap_kube_kind *kind_of(const struct neap_kube *kube,
+					    const struct neap_client_owner *owner)
+{
+	size_t len = strcspn(owner->api_version, "/");
+	char group[NEAP_OBJECT_NAME];
+
+	(void)snprintf(group, sizeof(group), "%.*s",
+		       owner->api_version[len] ? (int)len : 0, owner->api_version);
+	return neap_kube_registry_find_kind(kube->registry, group, NULL, owner->kind);
+}
+
+static enum neap_client_scale local_scale(struct neap_client *client,
+					  const struct neap_client_owner *owner,
+					  int64_t *ret)
+{
+	const struct neap_kube_kind *kind = kind_of(kube_of(client), owner);
+	char resource[NEAP_OBJECT_NAME + 64];
+	struct neap_object *object;
+	const json_t *replicas;
+	json_auto_t *tree = NULL;
+
+	if (!kind || !kind->replicas_path)
+		return NEAP_CLIENT_NO_SCALE;
+	(void)snprintf(resource, sizeof(resource), "%s%s%s", kind->plural,
+		       *kind->group ? "." : "", kind->group);
+	object = neap_client_find(client, resource, kind->is_namespaced ? owner->ns : "",
+				  owner->name);
+	if (!object || strcmp(object->uid, owner->uid) != 0)
+		return NEAP_CLIENT_NO_SCALE;
+	tree = neap_object_tree(object);
+	if (!tree)
+		return NEAP_CLIENT_SCALE_IS_LATE;
+	replicas = neap_json_at(tree, kind->replicas_path);
+	*ret = json_is_integer(replicas) ? json_integer_value(replicas) : 0;
+	return NEAP_CLIENT_HAS_SCALE;
 }
 
 /* --- writing --- */
@@ -151,6 +193,7 @@ static void local_hold(struct neap_client *client, int step)
 
 static const struct neap_client_ops ops = {
 	NEAP_STORE_READS,
+	.scale = local_scale,
 	.create_take = local_create_take,
 	.update_take = local_update_take,
 	.patch_take = local_patch_take,

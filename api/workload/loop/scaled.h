@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Keeps up to date what is known of controllers whose objects no loop reads. */
+#ifndef NEAP_API_WORKLOAD_LOOP_SCALED_H
+#define NEAP_API_WORKLOAD_LOOP_SCALED_H
+
+#include "api/client/client.h"
+#include "engine/migrate/scaled_owner.h"
+
+/* Asks for the replicas of the pod's controller, if it is such a one; reads its object,
+ * which costs some 50 us. False: the answer is late, and what was known before stays. */
+bool neap_scaled_learn(struct neap_client *client, struct neap_migrate_cluster *cluster,
+		       const char *ns, const char *name);
+/* Does so if its replicas are not known. */
+void neap_scaled_learn_new(struct neap_client *client,
+			   struct neap_migrate_cluster *cluster, const char *ns,
+			   const char *name);
+/* Does so for count controllers from *at on, in turn. */
+void neap_scaled_learn_some(struct neap_client *client,
+			    struct neap_migrate_cluster *cluster, size_t *at,
+			    size_t count);
+
+#endif
