@@ -1,16 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Scheduler and descheduler in one neapd on the objects of another one: each leads by a
-# Lease of its own, as two neapds would. A neapd that loses one goes on with the other,
-# one that is killed is followed in both, and one that ends gives both back.
+# Scheduler and descheduler in one neapd on the objects of a kube-apiserver: each leads by
+# a Lease of its own, as two neapds would. A neapd that loses one goes on with the other,
+# one that is killed is followed in both, and one that ends gives both back. With
+# SERVER=neap the server is a second neapd (t/sh/two-leases-neap.t).
 #
 # Runs beside others.
 cd "$(dirname "$0")/../.." || exit 1
 . t/lib/tap.sh
-export SERVER=neap
+export SERVER=${SERVER:-real}
 . t/lib/server.sh
 server_need
+[ "$SERVER" = neap ] || { need_peers kube-controller-manager && need_long; }
 tap_start
 . t/lib/play.sh
 api() { TYPE=${TYPE:-application/json} server_send "$@"; }
@@ -70,7 +72,12 @@ take_lease()
 
 check "the server starts" server_start neap-both || tap_end
 check "its controllers" server_controllers deployment,replicaset,disruption,garbagecollector
-api POST api/v1/namespaces -d '{"metadata": {"name": "koordinator-system"}}' >/dev/null
+# doc/deploy/rbac.yaml makes it elsewhere, and who has both roles has the rights of both.
+if [ "$SERVER" = real ]; then
+	server_bind neap-both neap-scheduler && server_bind neap-both neap-descheduler
+else
+	api POST api/v1/namespaces -d '{"metadata": {"name": "koordinator-system"}}' >/dev/null
+fi
 play_node 8 node-0 node-1 node-2
 play
 TAKER_PID=
@@ -122,5 +129,6 @@ peer_end one TERM
 check "one Lease for both is refused" has "$("$BUILD/neapd" --roles scheduler,descheduler --kubeconfig "$WORK/neap-both.config" \
 	--leader-elect-resource-name both --leader-elect-resource-namespace koordinator-system \
 	--descheduler-leader-elect-resource-name both 2>&1)" "have each a Lease of its own"
+[ "$SERVER" = neap ] || check "no right is missing" not grep -h forbidden "$WORK"/{one,two}.log
 play_end
 tap_end
