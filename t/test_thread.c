@@ -29,6 +29,7 @@ struct job {
 	int number;
 	pthread_t worked_on;
 	bool has_worked, is_done;
+	atomic_bool has_begun;
 	atomic_bool *gate; /* work ends when it is true; NULL: at once */
 };
 
@@ -65,6 +66,7 @@ static void work(void *arg)
 	struct job *job = arg;
 
 	job->worked_on = pthread_self();
+	atomic_store(&job->has_begun, true);
 	while (job->gate && !atomic_load(job->gate))
 		doze();
 	job->has_worked = true;
@@ -326,6 +328,50 @@ static void test_idle(void **state)
 	close_thread();
 }
 
+static atomic_int left_count;
+
+static void left(void *arg)
+{
+	struct job *job = arg;
+
+	assert_true(job->has_worked && !job->is_done);
+	(void)atomic_fetch_add(&left_count, 1);
+}
+
+/* A job that does not end is left alone with the thread; one that waits is not. */
+static void test_leave(void **state)
+{
+	atomic_bool gate = false;
+	/* The first belongs to the thread until it was left. */
+	struct job jobs[2] = {{.number = 1, .gate = &gate}, {.number = 2}}, quick = {0};
+	struct neap_error err;
+
+	(void)state;
+	open_thread(4);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(neap_thread_give(thread, work, done, &jobs[i], &err), 0);
+	while (!atomic_load(&jobs[0].has_begun))
+		doze();
+	assert_false(neap_thread_leave(thread, 1000, left));
+	assert_int_equal(done_count, 1);
+	assert_int_equal(order[0], 2);
+	assert_false(jobs[1].has_worked);
+	assert_int_equal(atomic_load(&left_count), 0);
+	event_base_free(base);
+	atomic_store(&gate, true);
+	assert_true(comes_true(atomic_load(&left_count) == 1));
+	/* One that ends is done on the loop. */
+	open_thread(4);
+	assert_int_equal(neap_thread_give(thread, work, done, &quick, &err), 0);
+	while (!atomic_load(&quick.has_begun))
+		doze();
+	assert_true(neap_thread_leave(thread, INT64_C(600) * 1000000, left));
+	assert_int_equal(done_count, 1);
+	event_base_free(base);
+	assert_true(neap_thread_leave(NULL, 1, left));
+	assert_int_equal(atomic_load(&left_count), 1);
+}
+
 static void test_torture(void **state)
 {
 	struct neap_error err = {0};
@@ -357,6 +403,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_leave),
 		cmocka_unit_test(test_done_gives),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_ends),

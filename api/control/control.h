@@ -106,8 +106,8 @@ int neap_control_policies_new(struct neap_http *http, struct neap_live *live,
 /* Call after neap_http_free and before neap_live_free. */
 void neap_control_policies_free(struct neap_control_policies *policies);
 
-/* GET recordings/decisions: what the scheduler recorded for its policies, whose texts are
- * those of the registry. Both are borrowed. */
+/* GET recordings/decisions: what the scheduler recorded for its policies, which are those
+ * of the registry. Both are borrowed. */
 int neap_control_recordings_new(struct neap_http *http,
 				const struct neap_decisions *decisions,
 				struct neap_registry *registry,

@@ -491,6 +491,7 @@ void neap_descheduler_free(struct neap_descheduler *descheduler)
 		return;
 	descheduler->is_ending = true;
 	neap_thread_free(descheduler->thread); /* calls job_done */
+	deschedule_end_recording(descheduler);
 	neap_task_free(descheduler->writing);
 	if (descheduler->running && descheduler->running->done)
 		refuse_simulation(descheduler->running, &err);

@@ -84,7 +84,8 @@ struct neap_descheduler_config {
 /* config is copied, what it points to borrowed. */
 int neap_descheduler_new(const struct neap_descheduler_config *config,
 			 struct neap_descheduler **ret, struct neap_error *err);
-/* Waits for a running round, and drops its decisions. Accepts NULL. */
+/* Waits for a running round, and drops its decisions. For a recording that is written or
+ * read it waits half a second at most, and leaves it to its thread. Accepts NULL. */
 void neap_descheduler_free(struct neap_descheduler *descheduler);
 
 /* Sets the configuration of the file, which wins over the ConfigMap; reference counted.
@@ -138,8 +139,7 @@ json_t *neap_descheduler_status(const struct neap_descheduler *descheduler,
 /* Reads the list of recorded rounds (number -1), or one of them as text. Calls told once
  * from the loop, with err, or with one of the other two, which are borrowed, but for the
  * memory of the text. -NEAP_ENOTFOUND: rounds are not recorded; -NEAP_EUNAVAILABLE:
- * somebody else asks, and one at a time is served, so that rounds have the thread in
- * between. */
+ * somebody else asks, and one at a time is served. */
 typedef void neap_descheduler_recorded(void *arg, json_t *list, struct neap_buf *text,
 				       const struct neap_error *err);
 int neap_descheduler_recordings(struct neap_descheduler *descheduler, int64_t number,

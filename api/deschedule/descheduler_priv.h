@@ -90,6 +90,7 @@ enum deschedule_start {
 struct neap_descheduler {
 	struct neap_descheduler_config config;
 	struct neap_thread *thread;
+	struct neap_thread *files;      /* of recordings; NULL until there is one */
 	struct neap_snapshot *snapshot; /* NULL while nobody asks for rounds */
 	struct neap_feed *maps;         /* the ConfigMap */
 	struct neap_deschedule_config *of_file, *of_map; /* NULL: none */
@@ -124,10 +125,12 @@ struct neap_descheduler {
 	struct neap_moved *moved;         /* of the thread while a round runs */
 	json_t *last;                     /* record of the last round */
 	uint64_t rounds;
-	int64_t asked_usec;                     /* last query to a Prometheus; 0: none */
-	char unanswered[NEAP_ERROR_MSG];        /* why one of the last ones failed; "" */
-	uint64_t recorded;                      /* of them, since the start */
-	bool is_recording_read;                 /* by the thread, for somebody */
+	int64_t asked_usec;              /* last query to a Prometheus; 0: none */
+	char unanswered[NEAP_ERROR_MSG]; /* why one of the last ones failed; "" */
+	uint64_t recorded;               /* of them, since the start */
+	int recordings_written;          /* or waiting for it */
+	neap_descheduler_recorded *recording_told; /* of who reads one; NULL: nobody */
+	void *recording_arg;
 	size_t recording_cut;                   /* nodes that the last one lacks */
 	char recording_trouble[NEAP_ERROR_MSG]; /* why rounds are not recorded; "" */
 	struct neap_deschedule_figures figures;
@@ -184,6 +187,8 @@ void deschedule_forget_queries(struct deschedule_job *job);
 void deschedule_record(struct neap_descheduler *descheduler, struct neap_play *play,
 		       const char *because);
 json_t *deschedule_recording_status(const struct neap_descheduler *descheduler);
+/* Leaves a disk that does not answer alone with what it has to write. */
+void deschedule_end_recording(struct neap_descheduler *descheduler);
 
 /* --- choose.c: the configuration in force --- */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Keeps recorded rounds, and reads them for those who ask. Both is done by the thread of
- * rounds, because a disk may be slow. */
+ * Keeps recorded rounds, and reads them for those who ask. Both is done by a thread of
+ * its own, because a disk may be slow, or hang: rounds go on meanwhile and are not
+ * recorded, and whoever ends the descheduler does not wait for the disk. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,22 +14,56 @@
 #include "engine/json/json.h"
 #include "engine/log/log.h"
 
-struct writing {
-	struct neap_descheduler *descheduler;
-	struct neap_recording *recording; /* NULL: it was written */
-	size_t cut;
-	struct neap_error err;
-};
+/* Recordings that are written or wait for it: rounds may follow each other while a good
+ * disk syncs one. */
+#define WRITES_MAX 2
+/* ... and one is read. */
+#define JOBS_MAX (WRITES_MAX + 1)
+/* How long the end of the descheduler waits for the disk. */
+#define LEAVE_USEC INT64_C(500000)
 
-struct asking {
-	struct neap_descheduler *descheduler;
+/* A job of the thread, which may outlive the descheduler: all but that is its own. */
+struct filing {
+	struct neap_descheduler *descheduler; /* used on the loop only */
+	struct neap_recording *recording;     /* to be written; NULL: it reads */
+	size_t cut;
 	int64_t number; /* -1: the list */
 	struct neap_buf text;
 	json_t *list;
 	struct neap_error err;
-	neap_descheduler_recorded *told;
-	void *arg;
+	char dir[];
 };
+
+static struct filing *filing_new(struct neap_descheduler *descheduler)
+{
+	const char *dir = descheduler->config.rounds_dir;
+	struct filing *filing = neap_alloc(sizeof(*filing) + strlen(dir) + 1);
+
+	if (!filing)
+		return NULL;
+	filing->descheduler = descheduler;
+	memcpy(filing->dir, dir, strlen(dir) + 1);
+	return filing;
+}
+
+static void filing_free(void *arg)
+{
+	struct filing *filing = arg;
+
+	neap_recording_free(filing->recording);
+	neap_buf_done(&filing->text);
+	json_decref(filing->list);
+	free(filing);
+}
+
+static int give(struct neap_descheduler *descheduler, void (*work)(void *arg),
+		void (*done)(void *arg), struct filing *filing, struct neap_error *err)
+{
+	if (!descheduler->files && neap_thread_new(descheduler->config.base, JOBS_MAX,
+						   &descheduler->files, err) < 0)
+		return -(int)err->code;
+	return neap_thread_give(descheduler->files, work, done, filing, err);
+}
 
 /* Told when it begins, and when it is over. */
 static void note_trouble(struct neap_descheduler *descheduler, const char *trouble)
@@ -49,36 +84,63 @@ static void note_trouble(struct neap_descheduler *descheduler, const char *troub
 
 static void write_work(void *arg)
 {
-	struct writing *writing = arg;
+	struct filing *filing = arg;
 
-	(void)neap_recordings_write(writing->descheduler->config.rounds_dir,
-				    writing->recording, &writing->err);
-	writing->cut = neap_recording_cut(writing->recording);
+	(void)neap_recordings_write(filing->dir, filing->recording, &filing->err);
+	filing->cut = neap_recording_cut(filing->recording);
 	/* It has many values. Freed on the loop they would hold it up. */
-	neap_recording_free(writing->recording);
-	writing->recording = NULL;
+	neap_recording_free(filing->recording);
+	filing->recording = NULL;
 }
 
 static void write_done(void *arg)
 {
-	struct writing *writing = arg;
-	struct neap_descheduler *descheduler = writing->descheduler;
+	struct filing *filing = arg;
+	struct neap_descheduler *descheduler = filing->descheduler;
 
+	descheduler->recordings_written--;
 	if (!descheduler->is_ending) {
-		note_trouble(descheduler, writing->err.code ? writing->err.msg : "");
-		descheduler->recorded += !writing->err.code;
-		descheduler->recording_cut = writing->cut;
+		note_trouble(descheduler, filing->err.code ? filing->err.msg : "");
+		descheduler->recorded += !filing->err.code;
+		descheduler->recording_cut = filing->cut;
 	}
-	neap_recording_free(writing->recording);
-	free(writing);
+	filing_free(filing);
+}
+
+static void drop_work(void *arg)
+{
+	struct filing *filing = arg;
+
+	neap_recording_free(filing->recording);
+	filing->recording = NULL;
+}
+
+static void drop_done(void *arg)
+{
+	struct filing *filing = arg;
+	struct neap_descheduler *descheduler = filing->descheduler;
+
+	filing_free(filing);
 	if (!descheduler->is_ending)
 		deschedule_look(descheduler);
+}
+
+/* Has the thread of rounds free it, which waits for no disk. */
+static void drop_recording(struct neap_descheduler *descheduler, struct filing *filing,
+			   const char *why)
+{
+	struct neap_error ignored;
+
+	note_trouble(descheduler, why);
+	if (neap_thread_give(descheduler->thread, drop_work, drop_done, filing,
+			     &ignored) < 0)
+		filing_free(filing);
 }
 
 void deschedule_record(struct neap_descheduler *descheduler, struct neap_play *play,
 		       const char *because)
 {
-	struct writing *writing;
+	struct filing *filing;
 	struct neap_error err = {0};
 
 	if (!play->is_recorded || play->err.code) /* there was no round */
@@ -89,19 +151,20 @@ void deschedule_record(struct neap_descheduler *descheduler, struct neap_play *p
 			     "pods has room");
 		return;
 	}
-	writing = neap_alloc(sizeof(*writing));
-	if (!writing)
+	filing = filing_new(descheduler);
+	if (!filing)
 		return;
-	writing->descheduler = descheduler;
-	writing->recording = neap_steal(play->recording);
-	neap_recording_set_text(writing->recording, "because", because);
-	neap_recording_set_int(writing->recording, "round", (int64_t)descheduler->rounds);
-	if (neap_thread_give(descheduler->thread, write_work, write_done, writing, &err) <
-	    0) {
-		neap_recording_free(writing->recording);
-		free(writing);
-		note_trouble(descheduler, err.msg);
+	filing->recording = neap_steal(play->recording);
+	if (descheduler->recordings_written == WRITES_MAX) {
+		drop_recording(descheduler, filing, NEAP_RECORDINGS_SLOW_DISK);
+		return;
 	}
+	neap_recording_set_text(filing->recording, "because", because);
+	neap_recording_set_int(filing->recording, "round", (int64_t)descheduler->rounds);
+	if (give(descheduler, write_work, write_done, filing, &err) < 0)
+		drop_recording(descheduler, filing, err.msg);
+	else
+		descheduler->recordings_written++;
 }
 
 json_t *deschedule_recording_status(const struct neap_descheduler *descheduler)
@@ -118,62 +181,70 @@ json_t *deschedule_recording_status(const struct neap_descheduler *descheduler)
 
 /* --- for those who ask --- */
 
-static void ask_work(void *arg)
+static void read_work(void *arg)
 {
-	struct asking *asking = arg;
-	const char *dir = asking->descheduler->config.rounds_dir;
+	struct filing *filing = arg;
 
-	if (asking->number < 0)
-		(void)neap_recordings_list(dir, &asking->list, &asking->err);
+	if (filing->number < 0)
+		(void)neap_recordings_list(filing->dir, &filing->list, &filing->err);
 	else
-		(void)neap_recordings_load(dir, asking->number, &asking->text,
-					   &asking->err);
+		(void)neap_recordings_load(filing->dir, filing->number, &filing->text,
+					   &filing->err);
 }
 
-static void ask_done(void *arg)
+static void read_done(void *arg)
 {
-	struct asking *asking = arg;
-	struct neap_descheduler *descheduler = asking->descheduler;
+	struct filing *filing = arg;
+	struct neap_descheduler *descheduler = filing->descheduler;
+	neap_descheduler_recorded *told = descheduler->recording_told;
 	struct neap_error ending = {.code = NEAP_EUNAVAILABLE,
 				    .msg = "the descheduler is ending"};
 
-	descheduler->is_recording_read = false;
-	if (descheduler->is_ending && !asking->err.code)
-		asking->err = ending;
-	asking->told(asking->arg, asking->list, &asking->text,
-		     asking->err.code ? &asking->err : NULL);
-	neap_buf_done(&asking->text);
-	json_decref(asking->list);
-	free(asking);
-	if (!descheduler->is_ending)
-		deschedule_look(descheduler);
+	descheduler->recording_told = NULL;
+	if (descheduler->is_ending && !filing->err.code)
+		filing->err = ending;
+	told(descheduler->recording_arg, filing->list, &filing->text,
+	     filing->err.code ? &filing->err : NULL);
+	filing_free(filing);
 }
 
 int neap_descheduler_recordings(struct neap_descheduler *descheduler, int64_t number,
 				neap_descheduler_recorded *told, void *arg,
 				struct neap_error *err)
 {
-	struct asking *asking;
+	struct filing *filing;
 	int rc;
 
 	if (!descheduler->config.rounds_dir)
 		return neap_error_set(err, NEAP_ENOTFOUND, "rounds are not recorded");
-	if (descheduler->is_recording_read)
+	if (descheduler->recording_told)
 		return neap_error_set(
 			err, NEAP_EUNAVAILABLE,
 			"somebody else reads recorded rounds now: ask again "
 			"in a second");
-	asking = neap_alloc(sizeof(*asking));
-	if (!asking)
+	filing = filing_new(descheduler);
+	if (!filing)
 		return neap_error_nomem(err);
-	asking->descheduler = descheduler;
-	asking->number = number;
-	asking->told = told;
-	asking->arg = arg;
-	rc = neap_thread_give(descheduler->thread, ask_work, ask_done, asking, err);
-	if (rc < 0)
-		free(asking);
-	else
-		descheduler->is_recording_read = true;
-	return rc;
+	filing->number = number;
+	rc = give(descheduler, read_work, read_done, filing, err);
+	if (rc < 0) {
+		filing_free(filing);
+		return rc;
+	}
+	descheduler->recording_told = told;
+	descheduler->recording_arg = arg;
+	return 0;
+}
+
+void deschedule_end_recording(struct neap_descheduler *descheduler)
+{
+	const struct neap_error ending = {.code = NEAP_EUNAVAILABLE,
+					  .msg = "the descheduler is ending"};
+	struct neap_buf nothing = {0};
+
+	(void)neap_thread_leave(descheduler->files, LEAVE_USEC, filing_free);
+	/* The job that was left is a reading. */
+	if (descheduler->recording_told)
+		descheduler->recording_told(descheduler->recording_arg, NULL, &nothing,
+					    &ending);
 }

@@ -367,17 +367,18 @@ static void run_made(struct judge *judge)
 
 /* --- recorded inputs --- */
 
-/* Loads the live version into its own state; NULL when there is none, or it does not load
- * any more. Fails only without memory. */
-static int load_older(const struct neap_judge_side *side, struct neap_policy **ret,
+/* Loads the live version into its own state; NULL when there is none, it does not load
+ * any more, or it must not run. Fails only without memory. */
+static int load_older(const struct neap_judge_input *input, struct neap_policy **ret,
 		      struct neap_error *err)
 {
+	const struct neap_judge_side *side = &input->older;
 	struct neap_policy *older = NULL;
 	const char *name;
 	json_t *value;
 	int rc;
 
-	if (!side->text)
+	if (!side->text || neap_inputs_ban(input->inputs, side->text, side->len))
 		return 0;
 	rc = neap_policy_load(side->text, side->len, side->origin, &older, err);
 	if (rc < 0)
@@ -421,7 +422,7 @@ static void replay(struct judge *judge)
 	struct neap_error err = {0};
 	int rc;
 
-	rc = load_older(&judge->input->older, &older, &err);
+	rc = load_older(judge->input, &older, &err);
 	if (rc == 0)
 		rc = neap_policy_load_again(judge->policy, &newer, &err);
 	if (rc == 0)

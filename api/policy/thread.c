@@ -13,10 +13,12 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <event2/event.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/file.h"
 #include "engine/base/mem.h"
 #include "lua/vm/budget.h"
@@ -36,12 +38,16 @@ struct queue {
 
 struct neap_thread {
 	pthread_t id;
-	bool has_lock, has_wake, is_started;
+	bool has_lock, has_wake, has_idle, is_started;
 	pthread_mutex_t lock; /* guards the members below */
-	pthread_cond_t wake;
+	pthread_cond_t wake, idle;
 	struct queue waiting, finished;
 	size_t waiting_count;
-	bool is_ending;
+	bool is_ending, is_busy;
+	/* Set: nobody waits for the running job. The last of the two who use this frees
+	 * it. */
+	void (*left)(void *arg);
+	bool is_last;
 
 	/* Used by the loop only. */
 	size_t count, jobs_max;
@@ -105,8 +111,49 @@ static struct job *wait_for_job(struct neap_thread *thread)
 		job = queue_take(&thread->waiting);
 		thread->waiting_count--;
 	}
+	thread->is_busy = job != NULL;
 	unlock(thread);
 	return job;
+}
+
+/* Returns false when nobody waits for the job any more. */
+static bool hand_in(struct neap_thread *thread, struct job *job)
+{
+	bool is_left;
+
+	lock(thread);
+	is_left = thread->left != NULL;
+	if (!is_left) {
+		queue_put(&thread->finished, job);
+		thread->is_busy = false;
+		(void)pthread_cond_signal(&thread->idle); /* cannot fail */
+	}
+	unlock(thread);
+	return !is_left;
+}
+
+static void destroy(struct neap_thread *thread)
+{
+	if (thread->has_wake)
+		(void)pthread_cond_destroy(&thread->wake);
+	if (thread->has_idle)
+		(void)pthread_cond_destroy(&thread->idle);
+	if (thread->has_lock)
+		(void)pthread_mutex_destroy(&thread->lock);
+	free(thread);
+}
+
+/* Called by both sides of a thread that was left; the second one frees it. */
+static void drop(struct neap_thread *thread)
+{
+	bool is_last;
+
+	lock(thread);
+	is_last = thread->is_last;
+	thread->is_last = true;
+	unlock(thread);
+	if (is_last)
+		destroy(thread);
 }
 
 /* The loop goes first: a check can wait, an answer and a tick cannot. On Linux a nice
@@ -124,9 +171,12 @@ static void *run(void *arg)
 	yield_to_loop();
 	while ((job = wait_for_job(thread)) != NULL) {
 		job->work(job->arg);
-		lock(thread);
-		queue_put(&thread->finished, job);
-		unlock(thread);
+		if (!hand_in(thread, job)) {
+			thread->left(job->arg);
+			free(job);
+			drop(thread);
+			return NULL;
+		}
 		tell_loop(thread->fd);
 	}
 	return NULL;
@@ -188,12 +238,27 @@ static int start(struct neap_thread *thread, struct neap_error *err)
 	return 0;
 }
 
+/* Its times are those of a clock that nobody sets. */
+static bool idle_init(pthread_cond_t *idle)
+{
+	pthread_condattr_t attr;
+	bool is_made;
+
+	if (pthread_condattr_init(&attr) != 0)
+		return false;
+	is_made = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
+		  pthread_cond_init(idle, &attr) == 0;
+	(void)pthread_condattr_destroy(&attr);
+	return is_made;
+}
+
 static int open_thread(struct neap_thread *thread, struct event_base *base,
 		       struct neap_error *err)
 {
 	thread->has_lock = pthread_mutex_init(&thread->lock, NULL) == 0;
 	thread->has_wake = pthread_cond_init(&thread->wake, NULL) == 0;
-	if (!thread->has_lock || !thread->has_wake)
+	thread->has_idle = idle_init(&thread->idle);
+	if (!thread->has_lock || !thread->has_wake || !thread->has_idle)
 		return neap_error_nomem(err);
 	thread->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (thread->fd < 0)
@@ -224,27 +289,61 @@ int neap_thread_new(struct event_base *base, size_t jobs_max, struct neap_thread
 	return 0;
 }
 
-void neap_thread_free(struct neap_thread *thread)
+/* Lets the thread end after its job. Waits for that for at most usec; -1: however long
+ * it takes. Returns whether it has ended. */
+static bool stop(struct neap_thread *thread, int64_t usec, void (*left)(void *arg))
 {
-	if (!thread)
-		return;
-	if (thread->is_started) {
-		lock(thread);
-		thread->is_ending = true;
-		(void)pthread_cond_signal(&thread->wake); /* cannot fail */
-		unlock(thread);
-		(void)pthread_join(thread->id, NULL); /* it is ours and joinable */
+	const int64_t at = neap_clock_usec(CLOCK_MONOTONIC) + usec;
+	const struct timespec until = {.tv_sec = at / 1000000,
+				       .tv_nsec = at % 1000000 * 1000};
+	bool is_left;
+	int rc = 0;
+
+	lock(thread);
+	thread->is_ending = true;
+	(void)pthread_cond_signal(&thread->wake); /* cannot fail */
+	while (usec >= 0 && thread->is_busy && rc == 0)
+		rc = pthread_cond_timedwait(&thread->idle, &thread->lock, &until);
+	is_left = usec >= 0 && thread->is_busy;
+	if (is_left)
+		thread->left = left;
+	unlock(thread);
+	if (is_left) {
+		(void)pthread_detach(thread->id); /* it is ours and joinable */
+		return false;
 	}
+	(void)pthread_join(thread->id, NULL);
+	return true;
+}
+
+static bool end_thread(struct neap_thread *thread, int64_t usec, void (*left)(void *arg))
+{
+	bool is_over = true;
+
+	if (!thread)
+		return true;
+	if (thread->is_started)
+		is_over = stop(thread, usec, left);
 	end_jobs(thread, &thread->finished);
 	end_jobs(thread, &thread->waiting);
 	if (thread->event)
 		event_free(thread->event);
 	neap_fd_close(&thread->fd);
-	if (thread->has_wake)
-		(void)pthread_cond_destroy(&thread->wake);
-	if (thread->has_lock)
-		(void)pthread_mutex_destroy(&thread->lock);
-	free(thread);
+	if (is_over)
+		destroy(thread);
+	else
+		drop(thread);
+	return is_over;
+}
+
+void neap_thread_free(struct neap_thread *thread)
+{
+	(void)end_thread(thread, -1, NULL);
+}
+
+bool neap_thread_leave(struct neap_thread *thread, int64_t usec, void (*left)(void *arg))
+{
+	return end_thread(thread, usec, left);
 }
 
 int neap_thread_give(struct neap_thread *thread, void (*work)(void *arg),

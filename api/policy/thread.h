@@ -5,6 +5,9 @@
 #ifndef NEAP_API_POLICY_THREAD_H
 #define NEAP_API_POLICY_THREAD_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "engine/base/error.h"
 
 struct event_base;
@@ -18,6 +21,11 @@ int neap_thread_new(struct event_base *base, size_t jobs_max, struct neap_thread
 /* Waits for the running job; done of jobs that never ran is called too (not work). Must
  * not be called by a done. */
 void neap_thread_free(struct neap_thread *thread);
+/* The same, but waits for the running job for at most usec. One that takes longer goes on
+ * alone: its work ends, then left(arg) is called on the thread instead of done, and frees
+ * what the job has. Until then the job may use nothing that the caller frees. Returns
+ * whether no job was left so. */
+bool neap_thread_leave(struct neap_thread *thread, int64_t usec, void (*left)(void *arg));
 /* Runs work on the thread, then done on the loop (never before this returns; it may add
  * the next job). NEAP_EUNAVAILABLE when too many wait. */
 int neap_thread_give(struct neap_thread *thread, void (*work)(void *arg),

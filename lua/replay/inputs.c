@@ -65,6 +65,12 @@ int neap_inputs_read(const json_t *recording, struct neap_inputs *ret,
 		       : neap_error_nomem(err);
 }
 
+bool neap_inputs_ban(const struct neap_inputs *inputs, const char *text, size_t len)
+{
+	return inputs && inputs->is_banned &&
+	       inputs->is_banned(inputs->banned_arg, text, len);
+}
+
 void neap_inputs_done(struct neap_inputs *inputs)
 {
 	inputs->samples = neap_tape_unref(inputs->samples);

@@ -23,6 +23,10 @@ struct neap_inputs {
 	struct neap_tape *samples;
 	struct neap_decision_tape *decisions;
 	struct neap_round_tape *rounds; /* of the folder, read when it is needed */
+	/* Tells of texts that must not run, though they ran once and are recorded; for
+	 * any thread. NULL: there are none. */
+	bool (*is_banned)(const void *arg, const char *text, size_t len);
+	const void *banned_arg;
 };
 
 /* Fills *ret with what the recorders hold now. Without memory a family is left out. */
@@ -33,6 +37,8 @@ int neap_inputs_read(const json_t *recording, struct neap_inputs *ret,
 		     struct neap_error *err);
 /* Returns whether recordings of that can be read. */
 bool neap_inputs_are_of(const char *of);
+/* Returns whether a text must not run. inputs may be NULL. */
+bool neap_inputs_ban(const struct neap_inputs *inputs, const char *text, size_t len);
 /* Gives everything back; the inputs are empty then. */
 void neap_inputs_done(struct neap_inputs *inputs);
 

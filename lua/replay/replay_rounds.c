@@ -399,10 +399,12 @@ static const json_t *find_text(const struct side *newer, const json_t *json)
 	return found;
 }
 
-/* NULL: none of the newest rounds has one that can be loaded. */
-static int load_older(const struct side *newer, struct neap_round_tape *rounds,
+/* NULL: none of the newest rounds has one that can be loaded. A text that must not run is
+ * passed over, as if its round had another policy. */
+static int load_older(const struct side *newer, const struct neap_inputs *inputs,
 		      struct neap_policy **ret, struct neap_error *err)
 {
+	struct neap_round_tape *rounds = inputs->rounds;
 	size_t count = neap_round_tape_count(rounds);
 	size_t end = count > OLDER_ROUNDS ? count - OLDER_ROUNDS : 0;
 
@@ -415,6 +417,8 @@ static int load_older(const struct side *newer, struct neap_round_tape *rounds,
 
 		run = rc == 0 ? find_text(newer, json) : NULL;
 		text = neap_json_text(run, "text");
+		if (neap_inputs_ban(inputs, text, strlen(text)))
+			continue;
 		if (*text)
 			rc = neap_policy_load(text, strlen(text),
 					      neap_json_text(run, "policy"), ret, &why);
@@ -439,7 +443,7 @@ static int begin(struct neap_replay *replay, struct neap_error *err)
 		return neap_error_nomem(err);
 	side_open(&own->newer, replay, replay->newer);
 	if (!replay->older && replay->frames)
-		rc = load_older(&own->newer, replay->inputs->rounds, &own->ran, err);
+		rc = load_older(&own->newer, replay->inputs, &own->ran, err);
 	if (own->ran)
 		replay->older = own->ran;
 	side_open(&own->older, replay, replay->older);

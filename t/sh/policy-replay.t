@@ -130,6 +130,9 @@ fetch() { neapctl policy recording "$1" >"$WORK/decisions.json"; }
 check "the recording is fetched" fetch score
 check "... of decisions" is "$(jq -c '[.of, (.frames | length > 2), (.policies | map(.kind) | sort)]' "$WORK/decisions.json")" \
 	'["decisions",true,["filter","reservation","score"]]'
+check "... with their texts" is "$(jq -r '.policies[] | select(.kind == "filter") | .text' "$WORK/decisions.json")" "$(cat "$WORK/filter.lua")"
+check "... which the list has not" is "$(curl -sS --unix-socket "$WORK/neap.sock" http://neap/control/v1/recordings/decisions |
+	jq -c '[.policies[] | keys] | unique')" '[["kind","name","version"]]'
 check "... with nothing that policies do not see" not grep -q secret "$WORK/decisions.json"
 check "... frame by frame" is "$(curl -sS --unix-socket "$WORK/neap.sock" "http://neap/control/v1/recordings/decisions/$(curl -sS --unix-socket \
 	"$WORK/neap.sock" http://neap/control/v1/recordings/decisions | jq '.frames[0].number')")" "$(jq -c '.frames[0]' "$WORK/decisions.json")"

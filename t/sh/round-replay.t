@@ -175,4 +175,16 @@ check "the next one is recorded" neapctl deschedule run
 check "into a folder that is made again" eventually 30 test -d "$WORK/data/rounds"
 check "and nothing is told any more" eventually 30 not is_told
 
+# --- a version that may not run again ---
+
+check "no more rounds, which would have another version" neapctl deschedule pause
+check "neapd ends" neapd_end TERM
+check "the round has its text" grep -q "deschedule/pod-life-time@$FIRST" "$WORK"/data/rounds/*.json
+echo "deschedule/pod-life-time@$FIRST" >"$WORK/data/stuck-policies"
+check "neapd leaves it out" begin
+check "it answers again" eventually 30 answers
+DRY=$(neapctl policy put --dry-run "$WORK/edited.lua")
+check "an edited strategy is tried" has "$DRY" "recorded rounds tried"
+check "and not compared with it" not has "$DRY" "which ran then"
+
 tap_end

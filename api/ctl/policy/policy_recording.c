@@ -34,14 +34,51 @@ static int write_frame(struct neap_client *client, const char *of, int64_t numbe
 	return rc;
 }
 
-/* Those in service, with which a new version is compared; rounds have them. */
-static int write_policies(const json_t *policies, struct neap_error *err)
+/* Appends the policy with its text and parameters, as of now. One that has gone meanwhile
+ * is left out. */
+static int add_policy(struct neap_client *client, const json_t *row, json_t **list,
+		      struct neap_error *err)
 {
+	char path[NEAP_POLICY_PATH];
+	struct neap_client_request request = {.method = "GET", .path = path};
+	struct neap_client_reply reply;
+	int rc;
+
+	(void)snprintf(path, sizeof(path), "/control/v1/policies/%.40s/%.60s",
+		       neap_json_text(row, "kind"), neap_json_text(row, "name"));
+	rc = neap_client_send(client, &request, &reply, err);
+	if (rc == 0 && json_object_get(reply.json, "text"))
+		neap_json_push_new(
+			list, json_pack("{s:O, s:O, s:O, s:O, s:O}", "kind",
+					json_object_get(row, "kind"), "name",
+					json_object_get(row, "name"), "version",
+					json_object_get(reply.json, "version"), "text",
+					json_object_get(reply.json, "text"), "params",
+					json_object_get(reply.json, "params")));
+	if (rc < 0 && reply.status == 404)
+		rc = 0;
+	neap_client_reply_done(&reply);
+	return rc;
+}
+
+/* Those in service, with which a new version is compared; rounds have them. */
+static int write_policies(struct neap_client *client, const json_t *policies,
+			  struct neap_error *err)
+{
+	neap_auto_json json_t *list = json_array();
 	neap_auto_free char *text = NULL;
+	const json_t *row;
+	size_t i;
+	int rc = 0;
 
 	if (!policies)
 		return 0;
-	text = neap_json_dump(policies, JSON_COMPACT);
+	json_array_foreach (policies, i, row)
+		if (rc == 0)
+			rc = add_policy(client, row, &list, err);
+	if (rc < 0)
+		return rc;
+	text = list ? neap_json_dump(list, JSON_COMPACT) : NULL;
 	if (!text)
 		return neap_error_nomem(err);
 	(void)printf("\"policies\":%s,\n", text);
@@ -62,7 +99,7 @@ static int write_all(struct neap_client *client, const char *of, struct neap_err
 	if (rc < 0)
 		return rc;
 	(void)printf("{\"of\":\"%s\",", of);
-	rc = write_policies(json_object_get(list, "policies"), err);
+	rc = write_policies(client, json_object_get(list, "policies"), err);
 	(void)printf("\"frames\":[");
 	json_array_foreach (json_object_get(list, "frames"), i, row)
 		if (rc == 0)

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -110,12 +111,21 @@ static int put(const char *dir, const struct neap_buf *text, struct neap_error *
 int neap_recordings_write(const char *dir, const struct neap_recording *recording,
 			  struct neap_error *err)
 {
+	/* Of the process: a thread that was left alone with a hanging disk may be in the
+	 * folder when the next one comes. */
+	static atomic_flag is_written = ATOMIC_FLAG_INIT;
 	neap_auto_buf struct neap_buf text = {0};
 	int rc;
 
 	neap_buf_init(&text, NEAP_ROUND_BYTES);
 	rc = neap_recording_write(recording, &text, err);
-	return rc < 0 ? rc : put(dir, &text, err);
+	if (rc < 0)
+		return rc;
+	if (atomic_flag_test_and_set(&is_written))
+		return neap_error_set(err, NEAP_EUNAVAILABLE, NEAP_RECORDINGS_SLOW_DISK);
+	rc = put(dir, &text, err);
+	atomic_flag_clear(&is_written);
+	return rc;
 }
 
 int neap_recordings_list(const char *dir, json_t **ret, struct neap_error *err)

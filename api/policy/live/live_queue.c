@@ -58,6 +58,12 @@ static void find_replacer(struct live_job *job)
 	}
 }
 
+/* Bans are of the start, before the policy thread has work. */
+static bool is_banned(const void *arg, const char *text, size_t len)
+{
+	return neap_live_find_ban(arg, text, len) != NULL;
+}
+
 /* Copies everything, because a starved policy gets another state while the job runs. */
 static int live_job_look(struct live_job *job, struct neap_error *err)
 {
@@ -78,6 +84,8 @@ static int live_job_look(struct live_job *job, struct neap_error *err)
 	if (live->config.recorders != NULL && !job->has_inputs && !live->is_inline &&
 	    (job->verb == VERB_PUT || job->verb == VERB_FILE)) {
 		neap_inputs_share(live->config.recorders, &job->inputs);
+		job->inputs.is_banned = is_banned;
+		job->inputs.banned_arg = live;
 		job->has_inputs = true;
 	}
 	slot = job->item != NULL ? neap_live_slot(live, job->item) : NULL;
