@@ -21,7 +21,7 @@ struct policy {
 };
 
 static void begin(void *arg, const struct neap_resources *resources,
-		  const struct neap_pod *pod, int64_t now_usec,
+		  const struct neap_pod *pod, int64_t now_usec, bool is_choice,
 		  struct neap_reserve_asked *ret)
 {
 	const struct policy *policy = arg;
@@ -29,6 +29,7 @@ static void begin(void *arg, const struct neap_resources *resources,
 	(void)resources;
 	(void)pod;
 	(void)now_usec;
+	(void)is_choice;
 	*ret = (struct neap_reserve_asked){.rule = policy->rule,
 					   .has_rank = policy->has_rank};
 }

@@ -153,7 +153,7 @@ struct policy {
 };
 
 static void policy_begin(void *arg, const struct neap_resources *resources,
-			 const struct neap_pod *pod, int64_t now_usec,
+			 const struct neap_pod *pod, int64_t now_usec, bool is_choice,
 			 struct neap_reserve_asked *ret)
 {
 	struct policy *policy = arg;
@@ -161,6 +161,7 @@ static void policy_begin(void *arg, const struct neap_resources *resources,
 	(void)resources;
 	(void)pod;
 	(void)now_usec;
+	(void)is_choice;
 	*ret = (struct neap_reserve_asked){
 		.rule = policy->rule, .pairs = &by_team, .pair_count = policy->is_paired};
 }

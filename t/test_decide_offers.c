@@ -167,13 +167,14 @@ static void test_words(void **state)
 static const struct neap_reserve_pair pair = {"team", "team"};
 
 static void begin(void *arg, const struct neap_resources *resources,
-		  const struct neap_pod *pod, int64_t now_usec,
+		  const struct neap_pod *pod, int64_t now_usec, bool is_choice,
 		  struct neap_reserve_asked *ret)
 {
 	(void)arg;
 	(void)resources;
 	(void)pod;
 	(void)now_usec;
+	(void)is_choice;
 	*ret = (struct neap_reserve_asked){
 		.rule = NEAP_RESERVE_NARROWED, .pairs = &pair, .pair_count = 1};
 }

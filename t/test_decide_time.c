@@ -121,7 +121,7 @@ static int64_t decide(struct all *all, struct neap_pod *pod)
 	offers->pod = pod;
 	offers->purse = all->places->purse;
 	offers->matcher->begin(offers->matcher->arg, offers->resources, pod, OFFER_NOW,
-			       &offers->asked);
+			       true, &offers->asked);
 	for (int i = 0; i < OFFERS; i++)
 		(void)offer_match(offers, reserve, true);
 	all->places->purse = offers->purse;

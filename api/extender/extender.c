@@ -207,6 +207,7 @@ static bool is_over(void *arg)
 
 /* The differences between the two verbs about nodes. */
 struct about_nodes {
+	bool is_filter;
 	int (*decide)(struct neap_decide *decide, const struct neap_pod *pod,
 		      const uint32_t *rows, size_t count, struct neap_verdict *ret,
 		      struct neap_error *err);
@@ -217,6 +218,19 @@ struct about_nodes {
 		     struct neap_buf *out);
 };
 
+/* Whose kube-scheduler asks chooses a node for it by the answers. That is one decision,
+ * though it asks twice: filter, then prioritize of the nodes that are left. */
+static bool is_choice(struct question *question, const struct about_nodes *verb)
+{
+	struct neap_extender *extender = question->extender;
+	const char *uid = question->pod->object->uid;
+
+	if (!verb->is_filter)
+		return strcmp(extender->filtered, uid) != 0;
+	(void)neap_strcopy(extender->filtered, sizeof(extender->filtered), uid);
+	return true;
+}
+
 static int decide_in_time(struct question *question, const struct about_nodes *verb,
 			  struct neap_verdict *ret, struct neap_error *err)
 {
@@ -224,8 +238,10 @@ static int decide_in_time(struct question *question, const struct about_nodes *v
 	int failed;
 
 	neap_decide_set_hurry(decide, is_over, question);
+	neap_decide_set_choice(decide, is_choice(question, verb));
 	failed = verb->decide(decide, question->pod, question->known,
 			      question->known_count, ret, err);
+	neap_decide_set_choice(decide, false);
 	neap_decide_set_hurry(decide, NULL, NULL);
 	return failed;
 }
@@ -269,7 +285,7 @@ static void fail_filter(const struct question *question, const struct neap_error
 
 static void filter(void *arg, struct neap_http_request *request)
 {
-	static const struct about_nodes verb = {neap_decide_rows, answer_filter,
+	static const struct about_nodes verb = {true, neap_decide_rows, answer_filter,
 						fail_filter};
 
 	if (!extender_is_open(arg, request))
@@ -287,8 +303,8 @@ static void fail_prioritize(const struct question *question, const struct neap_e
 
 static void prioritize(void *arg, struct neap_http_request *request)
 {
-	static const struct about_nodes verb = {neap_decide_scores, answer_prioritize,
-						fail_prioritize};
+	static const struct about_nodes verb = {false, neap_decide_scores,
+						answer_prioritize, fail_prioritize};
 
 	if (!extender_is_open(arg, request))
 		return;

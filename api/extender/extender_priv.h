@@ -50,7 +50,8 @@ struct neap_extender {
 	size_t seen_size;
 	uint64_t request;
 	struct likely likely;
-	struct ask *asks;               /* bindings in progress, of bind.c */
+	char filtered[64]; /* uid of the pod that filter was last asked about */
+	struct ask *asks;  /* bindings in progress, of bind.c */
 	struct neap_extender_args kept; /* empty: memory of the previous request */
 };
 

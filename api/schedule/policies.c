@@ -118,7 +118,7 @@ static void turn_end(struct neap_schedule_policies *policies, const struct turn 
 /* --- filters --- */
 
 static bool begin(void *arg, struct neap_cluster *cluster, const struct neap_pod *pod,
-		  int64_t now_usec)
+		  int64_t now_usec, bool is_choice)
 {
 	struct neap_schedule_policies *policies = arg;
 	const struct neap_kind *filter = neap_kind_find("filter");
@@ -139,8 +139,9 @@ static bool begin(void *arg, struct neap_cluster *cluster, const struct neap_pod
 		if (slot->shadow)
 			neap_shadow_begin(slot->shadow);
 	}
-	/* Then it is asked about rows, whether there are filters or not. */
-	return (policies->config.decisions &&
+	/* Then it is asked about rows, whether there are filters or not. Who only asks
+	 * is not recorded: readers could fill the record with it. */
+	return (is_choice && policies->config.decisions &&
 		neap_decisions_begin(policies->config.decisions, cluster, pod,
 				     now_usec)) ||
 	       has_filters;

@@ -29,6 +29,7 @@ struct neap_policies_reserve {
 	struct neap_place_pod pod;
 	bool has_failed; /* somebody, in this decision: nobody is asked any more */
 	bool is_replaced;
+	bool is_recorded;
 	struct one of[POLICIES_MAX]; /* the policies to ask, in order */
 	size_t count;
 	struct neap_reserve_pair pairs[NEAP_RESERVE_PAIRS_MAX];
@@ -146,7 +147,7 @@ static void begin_one(struct neap_policies_reserve *policies, size_t i)
 }
 
 static void begin(void *arg, const struct neap_resources *resources,
-		  const struct neap_pod *pod, int64_t now_usec,
+		  const struct neap_pod *pod, int64_t now_usec, bool is_choice,
 		  struct neap_reserve_asked *ret)
 {
 	struct neap_policies_reserve *policies = arg;
@@ -154,13 +155,14 @@ static void begin(void *arg, const struct neap_resources *resources,
 
 	*ret = (struct neap_reserve_asked){.rule = NEAP_RESERVE_BY_OWNERS};
 	policies->pod = (struct neap_place_pod){pod, resources, now_usec};
-	policies->has_failed = policies->is_replaced = false;
+	policies->has_failed = policies->is_replaced = policies->is_recorded = false;
 	policies->count = policies->pair_count = 0;
 	for (size_t i = 0; i < count && i < POLICIES_MAX && !policies->has_failed; i++)
 		begin_one(policies, i);
 	if (!policies->count || policies->has_failed)
 		return;
-	if (policies->config.decisions)
+	policies->is_recorded = is_choice && policies->config.decisions;
+	if (policies->is_recorded)
 		neap_decisions_offers(policies->config.decisions, pod, now_usec);
 	ret->rule = policies->is_replaced ? NEAP_RESERVE_REPLACED : NEAP_RESERVE_NARROWED;
 	ret->pairs = policies->pairs;
@@ -195,7 +197,7 @@ static bool match(void *arg, const struct neap_reserve_offer *offer,
 
 	if (policies->has_failed)
 		return false;
-	if (policies->config.decisions)
+	if (policies->is_recorded)
 		neap_decisions_offer(policies->config.decisions, offer);
 	for (size_t i = 0; i < policies->count; i++) {
 		struct one *one = &policies->of[i];

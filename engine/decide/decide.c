@@ -39,6 +39,11 @@ void neap_decide_set_hurry(struct neap_decide *decide, bool (*is_over)(void *arg
 	decide->is_over_arg = arg;
 }
 
+void neap_decide_set_choice(struct neap_decide *decide, bool is_choice)
+{
+	decide->cycle.is_choice = is_choice;
+}
+
 void neap_decide_weights(int ret[NEAP_SCORE_COUNT])
 {
 	for (int i = 0; i < NEAP_SCORE_COUNT; i++)
@@ -347,12 +352,15 @@ static int decide_begun(struct neap_decide *decide, struct neap_choice *ret,
 int neap_decide_pod(struct neap_decide *decide, const struct neap_pod *pod,
 		    struct neap_choice *ret, struct neap_error *err)
 {
-	int answer = begin(decide, pod, err);
+	int answer;
 
-	if (answer < 0)
-		return answer;
-	answer = decide_begun(decide, ret, err);
-	neap_decide_finish(decide);
+	neap_decide_set_choice(decide, true);
+	answer = begin(decide, pod, err);
+	if (answer >= 0) {
+		answer = decide_begun(decide, ret, err);
+		neap_decide_finish(decide);
+	}
+	neap_decide_set_choice(decide, false);
 	return answer;
 }
 

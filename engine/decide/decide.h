@@ -133,6 +133,11 @@ bool neap_decide_can_help(uint32_t code);
 void neap_decide_set_hurry(struct neap_decide *decide, bool (*is_over)(void *arg),
 			   void *arg);
 
+/* Whether the answers of the two functions below make somebody else choose a node for the
+ * pod, as neap_decide_pod does: policies learn it (struct neap_decide_more). False at
+ * first. */
+void neap_decide_set_choice(struct neap_decide *decide, bool is_choice);
+
 struct neap_verdict {
 	/* borrowed until the next decision, in the order requested */
 	const uint32_t *rows;
@@ -199,9 +204,10 @@ int neap_decide_preempt(struct neap_decide *decide, struct neap_pod *pod,
 struct neap_decide_more {
 	void *arg;
 	/* Starts a decision about pod in a settled cluster; earlier answers are
-	 * forgotten. Returns true when there are filters. */
+	 * forgotten. is_choice: a node is being chosen for the pod; false: somebody only
+	 * asks. Returns true when there are filters. */
 	bool (*begin)(void *arg, struct neap_cluster *cluster, const struct neap_pod *pod,
-		      int64_t now_usec);
+		      int64_t now_usec, bool is_choice);
 	/* Decides for rows that all other filters accepted: ret[i] is 0 or a reason.
 	 * Returns false when every answer of this decision is void and all rows must be
 	 * asked again (fewer times than there are filters). is_trial: nodes are as they

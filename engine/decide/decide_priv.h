@@ -132,6 +132,8 @@ struct neap_cycle {
 	struct neap_kept kept;
 	const struct neap_decide_more *more; /* NULL: none */
 	bool has_more_filters;               /* in this decision */
+	/* A node is being chosen for the pod; false: it is only asked about. */
+	bool is_choice;
 	/* row_size entries when there are plugin filters */
 	uint32_t *more_answers;
 };

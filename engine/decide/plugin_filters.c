@@ -8,8 +8,9 @@
 void neap_more_begin(struct neap_cycle *cycle)
 {
 	cycle->has_more_filters =
-		cycle->more && cycle->more->begin(cycle->more->arg, cycle->cluster,
-						  cycle->pod, cycle->now_usec);
+		cycle->more &&
+		cycle->more->begin(cycle->more->arg, cycle->cluster, cycle->pod,
+				   cycle->now_usec, cycle->is_choice);
 }
 
 bool neap_more_filter(struct neap_cycle *cycle, size_t from)

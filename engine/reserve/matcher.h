@@ -50,9 +50,10 @@ struct neap_reserve_verdict {
 struct neap_reserve_matcher {
 	void *arg;
 	/* Starts a decision about pod; cheap until something is offered. resources: the
-	 * cluster's, for resource names. Both stay valid until the next begin. */
+	 * cluster's, for resource names. Both stay valid until the next begin. is_choice:
+	 * a node is being chosen for the pod; false: somebody only asks. */
 	void (*begin)(void *arg, const struct neap_resources *resources,
-		      const struct neap_pod *pod, int64_t now_usec,
+		      const struct neap_pod *pod, int64_t now_usec, bool is_choice,
 		      struct neap_reserve_asked *ret);
 	/* Returns false when it failed; all its answers in this decision are then void,
 	 * and owners decide. */

@@ -125,7 +125,7 @@ static int64_t run_policy(const struct bench *bench,
 	int64_t start;
 
 	neap_purse_fill(&purse);
-	matcher->begin(matcher->arg, bench->resources, bench->pod, 1700000000000000,
+	matcher->begin(matcher->arg, bench->resources, bench->pod, 1700000000000000, true,
 		       &asked);
 	start = now();
 	for (size_t i = 0; i < bench->count; i++) {

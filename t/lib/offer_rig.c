@@ -174,7 +174,7 @@ void offer_begin_pod(struct offer_rig *rig, struct neap_pod *pod_taken)
 
 	rig->pod = pod_taken;
 	neap_purse_fill(&rig->purse);
-	rig->matcher->begin(rig->matcher->arg, rig->resources, rig->pod, OFFER_NOW,
+	rig->matcher->begin(rig->matcher->arg, rig->resources, rig->pod, OFFER_NOW, true,
 			    &rig->asked);
 	(void)neap_pod_unref(before);
 }
@@ -234,7 +234,7 @@ const char *offer_match_alone(struct offer_rig *rig, const struct neap_reserve *
 	     i++) {
 		neap_purse_fill(&rig->purse);
 		rig->matcher->begin(rig->matcher->arg, rig->resources, rig->pod,
-				    OFFER_NOW, &rig->asked);
+				    OFFER_NOW, true, &rig->asked);
 		text = offer_match(rig, reserve, is_owner);
 	}
 	return text;

@@ -101,6 +101,14 @@ check "whole nodes, as a reader" whole
 points() { body prioritize-names && is "$(ext scheduler prioritize)" 200 &&
 	answer_is . '[{"Host":"node-2","Score":10}]'; }
 check "prioritize" points
+recorded() { curl -sS -m 10 --unix-socket "$WORK/neap.sock" http://neap/control/v1/recordings/decisions | jq '.frames[-1].number // 0'; }
+BEFORE=$(recorded)
+check "filter again" ready
+check "... and prioritize" points
+check "both are one recorded decision" is "$(recorded)" $((BEFORE + 1))
+check "prioritize once more" points
+check "somebody who only asks" neapctl explain pod default/px1
+check "... leaves none" is "$(recorded)" $((BEFORE + 1))
 check "nobody without a certificate" is "$(ext - filter)" 401
 check "nor with one that has no role" is "$(ext none filter)" 403
 elsewhere() { is "$(curl -sS -m 10 -o /dev/null -w '%{http_code}' --cacert "$D/ca.crt" --cert "$D/scheduler.crt" --key "$D/scheduler.key" \

@@ -291,7 +291,7 @@ int neap_kept_begin(struct neap_cycle *cycle, const struct neap_pod *pod, uint32
 	if (kept->matcher)
 		kept->matcher->begin(kept->matcher->arg,
 				     neap_cluster_resources(cycle->cluster), pod,
-				     cycle->now_usec, &kept->by);
+				     cycle->now_usec, cycle->is_choice, &kept->by);
 	ret = find_matches(cycle, row, &has_failed, err);
 	if (ret == 0 && has_failed)
 		ret = find_by_owners(cycle, row, err);
