@@ -415,7 +415,7 @@ static void test_bounds(void **state)
 
 		(void)neap_int_parse(name + 1, &number, NULL);
 		if (number > before && before > 0)
-			assert_int_equal(number - before, 16);
+			assert_int_equal(number - before, 32);
 		before = number;
 	}
 	json_decref(json);
@@ -451,46 +451,6 @@ static void test_bytes(void **state)
 }
 
 /* --- an upload, and without memory --- */
-
-static struct neap_pod *long_pod(struct place_rig *rig, size_t bytes)
-{
-	static char note[NEAP_DECISION_OBJECT_BYTES + 1];
-	struct neap_error err = {0};
-	struct neap_object *object = NULL;
-	struct neap_pod *pod = NULL;
-
-	memset(note, 'x', bytes);
-	if (neap_object_new_take(json_pack("{s:{s:s,s:s,s:{s:s}},s:{s:[]}}", "metadata",
-					   "name", "pod", "namespace", "default",
-					   "annotations", "note", note, "spec",
-					   "containers"),
-				 NULL, 0, &object, &err) < 0 ||
-	    neap_pod_new(object, neap_cluster_resources(rig->cluster), &pod, &err) < 0)
-		fail_msg("%s", err.msg);
-	(void)neap_object_unref(object);
-	return pod;
-}
-
-/* To read a long pod again would hold up the loop. */
-static void test_long_pod(void **state)
-{
-	struct place_rig *rig = place_new();
-	struct neap_decisions *decisions = neap_decisions_new(0, 0);
-
-	(void)state;
-	fill(rig->cluster);
-	(void)neap_cluster_settle(rig->cluster);
-	for (size_t i = 1; i <= 2; i++) {
-		struct neap_pod *pod = long_pod(rig, NEAP_DECISION_OBJECT_BYTES / 2 * i);
-
-		assert_int_equal(neap_decisions_begin(decisions, rig->cluster, pod, NOW),
-				 i == 1);
-		neap_decisions_end(decisions);
-		(void)neap_pod_unref(pod);
-	}
-	neap_decisions_free(decisions);
-	place_free(rig);
-}
 
 static void test_judge(void **state)
 {
@@ -592,7 +552,6 @@ int main(void)
 		cmocka_unit_test(test_in_service), cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_bytes),      cmocka_unit_test(test_judge),
 		cmocka_unit_test(test_torture),    cmocka_unit_test(test_torture_record),
-		cmocka_unit_test(test_long_pod),
 	};
 
 	neap_json_setup();

@@ -262,6 +262,44 @@ static void test_bounds(void **state)
 	offer_free(rig);
 }
 
+/* Texts of Reservations are read again: of long ones there are fewer, also where little
+ * of them is recorded. */
+static void test_long(void **state)
+{
+	static const char *const annotations[] = {
+		"a", "kubectl.kubernetes.io/last-applied-configuration"};
+
+	(void)state;
+	for (size_t n = 0; n < NEAP_ARRAY_LEN(annotations); n++) {
+		struct offer_rig *rig = offer_new();
+		struct neap_cluster *cluster = cluster_new();
+		json_t *list, *row;
+
+		offer_put(rig, "p", 0, OPEN);
+		offer_begin(rig, "{'name':'web-0'}");
+		for (int i = 0; i < 10; i++) {
+			char meta[11000];
+
+			(void)snprintf(meta, sizeof(meta),
+				       "{'name':'r%d','uid':'u%d','annotations':{'%s':"
+				       "'%0*d'}}",
+				       i, i, annotations[n], 10000, 0);
+			(void)offer_ask(rig, meta);
+		}
+		assert_true(neap_decisions_begin(rig->decisions, cluster, rig->pod,
+						 OFFER_NOW));
+		neap_decisions_end(rig->decisions);
+		list = neap_decisions_list(rig->decisions);
+		row = json_array_get(list, 0);
+		assert_true(json_integer_value(json_object_get(row, "bytes")) <=
+			    (json_int_t)NEAP_DECISION_BYTES);
+		assert_int_equal(json_integer_value(json_object_get(row, "cut")), 4);
+		json_decref(list);
+		neap_cluster_free(cluster);
+		offer_free(rig);
+	}
+}
+
 static void test_torture(void **state)
 {
 	struct offer_rig *rig = offer_new();
@@ -298,9 +336,8 @@ static void test_torture(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_seen),
-		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_rows),    cmocka_unit_test(test_seen),
+		cmocka_unit_test(test_bounds),  cmocka_unit_test(test_long),
 		cmocka_unit_test(test_torture),
 	};
 

@@ -40,10 +40,12 @@ static json_t *policies_of(struct neap_registry *registry)
 static void get_list(void *arg, struct neap_http_request *request)
 {
 	const struct neap_control_recordings *recordings = arg;
-	json_t *body = json_pack("{s:s, s:[s,s,s], s:o, s:o}", "of", "decisions", "kinds",
-				 "score", "filter", "reservation", "frames",
-				 neap_decisions_list(recordings->decisions), "policies",
-				 policies_of(recordings->registry));
+	json_t *body =
+		json_pack("{s:s, s:[s,s,s], s:o, s:I, s:o}", "of", "decisions", "kinds",
+			  "score", "filter", "reservation", "frames",
+			  neap_decisions_list(recordings->decisions), "left_out",
+			  (json_int_t)neap_decisions_left_out(recordings->decisions),
+			  "policies", policies_of(recordings->registry));
 	struct neap_error err;
 
 	if (body) {

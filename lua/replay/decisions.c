@@ -15,7 +15,7 @@ struct frame {
 	atomic_uint refs;
 	bool has[2]; /* by neap_decision_part */
 	int64_t number;
-	size_t len;
+	size_t len, cut;
 	char text[]; /* JSON */
 };
 
@@ -32,6 +32,7 @@ struct neap_decisions {
 	/* When the next one would be due at one a second; the burst goes ahead of it. */
 	int64_t due_usec;
 	int64_t numbers; /* of frames, so far */
+	uint64_t left_out;
 	bool is_open, has_offers;
 	size_t every, rows_seen; /* one of every rows is taken */
 	struct neap_decision at_hand;
@@ -48,6 +49,7 @@ static void drop_offers(struct neap_decisions *decisions)
 		(void)neap_object_unref(at_hand->offers[i].node);
 	}
 	at_hand->offer_count = at_hand->offers_asked = 0;
+	at_hand->offers_bytes = at_hand->offers_cut = 0;
 	decisions->has_offers = false;
 }
 
@@ -61,11 +63,9 @@ static bool is_due(struct neap_decisions *decisions, int64_t now_usec)
 	return decisions->due_usec - now_usec <= ahead - NEAP_DECISIONS_EVERY_USEC;
 }
 
-static bool is_recorded(struct neap_decisions *decisions, const struct neap_pod *pod,
-			int64_t now_usec)
+static bool is_long(const struct neap_pod *pod)
 {
-	return pod->object->text_len <= NEAP_DECISION_OBJECT_BYTES &&
-	       is_due(decisions, now_usec);
+	return pod->object->text_len > NEAP_DECISION_OBJECT_BYTES;
 }
 
 void neap_decisions_offers(struct neap_decisions *decisions, const struct neap_pod *pod,
@@ -73,7 +73,7 @@ void neap_decisions_offers(struct neap_decisions *decisions, const struct neap_p
 {
 	drop_offers(decisions);
 	decisions->is_open = false;
-	decisions->has_offers = is_recorded(decisions, pod, now_usec);
+	decisions->has_offers = !is_long(pod) && is_due(decisions, now_usec);
 	decisions->at_hand.pod = pod;
 	decisions->at_hand.now_usec = now_usec;
 }
@@ -82,6 +82,7 @@ void neap_decisions_offer(struct neap_decisions *decisions,
 			  const struct neap_reserve_offer *offer)
 {
 	struct neap_decision *at_hand = &decisions->at_hand;
+	const size_t bytes = offer->reserve->object->text_len;
 	struct neap_decision_offer *own;
 
 	if (!decisions->has_offers)
@@ -90,9 +91,14 @@ void neap_decisions_offer(struct neap_decisions *decisions,
 		if (at_hand->offers[i].reserve == offer->reserve)
 			return;
 	at_hand->offers_asked++;
-	if (at_hand->offer_count == NEAP_DECISION_OFFERS ||
-	    offer->reserve->object->text_len > NEAP_DECISION_OBJECT_BYTES)
+	if (at_hand->offer_count == NEAP_DECISION_OFFERS)
 		return;
+	if (bytes > NEAP_DECISION_OBJECT_BYTES ||
+	    at_hand->offers_bytes + bytes > NEAP_DECISION_OFFERS_BYTES) {
+		at_hand->offers_cut++;
+		return;
+	}
+	at_hand->offers_bytes += bytes;
 	own = &at_hand->offers[at_hand->offer_count++];
 	/* Counted, for others they do not change. */
 	own->reserve = neap_reserve_ref((struct neap_reserve *)(uintptr_t)offer->reserve);
@@ -117,7 +123,8 @@ bool neap_decisions_begin(struct neap_decisions *decisions, struct neap_cluster 
 {
 	struct neap_decision *at_hand = &decisions->at_hand;
 
-	decisions->is_open = is_recorded(decisions, pod, now_usec);
+	decisions->left_out += is_long(pod);
+	decisions->is_open = !is_long(pod) && is_due(decisions, now_usec);
 	if (!decisions->is_open)
 		return false;
 	if (at_hand->pod != pod || at_hand->now_usec != now_usec)
@@ -214,22 +221,25 @@ static void add_take(struct neap_decisions *decisions, struct frame *frame)
 static void record(struct neap_decisions *decisions)
 {
 	const int64_t now = decisions->at_hand.now_usec;
-	uint64_t failures = neap_json_failures();
-	neap_auto_json json_t *json = neap_decision_json(&decisions->at_hand);
-	neap_auto_free char *text =
-		json && neap_json_failures() == failures
-			? neap_json_dump(json, JSON_COMPACT | JSON_REAL_PRECISION(17))
-			: NULL;
-	struct frame *frame = text ? frame_new(text) : NULL;
+	struct neap_decision_made made = {0};
+	neap_auto_buf struct neap_buf text = {0};
+	struct frame *frame = NULL;
 
 	if (decisions->due_usec < now)
 		decisions->due_usec = now;
 	decisions->due_usec += NEAP_DECISIONS_EVERY_USEC;
-	if (!frame)
+	neap_buf_init(&text, NEAP_DECISION_BYTES);
+	if (neap_decision_write(&decisions->at_hand, &text, &made) &&
+	    made.nodes + made.offers)
+		frame = frame_new(text.data);
+	if (!frame) {
+		decisions->left_out++;
 		return;
+	}
 	frame->number = ++decisions->numbers;
-	frame->has[NEAP_DECISION_OF_NODES] = decisions->at_hand.row_count > 0;
-	frame->has[NEAP_DECISION_OF_OFFERS] = decisions->at_hand.offer_count > 0;
+	frame->cut = made.cut;
+	frame->has[NEAP_DECISION_OF_NODES] = made.nodes > 0;
+	frame->has[NEAP_DECISION_OF_OFFERS] = made.offers > 0;
 	add_take(decisions, frame);
 }
 
@@ -280,6 +290,11 @@ size_t neap_decisions_bytes(const struct neap_decisions *decisions)
 	return decisions->bytes;
 }
 
+uint64_t neap_decisions_left_out(const struct neap_decisions *decisions)
+{
+	return decisions->left_out;
+}
+
 static struct frame *frame_at(const struct neap_decisions *decisions, size_t index)
 {
 	return decisions->ring[(decisions->first + index) % decisions->frames_max];
@@ -292,9 +307,10 @@ json_t *neap_decisions_list(const struct neap_decisions *decisions)
 	for (size_t i = 0; list && i < decisions->count; i++) {
 		const struct frame *frame = frame_at(decisions, i);
 
-		neap_json_push_new(&list, json_pack("{s:I, s:I}", "number",
+		neap_json_push_new(&list, json_pack("{s:I, s:I, s:I}", "number",
 						    (json_int_t)frame->number, "bytes",
-						    (json_int_t)frame->len));
+						    (json_int_t)frame->len, "cut",
+						    (json_int_t)frame->cut));
 	}
 	return list;
 }

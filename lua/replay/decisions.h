@@ -5,8 +5,10 @@
  * more fields: only what policies can see of the pod, of up to NEAP_DECISION_NODES nodes
  * that neap's own filters accepted (taken evenly when there were more) and of up to
  * NEAP_DECISION_OFFERS reservations. At most one decision a second is recorded, after a
- * burst; the others cost a look at a number. Frames are immutable and (atomically)
- * reference counted. */
+ * burst; the others cost a look at a number. A frame is made on the loop, so that all of
+ * it is bounded: nodes and reservations that are too long, or have no room in it, are
+ * left out and counted as cut. Frames are immutable and (atomically) reference
+ * counted. */
 #ifndef NEAP_LUA_REPLAY_DECISIONS_H
 #define NEAP_LUA_REPLAY_DECISIONS_H
 
@@ -17,11 +19,13 @@
 #define NEAP_DECISIONS_BYTES      ((size_t)4 * 1024 * 1024)
 #define NEAP_DECISIONS_BURST      8
 #define NEAP_DECISIONS_EVERY_USEC INT64_C(1000000)
-#define NEAP_DECISION_NODES       32
+#define NEAP_DECISION_NODES       16
 #define NEAP_DECISION_OFFERS      16
-/* A longer pod is not recorded, and of a longer Reservation only that it was asked about:
- * both are read anew on the loop. */
+#define NEAP_DECISION_BYTES       ((size_t)64 * 1024)
+/* A decision about a longer pod is not recorded, a longer Reservation is cut, and so is
+ * one past the sum: all are read again, on the loop. */
 #define NEAP_DECISION_OBJECT_BYTES ((size_t)16 * 1024)
+#define NEAP_DECISION_OFFERS_BYTES ((size_t)64 * 1024)
 
 struct neap_decisions;
 struct neap_decision_tape;
@@ -55,7 +59,9 @@ void neap_decisions_end(struct neap_decisions *decisions);
 
 size_t neap_decisions_count(const struct neap_decisions *decisions);
 size_t neap_decisions_bytes(const struct neap_decisions *decisions);
-/* [ { "number": 12, "bytes": 8123 } ], oldest first; NULL without memory. */
+/* How many decisions were left out because the pod, or all else, was too long. */
+uint64_t neap_decisions_left_out(const struct neap_decisions *decisions);
+/* [ { "number": 12, "bytes": 8123, "cut": 0 } ], oldest first; NULL without memory. */
 json_t *neap_decisions_list(const struct neap_decisions *decisions);
 /* Returns the frame of that number as JSON text, borrowed until the next decision; NULL:
  * it has gone, or there was none. */
@@ -75,7 +81,7 @@ size_t neap_decision_tape_count(const struct neap_decision_tape *tape,
 				enum neap_decision_part part);
 /* Parses a frame, by index among those of the part: { "unix", "band", "is_daemon", "pod":
  * {..}, "nodes": { NAME: {..} }, "nodes_asked", "reservations": [..],
- * "reservations_asked" }. A new reference. NEAP_ENOTFOUND past the end. */
+ * "reservations_asked", "cut" }. A new reference. NEAP_ENOTFOUND past the end. */
 int neap_decision_tape_get(const struct neap_decision_tape *tape,
 			   enum neap_decision_part part, size_t index, json_t **ret,
 			   struct neap_error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The JSON of a recorded decision: fields and names of an example's row. Shares that need
+ * The JSON of a recorded decision: fields and names of an example's row. It is written
+ * object by object, as the room in the frame allows. Shares that need
  * more than the node's own fields (load, NUMA, equal pods) are stored as the numbers that
  * the policies saw. What fails for want of memory is counted by neap_json_failures. */
 #include <math.h>
@@ -12,8 +13,18 @@
 #include "lua/replay/decisions_priv.h"
 #include "lua/reserve/reserve_priv.h"
 
-/* Labels of the pod whose equals are counted. */
-#define SAME_MAX 8
+/* Labels of the pod whose equals are counted; and looks at pods for it, in a frame. */
+#define SAME_MAX   8
+#define SAME_LOOKS 8192
+/* Where nodes end, so that reservations have room; where those do, for the last
+ * members. */
+#define NODES_END  ((size_t)40 * 1024)
+#define OFFERS_END (NEAP_DECISION_BYTES - 256)
+/* Estimates: of a text or an amount beside its letters; of a node beside its labels and
+ * amounts. */
+#define PUNCTUATION  2
+#define AMOUNT_BYTES 24
+#define NODE_BYTES   512
 /* Shares of a node: load by name, NUMA by resource, cores. */
 #define SHARES_MAX (NEAP_LOAD_NAMES_MAX + 3)
 
@@ -219,26 +230,6 @@ static json_t *node_of(const struct neap_decision *decision, struct shares *shar
 	return ret;
 }
 
-static json_t *nodes_of(const struct neap_decision *decision)
-{
-	const struct neap_columns *columns = neap_cluster_settle(decision->cluster);
-	json_t *ret = json_object();
-	struct shares shares;
-
-	open_shares(&shares, decision);
-	for (size_t i = 0; i < decision->row_count; i++) {
-		uint32_t row = decision->rows[i];
-
-		if (!columns->nodes[row] || !columns->nodes[row]->object)
-			continue;
-		(void)json_object_set_new(ret, columns->nodes[row]->name,
-					  node_of(decision, &shares, row));
-	}
-	for (size_t i = 0; i < shares.count; i++)
-		neap_column_close(&shares.views[i]);
-	return ret;
-}
-
 /* --- a reservation --- */
 
 static json_t *amounts_json(const struct neap_amounts *amounts,
@@ -282,23 +273,140 @@ static json_t *offer_of(const struct neap_decision *decision,
 	return ret;
 }
 
-static json_t *offers_of(const struct neap_decision *decision)
-{
-	json_t *ret = json_array();
+/* --- the text --- */
 
-	for (size_t i = 0; i < decision->offer_count; i++)
-		(void)json_array_append_new(ret,
-					    offer_of(decision, &decision->offers[i]));
-	return ret;
+/* Appends before and the text of json, which is taken, unless it would be longer than end
+ * then. is_member: json has one member, which comes without its brackets. Returns whether
+ * it had room; without memory *is_short is set. */
+static bool add_take(struct neap_buf *out, size_t end, const char *before, json_t *json,
+		     bool is_member, bool *is_short)
+{
+	neap_auto_free char *text =
+		json ? neap_json_dump(json, JSON_COMPACT | JSON_REAL_PRECISION(17))
+		     : NULL;
+	const size_t at = is_member, len = text ? strlen(text) - 2 * at : 0;
+
+	json_decref(json);
+	*is_short |= !text;
+	if (!text || out->len + strlen(before) + len > end)
+		return false;
+	neap_buf_adds(out, before);
+	neap_buf_add(out, text + at, len);
+	return true;
 }
 
-json_t *neap_decision_json(const struct neap_decision *decision)
+/* Bytes of the texts, as far as they are less than most. */
+static size_t labels_bytes(const struct neap_object *object, size_t most)
 {
-	return json_pack(
-		"{s:I, s:i, s:b, s:o, s:o, s:I, s:o, s:I}", "unix",
-		(json_int_t)(decision->now_usec / 1000000), "band",
-		(int)decision->pod->load.band, "is_daemon", decision->pod->load.is_daemon,
-		"pod", pod_of(decision), "nodes", nodes_of(decision), "nodes_asked",
-		(json_int_t)decision->rows_asked, "reservations", offers_of(decision),
-		"reservations_asked", (json_int_t)decision->offers_asked);
+	const char *at = object->labels;
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < 2U * object->label_count && bytes < most; i++) {
+		size_t len = strlen(at) + 1;
+
+		bytes += len + PUNCTUATION;
+		at += len;
+	}
+	return bytes;
+}
+
+/* About as many bytes as a node's amounts have at most, and what else all nodes have. */
+static size_t amounts_bytes(const struct neap_decision *decision)
+{
+	const struct neap_columns *columns = neap_cluster_settle(decision->cluster);
+	const struct neap_resources *resources =
+		neap_cluster_resources(decision->cluster);
+	size_t bytes = NODE_BYTES;
+
+	for (uint32_t i = 0; i < neap_resources_count(resources); i++) {
+		size_t len = strlen(neap_resources_name(resources, i)) + AMOUNT_BYTES;
+
+		bytes += (columns->allocatable[i] ? len : 0) +
+			 (columns->used[i] ? len : 0);
+	}
+	return bytes;
+}
+
+/* Looks that count_same needs for it. */
+static size_t looks_of(const struct neap_decision *decision, uint32_t row)
+{
+	size_t labels = decision->pod->object->label_count;
+
+	return neap_cluster_settle(decision->cluster)->kinds[row].count *
+	       (labels < SAME_MAX ? labels : SAME_MAX);
+}
+
+static void write_nodes(const struct neap_decision *decision, struct neap_buf *out,
+			struct neap_decision_made *made)
+{
+	const struct neap_columns *columns = neap_cluster_settle(decision->cluster);
+	size_t amounts = amounts_bytes(decision), looks = SAME_LOOKS;
+	struct shares shares;
+
+	open_shares(&shares, decision);
+	for (size_t i = 0; i < decision->row_count; i++) {
+		uint32_t row = decision->rows[i];
+		const struct neap_cluster_node *node = columns->nodes[row];
+
+		if (!node || !node->object)
+			continue;
+		/* Nothing is made that has no room. */
+		if (looks_of(decision, row) > looks ||
+		    out->len + amounts + labels_bytes(node->object, NODES_END) >
+			    NODES_END) {
+			made->cut++;
+			continue;
+		}
+		looks -= looks_of(decision, row);
+		if (add_take(out, NODES_END, made->nodes ? "," : "",
+			     json_pack("{s:o}", node->name,
+				       node_of(decision, &shares, row)),
+			     true, &made->is_short))
+			made->nodes++;
+		else
+			made->cut++;
+	}
+	for (size_t i = 0; i < shares.count; i++)
+		neap_column_close(&shares.views[i]);
+}
+
+static void write_offers(const struct neap_decision *decision, struct neap_buf *out,
+			 struct neap_decision_made *made)
+{
+	for (size_t i = 0; i < decision->offer_count; i++) {
+		const struct neap_object *node = decision->offers[i].node;
+		size_t labels = node ? labels_bytes(node, OFFERS_END) : 0;
+
+		if (out->len + labels <= OFFERS_END &&
+		    add_take(out, OFFERS_END, made->offers ? "," : "",
+			     offer_of(decision, &decision->offers[i]), false,
+			     &made->is_short))
+			made->offers++;
+		else
+			made->cut++;
+	}
+}
+
+bool neap_decision_write(const struct neap_decision *decision, struct neap_buf *out,
+			 struct neap_decision_made *ret)
+{
+	const struct neap_pod *pod = decision->pod;
+	struct neap_decision_made made = {.cut = decision->offers_cut};
+	uint64_t failures = neap_json_failures();
+
+	neap_buf_addf(out, "{\"unix\":%lld,\"band\":%d,\"is_daemon\":%s,\"pod\":",
+		      (long long)(decision->now_usec / 1000000), (int)pod->load.band,
+		      pod->load.is_daemon ? "true" : "false");
+	if (!add_take(out, NODES_END, "", pod_of(decision), false, &made.is_short))
+		return false;
+	neap_buf_adds(out, ",\"nodes\":{");
+	write_nodes(decision, out, &made);
+	neap_buf_addf(out, "},\"nodes_asked\":%zu,\"reservations\":[",
+		      decision->rows_asked);
+	write_offers(decision, out, &made);
+	neap_buf_addf(out, "],\"reservations_asked\":%zu,\"cut\":%zu}",
+		      decision->offers_asked, made.cut);
+	*ret = made;
+	return !made.is_short && !neap_buf_failed(out) &&
+	       neap_json_failures() == failures;
 }

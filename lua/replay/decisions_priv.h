@@ -5,6 +5,7 @@
 #ifndef NEAP_LUA_REPLAY_DECISIONS_PRIV_H
 #define NEAP_LUA_REPLAY_DECISIONS_PRIV_H
 
+#include "engine/base/buf.h"
 #include "lua/replay/decisions.h"
 
 /* A reservation as it was offered. */
@@ -25,9 +26,19 @@ struct neap_decision {
 	size_t row_count, rows_asked;
 	struct neap_decision_offer offers[NEAP_DECISION_OFFERS];
 	size_t offer_count, offers_asked;
+	size_t offers_bytes,
+		offers_cut; /* texts of those here; those that are too long */
 };
 
-/* Incomplete or NULL without memory; neap_json_failures says so. */
-json_t *neap_decision_json(const struct neap_decision *decision);
+/* What a frame has, and what had no room. */
+struct neap_decision_made {
+	size_t nodes, offers, cut;
+	bool is_short; /* of memory */
+};
+
+/* Writes the frame, of at most NEAP_DECISION_BYTES. Returns false without memory, or when
+ * not even the pod has room. */
+bool neap_decision_write(const struct neap_decision *decision, struct neap_buf *out,
+			 struct neap_decision_made *ret);
 
 #endif
