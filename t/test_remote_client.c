@@ -331,6 +331,97 @@ static void test_schedule(void **state)
 	remote_rig_wait_same(&remote, "pods");
 }
 
+/* --- scales --- */
+
+/* Whether the answer is there; it is then in scale and replicas. */
+static enum neap_client_scale scale;
+static int64_t replicas;
+
+static bool is_told(const struct neap_client_owner *owner)
+{
+	scale = neap_client_scale(remote.client, owner, &replicas);
+	return scale != NEAP_CLIENT_SCALE_IS_LATE;
+}
+
+static void test_scales(void **state)
+{
+	static const char uid[] = "00000000-0000-4000-8000-000000000000";
+	struct kube_rig *rig = *state;
+	const char *of_game;
+	const struct {
+		struct neap_client_owner owner;
+		enum neap_client_scale want;
+		bool at_once;
+	} rows[] = {
+		{{"play.example.com/v1", "Game", "four", NULL, "default"},
+		 NEAP_CLIENT_HAS_SCALE,
+		 false},
+		{{"play.example.com/v1", "Game", "four", NULL, "default"},
+		 NEAP_CLIENT_HAS_SCALE,
+		 true},
+		{{"play.example.com/v1", "Game", "four", uid, "default"},
+		 NEAP_CLIENT_NO_SCALE,
+		 false},
+		{{"play.example.com/v1", "Game", "none", uid, "default"},
+		 NEAP_CLIENT_NO_SCALE,
+		 false},
+		{{"play.example.com/v1", "Player", "four", uid, "default"},
+		 NEAP_CLIENT_NO_SCALE,
+		 false},
+		{{"none.example.com/v1", "Game", "four", uid, "default"},
+		 NEAP_CLIENT_NO_SCALE,
+		 false},
+		/* Nothing is asked for what cannot be a name. */
+		{{"play.example.com/v1", "Game", "a/../b", uid, "default"},
+		 NEAP_CLIENT_NO_SCALE,
+		 true},
+		{{"play.example.com/v1/..", "Game", "b", uid, "default"},
+		 NEAP_CLIENT_NO_SCALE,
+		 true},
+	};
+
+	assert_int_equal(
+		kube_ask(rig,
+			 "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+			 "{'metadata':{'name':'games.play.example.com'},'spec':{'group':"
+			 "'play.example.com','scope':'Namespaced','names':{'plural':"
+			 "'games','kind':'Game'},'versions':[{'name':'v1','served':true,"
+			 "'storage':true,'subresources':{'scale':{'specReplicasPath':"
+			 "'.spec.players','statusReplicasPath':'.status.players'}},"
+			 "'schema':{'openAPIV3Schema':{'type':'object',"
+			 "'x-kubernetes-preserve-unknown-fields':true}}}]}}"),
+		201);
+	kube_until(rig,
+		   &(const struct kube_step){.ask = "GET /apis/play.example.com/v1/games",
+					     .status = 200});
+	assert_int_equal(
+		kube_ask(rig, "POST /apis/play.example.com/v1/namespaces/default/games",
+			 "{'metadata':{'name':'four'},'spec':{'players':4}}"),
+		201);
+	of_game = kube_text(rig->body, "metadata.uid");
+	for (size_t i = 0; i < NEAP_ARRAY_LEN(rows); i++) {
+		struct neap_client_owner owner = rows[i].owner;
+
+		owner.uid = owner.uid ? owner.uid : of_game;
+		if (is_told(&owner) != rows[i].at_once)
+			fail_msg("row %zu: %d", i, rows[i].at_once);
+		if (!comes_true_in(rig->base, is_told(&owner)) || scale != rows[i].want)
+			fail_msg("row %zu: %d", i, (int)scale);
+		if (scale == NEAP_CLIENT_HAS_SCALE)
+			assert_int_equal(replicas, 4);
+	}
+}
+
+/* Those under way end with the client. */
+static void test_scales_end(void **state)
+{
+	const struct neap_client_owner owner = {"play.example.com/v1", "Game", "a", "u",
+						"default"};
+
+	(void)state;
+	assert_false(is_told(&owner));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -342,6 +433,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_create_and_patch, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_delete_and_evict, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bind, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_scales, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_scales_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_schedule, setup, teardown),
 	};
 

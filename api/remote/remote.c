@@ -198,6 +198,7 @@ static void due(evutil_socket_t fd, short what, void *arg)
 
 static const struct neap_client_ops ops = {
 	NEAP_STORE_READS,
+	.scale = remote_scale,
 	.create_take = remote_create_take,
 	.update_take = remote_update_take,
 	.patch_take = remote_patch_take,
@@ -259,6 +260,7 @@ void neap_remote_free(struct neap_remote *remote)
 	if (remote == NULL)
 		return;
 	remote_writes_end(remote);
+	remote_scales_end(remote);
 	neap_transfer_cancel(remote->asking);
 	for (size_t i = 0; i < remote->config.resource_count; i++)
 		neap_reflector_free(remote->reflectors[i]);

@@ -12,8 +12,15 @@
 
 #define REMOTE_RESOURCES_MAX 24
 
+struct neap_map;
 struct remote_write;
 TAILQ_HEAD(remote_writes, remote_write);
+
+/* Which kinds have a scale, and what it says of objects. */
+struct remote_scales {
+	struct neap_map *kinds, *objects; /* NULL: nobody asked yet */
+	size_t asking;                    /* requests under way */
+};
 
 struct neap_remote {
 	struct neap_store_client of; /* first */
@@ -28,6 +35,7 @@ struct neap_remote {
 	size_t synced;
 	bool is_filled;
 	struct remote_writes writes; /* without an answer */
+	struct remote_scales scales;
 };
 
 /* Returns NULL when the resource is not read. */
@@ -39,6 +47,11 @@ void remote_call(struct neap_remote *remote);
 /* --- remote_reason.c --- */
 /* text: the reason of a Status; NULL: the HTTP status alone says why. */
 enum neap_client_reason remote_reason(const char *text, int code);
+
+/* --- remote_scale.c --- */
+enum neap_client_scale remote_scale(struct neap_client *client,
+				    const struct neap_client_owner *owner, int64_t *ret);
+void remote_scales_end(struct neap_remote *remote);
 
 /* --- remote_write.c --- */
 void remote_create_take(struct neap_client *client, const struct neap_client_ask *ask,

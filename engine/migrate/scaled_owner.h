@@ -12,6 +12,7 @@ struct neap_migrate_owner {
 	/* As the first of its pods names it. */
 	const char *api_version, *kind, *ns, *name, *uid;
 	size_t pods;
+	bool is_known;    /* an answer was heard */
 	int64_t replicas; /* as was heard last; 0: not known, or it has no scale */
 };
 

@@ -13,9 +13,11 @@ static bool learn(struct neap_client *client, struct neap_migrate_owner *owner)
 	int64_t replicas = 0;
 	enum neap_client_scale scale = neap_client_scale(client, &what, &replicas);
 
-	if (scale != NEAP_CLIENT_SCALE_IS_LATE)
-		owner->replicas = scale == NEAP_CLIENT_HAS_SCALE ? replicas : 0;
-	return scale != NEAP_CLIENT_SCALE_IS_LATE;
+	if (scale == NEAP_CLIENT_SCALE_IS_LATE)
+		return false;
+	owner->is_known = true;
+	owner->replicas = scale == NEAP_CLIENT_HAS_SCALE ? replicas : 0;
+	return true;
 }
 
 static struct neap_migrate_owner *find(const struct neap_migrate_cluster *cluster,
@@ -40,7 +42,7 @@ void neap_scaled_learn_new(struct neap_client *client,
 {
 	struct neap_migrate_owner *owner = find(cluster, ns, name);
 
-	if (owner && owner->replicas == 0)
+	if (owner && !owner->is_known)
 		(void)learn(client, owner);
 }
 

@@ -11,7 +11,7 @@
  * which costs some 50 us. False: the answer is late, and what was known before stays. */
 bool neap_scaled_learn(struct neap_client *client, struct neap_migrate_cluster *cluster,
 		       const char *ns, const char *name);
-/* Does so if its replicas are not known. */
+/* Does so if nothing was heard of it yet. */
 void neap_scaled_learn_new(struct neap_client *client,
 			   struct neap_migrate_cluster *cluster, const char *ns,
 			   const char *name);
