@@ -60,10 +60,11 @@ static struct neap_migrate_owner *owner_new(const char *ns, const json_t *owner)
 	struct neap_migrate_owner *ret =
 		neap_alloc(sizeof(*ret) + strlen(version) + strlen(kind) + strlen(ns) +
 			   strlen(name) + strlen(uid) + 5);
-	char *at = (char *)(ret + 1);
+	char *at;
 
 	if (!ret)
 		return NULL;
+	at = (char *)(ret + 1);
 	ret->api_version = put(&at, version);
 	ret->kind = put(&at, kind);
 	ret->ns = put(&at, ns);
