@@ -61,6 +61,7 @@ struct neap_client_owner {
 enum neap_client_scale {
 	NEAP_CLIENT_NO_SCALE,      /* it has none, or is gone */
 	NEAP_CLIENT_SCALE_IS_LATE, /* the server is asked; a call a little later knows */
+	NEAP_CLIENT_SCALE_IS_OLD,  /* likewise, and *ret is what it said before */
 	NEAP_CLIENT_HAS_SCALE
 };
 

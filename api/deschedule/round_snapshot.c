@@ -20,7 +20,8 @@
 
 #define AGAIN_USEC 1000000
 /* Controllers that are read again for a round; the others in the next ones. */
-#define SCALED_A_ROUND 32
+#define SCALED_A_ROUND 16     /* as many as the client asks for at once */
+#define SCALED_USEC    500000 /* until a late answer is looked for again */
 
 struct state {
 	struct neap_world *world;
@@ -29,6 +30,7 @@ struct state {
 	struct neap_decide *decide;
 	struct neap_migrate_cluster migrating;
 	struct neap_client *client;
+	struct neap_scaled_walk scaled;
 };
 
 struct resource {
@@ -141,7 +143,8 @@ static int hear_pod(struct state *state, const struct neap_client_event *event,
 	}
 	if (set_parsed(&state->migrating, NULL, object, set_migrating_pod, err) < 0)
 		return -(int)err->code;
-	neap_scaled_learn_new(state->client, &state->migrating, object->ns, object->name);
+	neap_scaled_learn_new(state->client, &state->migrating, &state->scaled,
+			      object->ns, object->name);
 	if (is_finished(object))
 		return neap_world_set_pod(state->world, object, NULL, err);
 	rc = neap_cluster_set_pod(state->cluster, object, &moved, err);
@@ -482,6 +485,10 @@ static enum neap_task_next step(void *arg)
 	if (snapshot->is_lost)
 		return again_later(snapshot);
 	snapshot->is_behind = false;
+	/* What a round asks for it hears too late. */
+	if (!neap_scaled_walk(snapshot->config.client, &snapshot->state.migrating,
+			      &snapshot->state.scaled))
+		neap_task_wake_later(snapshot->task, SCALED_USEC);
 	if (snapshot->config.settled)
 		snapshot->config.settled(snapshot->config.arg);
 	return NEAP_TASK_WAITS;

@@ -16,6 +16,8 @@
 #define SORT_STEPS     12
 #define JUDGE_STEPS    50
 #define NODE_FIT_STEPS 2000
+#define SCALE_STEPS    4000    /* the object may be large: look at the clock */
+#define SCALE_USEC     2000000 /* until a late answer is looked for again */
 
 static bool waits(struct neap_migrate *migrate, const struct neap_migrate_job *job)
 {
@@ -179,6 +181,19 @@ static void note(struct neap_migrate *migrate, const struct neap_migrate_waiting
 	neap_feed_due(migrate->feed, "", one->job->name, 0);
 }
 
+/* Nothing holds a pod that is forced. */
+static bool knows_scale(struct neap_migrate *migrate, const struct neap_migrate_job *job)
+{
+	const struct neap_migrate_pod *pod =
+		neap_migrate_find_pod(&migrate->cluster, job->pod_ns, job->pod_name);
+
+	if (!pod || !pod->is_scaled || pod->is_forced)
+		return true;
+	neap_feed_spend(migrate->feed, SCALE_STEPS);
+	return neap_scaled_learn(migrate->config.client, &migrate->cluster, job->pod_ns,
+				 job->pod_name);
+}
+
 static void judge_next(struct neap_migrate *migrate)
 {
 	struct neap_migrate_question ask = {.args = &migrate->args,
@@ -198,10 +213,12 @@ static void judge_next(struct neap_migrate *migrate)
 			JUDGE_STEPS + (migrate->args.node_fit ? NODE_FIT_STEPS : 0));
 	if (!job || !waits(migrate, job))
 		return;
-	if (!neap_migrate_is_known(&migrate->cluster, job) ||
-	    !neap_scaled_learn(migrate->config.client, &migrate->cluster, job->pod_ns,
-			       job->pod_name)) {
+	if (!neap_migrate_is_known(&migrate->cluster, job)) {
 		queue->still_waits = true; /* it changed: the next round knows it */
+		return;
+	}
+	if (!knows_scale(migrate, job)) {
+		queue->still_waits = queue->waits_for_scale = true;
 		return;
 	}
 	/* One that passes counts at once, so its verdict must have a place. */
@@ -232,5 +249,7 @@ int64_t migrate_round(struct neap_migrate *migrate)
 	memcpy(migrate->metrics.waiting, queue->waiting, sizeof(queue->waiting));
 	free(queue->names);
 	queue->names = NULL;
+	if (queue->waits_for_scale && migrate->args.interval_usec > SCALE_USEC)
+		return SCALE_USEC;
 	return queue->still_waits ? migrate->args.interval_usec : 0;
 }

@@ -50,10 +50,13 @@ static enum neap_migrate_check may(struct neap_migrate *migrate, const json_t *p
 						  .limiter = migrate->limiter,
 						  .now_usec = migrate->config.now()};
 
-	/* Without an answer yet by what was known before; the next round knows it. */
-	(void)neap_scaled_learn(migrate->config.client, &migrate->cluster,
-				neap_json_text_at(pod, "metadata.namespace"),
-				neap_json_text_at(pod, "metadata.name"));
+	/* Without an answer yet by what was known before: arbitration waits for it. Where
+	 * there is none, the pod stays. */
+	if (!neap_scaled_learn(migrate->config.client, &migrate->cluster,
+			       neap_json_text_at(pod, "metadata.namespace"),
+			       neap_json_text_at(pod, "metadata.name")) &&
+	    !migrate->args.arbitrates && !migrate->args.any_replicas)
+		return NEAP_CHECK_REPLICAS;
 	return pod ? neap_migrate_refuses(&ask) : NEAP_CHECK_TERMINATING;
 }
 

@@ -84,6 +84,7 @@ struct migrate_queue {
 	const char *next;
 	size_t left;
 	bool still_waits;
+	bool waits_for_scale; /* of a controller, which a server is asked for */
 	uint64_t waiting[NEAP_CHECK_COUNT];
 };
 

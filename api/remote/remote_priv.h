@@ -20,6 +20,7 @@ TAILQ_HEAD(remote_writes, remote_write);
 struct remote_scales {
 	struct neap_map *kinds, *objects; /* NULL: nobody asked yet */
 	size_t asking;                    /* requests under way */
+	int64_t kind_usec;                /* when a kind was asked for */
 };
 
 struct neap_remote {

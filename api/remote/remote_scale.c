@@ -20,7 +20,8 @@
 #define AGAIN_USEC  (2 * (int64_t)1000000) /* after a request without a result */
 #define ASK_USEC    (10 * (int64_t)1000000)
 #define ASKING_MAX  16
-#define ENTRIES_MAX 4096 /* of each map */
+#define KIND_PAUSE  (200 * (int64_t)1000) /* between kinds: pods may name any */
+#define ENTRIES_MAX 4096                  /* of each map */
 #define KEY_MAX     1200
 
 /* A kind, or an object. */
@@ -128,6 +129,13 @@ static void ask(struct entry *entry, const char *path,
 		remote->scales.asking++;
 }
 
+/* Of the server to this very question: another try would not help. */
+static bool is_final(int status)
+{
+	return status == 200 || (status >= 400 && status < 500 && status != 401 &&
+				 status != 408 && status != 429);
+}
+
 /* Returns the body; NULL: there is no such thing, which counts as an answer, or none
  * came. */
 static json_t *answer_of(struct entry *entry, const struct neap_transport_answer *answer,
@@ -141,13 +149,14 @@ static json_t *answer_of(struct entry *entry, const struct neap_transport_answer
 	entry->asking = NULL;
 	remote->scales.asking--;
 	if (answer->status == 200 &&
-	    neap_remote_parse(answer->body, answer->len, &json, &err) < 0)
+	    neap_remote_parse(answer->body, answer->len, &json, &err) < 0 &&
+	    err.code == NEAP_ENOMEM)
 		return NULL;
 	if (answer->status != 200 && answer->status != 404)
 		neap_log_from(remote->config.log, what, NEAP_LOG_WARN,
 			      "api server: %s of %s: %s", what, entry->name,
 			      neap_remote_why(answer, why, sizeof(why)));
-	if (answer->status == 200 || answer->status == 403 || answer->status == 404) {
+	if (is_final(answer->status)) {
 		entry->told_usec = neap_clock_steady();
 		entry->has_scale = false;
 	}
@@ -203,8 +212,11 @@ static const struct entry *kind_of(struct neap_remote *remote,
 	if (entry == NULL)
 		return NULL;
 	(void)snprintf(path, sizeof(path), "/apis/%s", owner->api_version);
-	if (!is_fresh(entry, KIND_USEC))
+	if (!is_fresh(entry, KIND_USEC) &&
+	    neap_clock_steady() - remote->scales.kind_usec >= KIND_PAUSE) {
+		remote->scales.kind_usec = neap_clock_steady();
 		ask(entry, path, kind_is_told);
+	}
 	/* One that is asked for again is as it was meanwhile. */
 	return entry->told_usec != 0 ? entry : NULL;
 }
@@ -246,7 +258,10 @@ static enum neap_client_scale object_scale(struct neap_remote *remote,
 			       owner->api_version, *ns ? "namespaces/" : "", ns,
 			       *ns ? "/" : "", kind->plural, owner->name);
 		ask(entry, path, object_is_told);
-		return NEAP_CLIENT_SCALE_IS_LATE;
+		if (entry->told_usec == 0 || !entry->has_scale)
+			return NEAP_CLIENT_SCALE_IS_LATE;
+		*ret = entry->replicas;
+		return NEAP_CLIENT_SCALE_IS_OLD;
 	}
 	*ret = entry->replicas;
 	return entry->has_scale ? NEAP_CLIENT_HAS_SCALE : NEAP_CLIENT_NO_SCALE;

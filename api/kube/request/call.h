@@ -47,6 +47,12 @@ typedef void neap_kube_told(void *arg, struct neap_object *object,
 struct kube_client {
 	struct neap_store_client of; /* first */
 	struct neap_kube *kube;
+	/* What was read last of objects with a scale, which may be large; by the uid. */
+	struct kube_scale {
+		char uid[NEAP_OBJECT_UID];
+		int64_t version; /* of the object; 0: nothing */
+		int64_t replicas;
+	} scales[64];
 };
 
 struct neap_kube {

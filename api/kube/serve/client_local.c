@@ -30,6 +30,16 @@ static const struct neap_kube_kind *kind_of(const struct neap_kube *kube,
 	return neap_kube_registry_find_kind(kube->registry, group, NULL, owner->kind);
 }
 
+static struct kube_scale *place_of(struct neap_client *client, const char *uid)
+{
+	struct kube_client *local = (struct kube_client *)client;
+	unsigned hash = 0;
+
+	for (; *uid; uid++)
+		hash = hash * 31 + (unsigned char)*uid;
+	return &local->scales[hash % NEAP_ARRAY_LEN(local->scales)];
+}
+
 static enum neap_client_scale local_scale(struct neap_client *client,
 					  const struct neap_client_owner *owner,
 					  int64_t *ret)
@@ -37,6 +47,7 @@ static enum neap_client_scale local_scale(struct neap_client *client,
 	const struct neap_kube_kind *kind = kind_of(kube_of(client), owner);
 	char resource[NEAP_OBJECT_NAME + 64];
 	struct neap_object *object;
+	struct kube_scale *place = place_of(client, owner->uid);
 	const json_t *replicas;
 	json_auto_t *tree = NULL;
 
@@ -48,11 +59,17 @@ static enum neap_client_scale local_scale(struct neap_client *client,
 				  owner->name);
 	if (!object || strcmp(object->uid, owner->uid) != 0)
 		return NEAP_CLIENT_NO_SCALE;
+	if (place->version == object->version && strcmp(place->uid, owner->uid) == 0) {
+		*ret = place->replicas;
+		return NEAP_CLIENT_HAS_SCALE;
+	}
 	tree = neap_object_tree(object);
 	if (!tree)
 		return NEAP_CLIENT_SCALE_IS_LATE;
 	replicas = neap_json_at(tree, kind->replicas_path);
 	*ret = json_is_integer(replicas) ? json_integer_value(replicas) : 0;
+	*place = (struct kube_scale){.version = object->version, .replicas = *ret};
+	(void)neap_strcopy(place->uid, sizeof(place->uid), owner->uid);
 	return NEAP_CLIENT_HAS_SCALE;
 }
 
