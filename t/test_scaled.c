@@ -55,8 +55,8 @@ static void set_pod(struct neap_migrate_cluster *cluster, int number)
 	json_decref(pod);
 }
 
-static const struct neap_migrate_owner *owner_of(const struct neap_migrate_cluster *cluster,
-						 const char *name)
+static const struct neap_migrate_owner *
+owner_of(const struct neap_migrate_cluster *cluster, const char *name)
 {
 	return neap_migrate_owner_of(cluster, neap_migrate_find_pod(cluster, "n", name));
 }
