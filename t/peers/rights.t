@@ -66,9 +66,13 @@ reservation()
 		"labels":{'"$([ -n "${6:-}" ] || echo "$LSR")"'}},"spec":{"schedulerName":"neap-scheduler",'"${6:-}"'"containers":[{"name":"c","image":"i","resources":{"requests":{
 		"cpu":"'"$2"'"},"limits":{"cpu":"'"$2"'"}}}]}}}}' >/dev/null
 }
+# Nobody is there who would give back for a job that goes what its pods were told.
 clear_all()
 {
 	local path
+	for path in $(server_api GET "$JOBS" | jq -r '.items[].metadata.name'); do
+		server_api PATCH "$JOBS/$path" '{"metadata":{"finalizers":null}}' application/merge-patch+json >/dev/null
+	done
 	for path in "$JOBS" "$NS/pods" "$NS/events" "$RESERVATIONS" "$METRICS"; do
 		server_api DELETE "$path?gracePeriodSeconds=0" >/dev/null
 	done
