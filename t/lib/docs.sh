@@ -81,6 +81,11 @@ first_terminal()
 		neapctl policy list >/dev/null 2>&1 && break
 		sleep 0.1
 	done
+	# A reader is slower than its first tick; one that is never ready answers all the same.
+	for ((i = 0; i < 50; i++)); do
+		curl -fsS --unix-socket "$WORK/neap.sock" http://n/readyz >/dev/null 2>&1 && break
+		sleep 0.1
+	done
 	disown "$DAEMON" # the reader's own jobs are %1 and %2
 	echo "$DAEMON" >"$WORK/daemon"
 }
