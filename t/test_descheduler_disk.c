@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A disk that hangs while a recorded round is written: rounds go on, what is not recorded
- * is told, and nobody waits for it. Syncs of files in the folder of rounds end when the
- * test lets them. */
+ * The disk hangs while a recorded round is written. Rounds go on, the status tells how
+ * many were not recorded, and the end of the descheduler does not wait for the disk. The
+ * test decides when fsync of a file in the folder of rounds returns. */
 #include "t/lib/descheduler_rig.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is learned of the scales of controllers (api/workload/loop/scaled.h) from a server
- * that answers late, or with what it knew before. */
+ * The loops learn the replicas of controllers (api/workload/loop/scaled.h) from a client
+ * that answers late, or with an older value. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Keeps recorded rounds, and reads them for those who ask. Both is done by a thread of
- * its own, because a disk may be slow, or hang: rounds go on meanwhile and are not
- * recorded, and whoever ends the descheduler does not wait for the disk. */
+ * Writes recorded rounds, and reads them for clients. A thread of its own does both,
+ * because a disk may be slow, or hang. Rounds go on meanwhile without being recorded. The
+ * end of the descheduler waits for the disk for LEAVE_USEC at most. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -129,7 +129,7 @@ static void ask(struct entry *entry, const char *path,
 		remote->scales.asking++;
 }
 
-/* Of the server to this very question: another try would not help. */
+/* Returns whether the server would answer the same if it were asked again. */
 static bool is_final(int status)
 {
 	return status == 200 || (status >= 400 && status < 500 && status != 401 &&

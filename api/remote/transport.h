@@ -32,8 +32,8 @@ struct neap_transport_config {
 	const char *proxy;    /* NULL: none */
 	const char *tls_name; /* that the server's certificate must have; NULL: host */
 	bool is_insecure;     /* the server is not authenticated */
-	/* Of roots.h, borrowed: whom to believe while the keys name no CA. NULL: libcurl
-	 * reads those of the system at each connection. */
+	/* The certificate authorities of the system (roots.h), borrowed. They count
+	 * while the keys name no CA. NULL: libcurl reads them at each connection. */
 	struct x509_store_st *roots;
 	bool has_no_compression;
 	/* "Impersonate-User: name"; NULL-terminated; NULL: none. Copied. */

@@ -111,8 +111,8 @@ static int put(const char *dir, const struct neap_buf *text, struct neap_error *
 int neap_recordings_write(const char *dir, const struct neap_recording *recording,
 			  struct neap_error *err)
 {
-	/* Of the process: a thread that was left alone with a hanging disk may be in the
-	 * folder when the next one comes. */
+	/* Static: a thread that an earlier descheduler left may still write to the folder
+	 * when a new descheduler starts. */
 	static atomic_flag is_written = ATOMIC_FLAG_INIT;
 	neap_auto_buf struct neap_buf text = {0};
 	int rc;
