@@ -38,6 +38,8 @@ static struct asked {
 static size_t asked_count;
 static int64_t wake_usec; /* when it wants to be called; 0: not at all */
 
+static bool is_prompt; /* whatever is asked is done at once */
+
 static void note(const struct neap_client_ask *ask, bool is_patch, json_t *body)
 {
 	struct asked *to = &asked[asked_count++];
@@ -46,6 +48,8 @@ static void note(const struct neap_client_ask *ask, bool is_patch, json_t *body)
 	*to = (struct asked){
 		.is_patch = is_patch, .body = body, .told = ask->told, .arg = ask->arg};
 	(void)neap_strcopy(to->name, sizeof(to->name), ask->name);
+	if (is_prompt)
+		neap_steal(to->told)(ask->arg, NULL, NULL);
 }
 
 static void create_take(struct neap_client *client, const struct neap_client_ask *ask,
@@ -98,6 +102,14 @@ static int setup(void **state)
 	(void)state;
 	now_usec = INT64_C(1789997600) * SECOND;
 	wake_usec = 0;
+	is_prompt = false;
+	return 0;
+}
+
+static int setup_prompt(void **state)
+{
+	(void)setup(state);
+	is_prompt = true;
 	return 0;
 }
 
@@ -117,6 +129,8 @@ static const struct neap_client_failure refused = {
 	.reason = NEAP_CLIENT_UNAVAILABLE, .code = 503, .message = "not now"};
 static const struct neap_client_failure gone = {
 	.reason = NEAP_CLIENT_NOT_FOUND, .code = 404, .message = "gone"};
+static const struct neap_client_failure exists = {
+	.reason = NEAP_CLIENT_ALREADY_EXISTS, .code = 409, .message = "it is there"};
 
 static struct neap_client_note pod = {.api_version = "v1",
 				      .kind = "Pod",
@@ -268,6 +282,49 @@ static void test_final(void **state)
 	assert_int_equal(asked_count, 3);
 }
 
+static int64_t count_of(size_t at)
+{
+	return json_integer_value(json_object_get(asked[at].body, "count"));
+}
+
+/* One request of an event is under way at a time: two could arrive in either order. */
+static void test_order(void **state)
+{
+	(void)state;
+	neap_client_note(&client, &pod, "a");
+	neap_client_note(&client, &pod, "a");
+	neap_client_note(&client, &pod, "b");
+	assert_int_equal(asked_count, 2);
+	assert_string_equal(message_of(1), "b");
+	answer(0, NULL);
+	assert_int_equal(asked_count, 3);
+	assert_true(asked[2].is_patch);
+	assert_int_equal(count_of(2), 2);
+	/* What comes while the change is under way joins, also where the event went. */
+	neap_client_note(&client, &pod, "a");
+	neap_client_note(&client, &pod, "a");
+	answer(2, &gone);
+	assert_int_equal(asked_count, 4);
+	assert_false(asked[3].is_patch);
+	assert_int_equal(count_of(3), 4);
+	/* A server did late what it had not answered. */
+	answer(3, &exists);
+	assert_int_equal(asked_count, 5);
+	assert_true(asked[4].is_patch);
+	assert_int_equal(count_of(4), 4);
+	answer(4, NULL);
+	assert_int_equal(asked_count, 5);
+	/* While it waits for the server, too. */
+	answer(1, &lost);
+	neap_client_note(&client, &pod, "b");
+	pass_to(now_usec + 10 * SECOND);
+	assert_int_equal(asked_count, 6);
+	assert_true(asked[5].is_patch);
+	assert_int_equal(count_of(5), 2);
+	answer(5, &refused);
+	assert_int_equal(asked_count, 6);
+}
+
 /* While the server is away no more than 1000 wait; the rest is dropped. */
 static void test_queue(void **state)
 {
@@ -300,12 +357,15 @@ static void test_end(void **state)
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define TEST_PROMPT(name)                                                                \
+	cmocka_unit_test_setup_teardown(test_##name, setup_prompt, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(similar), TEST(spam),  TEST(memory), TEST(no_answer),
-		TEST(final),   TEST(queue), TEST(end),
+		TEST_PROMPT(similar), TEST_PROMPT(spam), TEST_PROMPT(memory),
+		TEST(no_answer),      TEST(final),       TEST(order),
+		TEST(queue),          TEST(end),
 	};
 
 	neap_json_setup();

@@ -2,6 +2,7 @@
 #include "api/client/events_send.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/queue.h>
 
 #include "engine/base/mem.h"
@@ -10,11 +11,15 @@
 #define TRIES_MAX     12
 #define PAUSE_USEC    ((int64_t)10 * 1000000)
 
-/* An event that was not answered yet, or waits to be sent again. */
+/* An event that was not answered yet, or waits to be sent again. There is one of a name:
+ * two that are under way could arrive in either order, and a count would be lost. */
 struct sending {
-	TAILQ_ENTRY(sending) link; /* while it waits */
+	TAILQ_ENTRY(sending) link; /* of outbox->waiting or outbox->asked */
 	struct event_outbox *outbox;
-	json_t *event, *changes; /* changes NULL: it is to be made */
+	json_t *event, *changes; /* changes NULL: it was told for the first time */
+	bool is_gone;            /* the server has no event to change */
+	/* told while it was under way; later_event NULL: nothing */
+	json_t *later_event, *later_changes;
 	char ns[NEAP_OBJECT_NAMESPACE], name[NEAP_OBJECT_NAME];
 	int tries;
 	int64_t due; /* Unix microseconds */
@@ -22,11 +27,20 @@ struct sending {
 
 TAILQ_HEAD(sendings, sending);
 
+static void replace(json_t **event, json_t **changes, json_t *new_event,
+		    json_t *new_changes)
+{
+	json_decref(*event);
+	json_decref(*changes);
+	*event = new_event;
+	*changes = new_changes;
+}
+
 /* Lives until the last answer, which may come after its client has ended. */
 struct event_outbox {
 	struct neap_client *client; /* NULL: it has ended */
 	size_t under_way;
-	struct sendings waiting;
+	struct sendings waiting, asked;
 	unsigned seed;
 };
 
@@ -39,15 +53,17 @@ struct event_outbox *event_outbox_new(struct neap_client *client)
 	outbox->client = client;
 	outbox->seed = (unsigned)client->now();
 	TAILQ_INIT(&outbox->waiting);
+	TAILQ_INIT(&outbox->asked);
 	return outbox;
 }
 
+/* It is in no list any more. */
 static void sending_free(struct sending *sending)
 {
 	struct event_outbox *outbox = sending->outbox;
 
-	json_decref(sending->event);
-	json_decref(sending->changes);
+	replace(&sending->event, &sending->changes, NULL, NULL);
+	replace(&sending->later_event, &sending->later_changes, NULL, NULL);
 	free(sending);
 	outbox->under_way--;
 	if (!outbox->client && outbox->under_way == 0)
@@ -85,7 +101,7 @@ static void send_event(struct sending *sending)
 					    .arg = sending};
 
 	sending->tries++;
-	if (sending->changes)
+	if (sending->changes && !sending->is_gone)
 		neap_client_patch_take(client, &ask, false,
 				       json_incref(sending->changes));
 	else
@@ -112,8 +128,20 @@ static void wait_for_server(struct sending *sending)
 	if (sending->tries == 1)
 		pause = (int64_t)((double)rand_r(&outbox->seed) / RAND_MAX * PAUSE_USEC);
 	sending->due = outbox->client->now() + pause;
+	TAILQ_REMOVE(&outbox->asked, sending, link);
 	TAILQ_INSERT_TAIL(&outbox->waiting, sending, link);
 	wake(outbox);
+}
+
+/* Returns whether more was told while it was under way, which it has now. */
+static bool take_later(struct sending *sending)
+{
+	if (!sending->later_event)
+		return false;
+	replace(&sending->event, &sending->changes, neap_steal(sending->later_event),
+		neap_steal(sending->later_changes));
+	sending->is_gone = false;
+	return true;
 }
 
 /* What a server says is final. */
@@ -122,28 +150,67 @@ static void sent(void *arg, struct neap_object *object,
 {
 	struct sending *sending = arg;
 	const struct neap_client *client = sending->outbox->client;
+	bool was_made = !sending->changes || sending->is_gone;
+	enum neap_client_reason no_use =
+		was_made ? NEAP_CLIENT_ALREADY_EXISTS : NEAP_CLIENT_NOT_FOUND;
+	bool has_later = client && take_later(sending);
 
 	(void)object;
-	if (client && failure && failure->reason == NEAP_CLIENT_NOT_FOUND &&
-	    sending->changes) {
-		json_decref(neap_steal(sending->changes));
-		sending->tries--; /* the same try */
+	/* It expired or was deleted; or what the server had not answered was done late. */
+	if (client && failure && failure->reason == no_use && sending->changes &&
+	    sending->tries <= TRIES_MAX) {
+		sending->is_gone = !was_made;
+		sending->tries -= !was_made; /* the same try */
 		send_event(sending);
 	} else if (client && failure && failure->is_unanswered && client->wake_after &&
 		   sending->tries < TRIES_MAX) {
 		wait_for_server(sending);
+	} else if (has_later) {
+		sending->tries = 0;
+		send_event(sending);
 	} else {
+		TAILQ_REMOVE(&sending->outbox->asked, sending, link);
 		sending_free(sending);
 	}
+}
+
+static struct sending *find(const struct sendings *list, const char *ns, const char *name)
+{
+	struct sending *sending;
+
+	TAILQ_FOREACH(sending, list, link)
+	if (strcmp(sending->name, name) == 0 && strcmp(sending->ns, ns) == 0)
+		return sending;
+	return NULL;
+}
+
+/* Returns whether an event of that name is on its way, which has taken both. */
+static bool joins(struct event_outbox *outbox, const char *ns, const char *name,
+		  json_t *event, json_t *changes)
+{
+	struct sending *asked = find(&outbox->asked, ns, name);
+	struct sending *waiting = asked ? NULL : find(&outbox->waiting, ns, name);
+
+	if (asked)
+		replace(&asked->later_event, &asked->later_changes, event, changes);
+	else if (waiting)
+		replace(&waiting->event, &waiting->changes, event, changes);
+	if (waiting)
+		waiting->is_gone = false;
+	return asked || waiting;
 }
 
 void event_outbox_send_take(struct event_outbox *outbox, const char *ns, const char *name,
 			    json_t *event, json_t *changes)
 {
-	/* The embedded server takes them at once. */
-	bool is_full = outbox->client->wake_after && outbox->under_way >= UNDER_WAY_MAX;
-	struct sending *sending = event && !is_full ? neap_alloc(sizeof(*sending)) : NULL;
+	/* The embedded server takes them at once, and in order. */
+	bool is_remote = outbox->client->wake_after != NULL;
+	bool is_full = is_remote && outbox->under_way >= UNDER_WAY_MAX;
+	struct sending *sending;
 
+	if (is_remote && event && joins(outbox, ns, name, event, changes))
+		return;
+	sending = event && !is_full ? neap_alloc(sizeof(*sending)) : NULL;
 	if (!sending) {
 		json_decref(event);
 		json_decref(changes);
@@ -155,6 +222,7 @@ void event_outbox_send_take(struct event_outbox *outbox, const char *ns, const c
 	(void)neap_strcopy(sending->ns, sizeof(sending->ns), ns);
 	(void)neap_strcopy(sending->name, sizeof(sending->name), name);
 	outbox->under_way++;
+	TAILQ_INSERT_TAIL(&outbox->asked, sending, link);
 	send_event(sending);
 }
 
@@ -174,6 +242,7 @@ void event_outbox_due(struct event_outbox *outbox)
 	}
 	while ((sending = TAILQ_FIRST(&due)) != NULL) {
 		TAILQ_REMOVE(&due, sending, link);
+		TAILQ_INSERT_TAIL(&outbox->asked, sending, link);
 		send_event(sending);
 	}
 	wake(outbox);
