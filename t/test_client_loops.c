@@ -48,6 +48,7 @@ struct scenario {
 	void (*begin)(struct world *world);
 	void (*act)(struct world *world);
 	int64_t stays_usec; /* over the plain client nothing comes after so long */
+	int64_t step_usec;  /* by which the clock goes on in each turn */
 	/* A resource, and what of each object is compared: what stands at a path; behind
 	 * "?" whether something does; behind "=" whether its status is of what it is
 	 * now. */
@@ -438,6 +439,7 @@ static const struct scenario scenarios[] = {
 	 begin_sets,
 	 act_sets,
 	 SECOND / 2,
+	 SECOND / 4,
 	 {{"replicasets.apps", "metadata.name", "status.replicas", "status.readyReplicas",
 	   "status.availableReplicas", "="},
 	  {"pods", "metadata.ownerReferences.0.name", "status.phase",
@@ -446,6 +448,7 @@ static const struct scenario scenarios[] = {
 	 begin_deployments,
 	 act_deployments,
 	 SECOND / 2,
+	 SECOND / 4,
 	 {{"deployments.apps", "status.replicas", "status.updatedReplicas",
 	   "status.readyReplicas", "status.availableReplicas", "="},
 	  {"replicasets.apps", "metadata.name", "spec.replicas", "status.replicas",
@@ -456,6 +459,7 @@ static const struct scenario scenarios[] = {
 	 begin_jobs,
 	 act_jobs,
 	 SECOND / 2,
+	 SECOND / 4,
 	 {{"jobs.batch", "status.succeeded", "status.failed", "status.active",
 	   "status.completedIndexes", "status.conditions.0.type",
 	   "status.conditions.1.type", "?status.completionTime"}}},
@@ -463,6 +467,9 @@ static const struct scenario scenarios[] = {
 	 begin_nodes,
 	 act_nodes,
 	 SECOND / 2,
+	 /* A jump of half the grace counts as an interruption, after which nobody is
+	  * evicted. */
+	 GRACE / 40,
 	 {{"nodes", "spec.taints.0.key", "spec.taints.1.key",
 	   "status.conditions.0.status", "status.conditions.0.reason"},
 	  {"pods", "metadata.name", "?metadata.deletionTimestamp", "status.phase"}}},
@@ -470,6 +477,7 @@ static const struct scenario scenarios[] = {
 	 begin_reservations,
 	 act_reservations,
 	 SECOND / 2,
+	 SECOND / 4,
 	 {{"reservations.scheduling.koordinator.sh", "metadata.name", "status.phase",
 	   "status.currentOwners.0.name", "status.currentOwners.1.name",
 	   "status.allocated", "status.conditions.1.reason"}}},
@@ -477,6 +485,7 @@ static const struct scenario scenarios[] = {
 	 begin_statefulsets,
 	 act_statefulsets,
 	 SECOND / 2,
+	 SECOND / 4,
 	 {{"statefulsets.apps", "status.replicas", "status.readyReplicas",
 	   "status.currentReplicas", "status.updatedReplicas", "status.currentRevision",
 	   "status.updateRevision", "="},
@@ -489,6 +498,7 @@ static const struct scenario scenarios[] = {
 	 begin_daemonsets,
 	 act_daemonsets,
 	 SECOND / 2,
+	 SECOND / 4,
 	 {{"daemonsets.apps", "status.desiredNumberScheduled",
 	   "status.currentNumberScheduled", "status.updatedNumberScheduled",
 	   "status.numberAvailable", "status.numberMisscheduled", "="},
@@ -499,6 +509,7 @@ static const struct scenario scenarios[] = {
 	 begin_scheduler,
 	 act_scheduler,
 	 3 * SECOND, /* its longest sleep is a second */
+	 SECOND / 4,
 	 {{"pods", "spec.nodeName", "status.conditions.0.type",
 	   "status.conditions.0.status"},
 	  {"reservations.scheduling.koordinator.sh", "metadata.name"}}},
@@ -548,7 +559,7 @@ static char *run(const struct scenario *scenario, uint64_t seed, const char *wan
 		char *now;
 
 		turn(&world);
-		kube_now += SECOND / 4;
+		kube_now += scenario->step_usec;
 		now = state_of(&world, scenario);
 		if (!state || strcmp(now, state) != 0)
 			changed = neap_clock_usec(CLOCK_MONOTONIC);
