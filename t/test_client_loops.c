@@ -48,7 +48,6 @@ struct scenario {
 	void (*begin)(struct world *world);
 	void (*act)(struct world *world);
 	int64_t stays_usec; /* over the plain client nothing comes after so long */
-	int64_t step_usec;  /* by which the clock goes on in each turn */
 	/* A resource, and what of each object is compared: what stands at a path; behind
 	 * "?" whether something does; behind "=" whether its status is of what it is
 	 * now. */
@@ -439,7 +438,6 @@ static const struct scenario scenarios[] = {
 	 begin_sets,
 	 act_sets,
 	 SECOND / 2,
-	 SECOND / 4,
 	 {{"replicasets.apps", "metadata.name", "status.replicas", "status.readyReplicas",
 	   "status.availableReplicas", "="},
 	  {"pods", "metadata.ownerReferences.0.name", "status.phase",
@@ -448,7 +446,6 @@ static const struct scenario scenarios[] = {
 	 begin_deployments,
 	 act_deployments,
 	 SECOND / 2,
-	 SECOND / 4,
 	 {{"deployments.apps", "status.replicas", "status.updatedReplicas",
 	   "status.readyReplicas", "status.availableReplicas", "="},
 	  {"replicasets.apps", "metadata.name", "spec.replicas", "status.replicas",
@@ -459,7 +456,6 @@ static const struct scenario scenarios[] = {
 	 begin_jobs,
 	 act_jobs,
 	 SECOND / 2,
-	 SECOND / 4,
 	 {{"jobs.batch", "status.succeeded", "status.failed", "status.active",
 	   "status.completedIndexes", "status.conditions.0.type",
 	   "status.conditions.1.type", "?status.completionTime"}}},
@@ -467,9 +463,6 @@ static const struct scenario scenarios[] = {
 	 begin_nodes,
 	 act_nodes,
 	 SECOND / 2,
-	 /* A jump of half the grace counts as an interruption, after which nobody is
-	  * evicted. */
-	 GRACE / 40,
 	 {{"nodes", "spec.taints.0.key", "spec.taints.1.key",
 	   "status.conditions.0.status", "status.conditions.0.reason"},
 	  {"pods", "metadata.name", "?metadata.deletionTimestamp", "status.phase"}}},
@@ -477,7 +470,6 @@ static const struct scenario scenarios[] = {
 	 begin_reservations,
 	 act_reservations,
 	 SECOND / 2,
-	 SECOND / 4,
 	 {{"reservations.scheduling.koordinator.sh", "metadata.name", "status.phase",
 	   "status.currentOwners.0.name", "status.currentOwners.1.name",
 	   "status.allocated", "status.conditions.1.reason"}}},
@@ -485,7 +477,6 @@ static const struct scenario scenarios[] = {
 	 begin_statefulsets,
 	 act_statefulsets,
 	 SECOND / 2,
-	 SECOND / 4,
 	 {{"statefulsets.apps", "status.replicas", "status.readyReplicas",
 	   "status.currentReplicas", "status.updatedReplicas", "status.currentRevision",
 	   "status.updateRevision", "="},
@@ -498,7 +489,6 @@ static const struct scenario scenarios[] = {
 	 begin_daemonsets,
 	 act_daemonsets,
 	 SECOND / 2,
-	 SECOND / 4,
 	 {{"daemonsets.apps", "status.desiredNumberScheduled",
 	   "status.currentNumberScheduled", "status.updatedNumberScheduled",
 	   "status.numberAvailable", "status.numberMisscheduled", "="},
@@ -509,7 +499,6 @@ static const struct scenario scenarios[] = {
 	 begin_scheduler,
 	 act_scheduler,
 	 3 * SECOND, /* its longest sleep is a second */
-	 SECOND / 4,
 	 {{"pods", "spec.nodeName", "status.conditions.0.type",
 	   "status.conditions.0.status"},
 	  {"reservations.scheduling.koordinator.sh", "metadata.name"}}},
@@ -559,7 +548,8 @@ static char *run(const struct scenario *scenario, uint64_t seed, const char *wan
 		char *now;
 
 		turn(&world);
-		kube_now += scenario->step_usec;
+		/* A jump of half the grace is an interruption to nodes. */
+		kube_now += world.nodes ? GRACE / 40 : SECOND / 4;
 		now = state_of(&world, scenario);
 		if (!state || strcmp(now, state) != 0)
 			changed = neap_clock_usec(CLOCK_MONOTONIC);
