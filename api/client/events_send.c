@@ -156,7 +156,7 @@ static void sent(void *arg, struct neap_object *object,
 	bool has_later = client && take_later(sending);
 
 	(void)object;
-	/* It expired or was deleted; or what the server had not answered was done late. */
+	/* It expired or was deleted; or the server did late what it had not answered. */
 	if (client && failure && failure->reason == no_use && sending->changes &&
 	    sending->tries <= TRIES_MAX) {
 		sending->is_gone = !was_made;
