@@ -168,6 +168,7 @@ alike "adopted"
 check "events of StatefulSets" eventually 20 same events \
 	'select(.involvedObject.kind == "StatefulSet" and (.reason | test("^(Successful|Failed|Recreating)"))
 	and (.message | endswith("please try again.") | not)) | [.type, .reason, .message, .source.component]'
+check "neap's own controller has none of that kind" is "$(see neap events 'select(.message | endswith("please try again."))' | jq length)" 0
 check "events of DaemonSets" eventually 20 same events \
 	'select(.involvedObject.kind == "DaemonSet") | [.type, .reason, (.message | masked), .source.component]' unique
 
