@@ -62,15 +62,19 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 YAML
 check "a kind with a scale" eventually 30 is_served
-play_node 8 node-0
+for node in node-0 node-1; do play_node 8 $node; done
 play
 trap 'play_end; peers_end; tap_cleanup' EXIT
 for name in one four early; do check "a game, and a pod of it: $name" game "$name" "$([ "$name" = one ] && echo 1 || echo 4)"; done
 mkdir -p "$WORK/own" && chmod 1777 "$WORK/own"
-peer_start neapd "$BUILD/neapd" --run-dir "$WORK/own/run" --data-dir "$WORK/own/data" --unix-socket "$WORK/neap.sock" \
-	--share-dir . --user nobody --policy none --listen off --roles descheduler --kubeconfig "$WORK/neap-descheduler.config" \
-	--leader-elect-lease-duration 3s --leader-elect-renew-deadline 2s --leader-elect-retry-period 500ms
-check "neapd reads the cluster" eventually 30 server_ready
+own_start()
+{
+	peer_start neapd "$BUILD/neapd" --run-dir "$WORK/own/run" --data-dir "$WORK/own/data" --unix-socket "$WORK/neap.sock" \
+		--share-dir . --user nobody --policy none --listen off --roles descheduler --kubeconfig "$WORK/neap-descheduler.config" \
+		--leader-elect-lease-duration 3s --leader-elect-renew-deadline 2s --leader-elect-retry-period 500ms "$@"
+	check "neapd reads the cluster" eventually 30 server_ready
+}
+own_start
 
 check "without the right nobody knows how many there are" job early Failed ForbiddenMigratePod
 check "the log says what is missing" grep -q 'scale of Game default/early: .*forbidden' "$WORK/neapd.log"
@@ -80,5 +84,32 @@ check "with it, a pod of four leaves" job four Succeeded ""
 check "... which is gone" eventually 20 gone four
 check "the only one stays" job one Failed ForbiddenMigratePod
 check "... and runs" runs one
+
+# --- rounds ---
+
+for name in many lone; do check "a game for rounds, and a pod of it: $name" game "$name" "$([ "$name" = lone ] && echo 1 || echo 4)"; done
+peer_end neapd
+cat >"$WORK/rounds.yaml" <<YAML
+apiVersion: descheduler/v1alpha2
+kind: DeschedulerConfiguration
+deschedulingInterval: 2s
+profiles:
+- name: p
+  pluginConfig:
+  - name: PodLifeTime
+    args: {maxPodLifeTimeSeconds: 1}
+  - name: MigrationController
+    args: {defaultJobMode: EvictDirectly}
+  plugins:
+    deschedule: {enabled: [{name: PodLifeTime}]}
+    evict: {enabled: [{name: MigrationController}]}
+YAML
+chmod 644 "$WORK/rounds.yaml"
+own_start --descheduler-config "$WORK/rounds.yaml"
+check "rounds learn it, too: a pod of four leaves" eventually 60 gone many
+rounds() { neapctl deschedule -o json | jq .rounds; }
+has_more() { [ "$(rounds)" -ge $(($1 + 3)) ]; }
+check "some more rounds" eventually 60 has_more "$(rounds)"
+check "the only one stays" runs lone
 play_end
 tap_end
